@@ -1,0 +1,257 @@
+"""What any shoe can say, and what any shoe can be told.
+
+In: nothing. Out: ShoeEvent values, DesiredShoeState values, and their plain (JSON) form.
+Must not know: which profile said it, bytes, the round, the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar, get_type_hints
+
+from .cards import Card, card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShoeEvent:
+    """Base of all that a shoe can say. ``type`` is its name in records and in ``decode``."""
+
+    type: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello(ShoeEvent):
+    """Who is speaking, and the set of cards that is in it now.
+
+    ``device_id`` is the hardware's serial number. ``boot_id`` changes at each power-up.
+    ``set_id`` is None when no cards are loaded; ``drawn`` counts cards drawn from that set.
+    ``resumed`` is true when this host already knew the device and every event since is replayed.
+    """
+
+    type: ClassVar[str] = "hello"
+    device_id: str
+    firmware: str
+    boot_id: int
+    deck: str
+    set_id: str | None = None
+    decks: int | None = None
+    drawn: int = 0
+    cutting_card_out: bool = False
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started(ShoeEvent):
+    """The shoe booted or reset and started to communicate."""
+
+    type: ClassVar[str] = "started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standby(ShoeEvent):
+    """The shoe stands by between rounds. Never a reason to align."""
+
+    type: ClassVar[str] = "standby"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShoeLoaded(ShoeEvent):
+    """A set of cards was loaded. ``decks`` is None where the shoe cannot tell."""
+
+    type: ClassVar[str] = "shoe_loaded"
+    set_id: str | None = None
+    decks: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardDrawn(ShoeEvent):
+    """A card left the shoe.
+
+    ``card`` is None when it was not read. ``number`` counts draws from the loaded set, from 1,
+    where the shoe counts them. ``hand`` (player, banker, burn, first_card, burn_count) and
+    ``index`` (1-3 within a hand) are as the shoe names them, None where it does not.
+    ``armed`` is None where the shoe cannot be armed.
+    """
+
+    type: ClassVar[str] = "card_drawn"
+    card: Card | None
+    number: int | None = None
+    hand: str | None = None
+    index: int | None = None
+    armed: bool | None = None
+    face_up: bool = False
+    confidence: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redesignated(ShoeEvent):
+    """A card was given another place after an overdraw was cleared."""
+
+    type: ClassVar[str] = "redesignated"
+    card: Card | None
+    hand: str
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardOutsideGame(ShoeEvent):
+    """A card was drawn outside a game. ``mode`` is lock, error or setting."""
+
+    type: ClassVar[str] = "card_outside_game"
+    card: Card | None
+    mode: str
+    code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CuttingCard(ShoeEvent):
+    """The cutting card was drawn."""
+
+    type: ClassVar[str] = "cutting_card"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(ShoeEvent):
+    """The round as the shoe judged it. ``winner`` is player, banker, tie or forced_quit."""
+
+    type: ClassVar[str] = "result"
+    winner: str
+    player_pair: bool
+    banker_pair: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error(ShoeEvent):
+    """A fault of the shoe. ``code`` is the profile's own name for it."""
+
+    type: ClassVar[str] = "error"
+    code: str
+    in_error_mode: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorCleared(ShoeEvent):
+    """A fault of the shoe was cleared."""
+
+    type: ClassVar[str] = "error_cleared"
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock(ShoeEvent):
+    """The shoe was locked or unlocked by its key."""
+
+    type: ClassVar[str] = "lock"
+    locked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetChanged(ShoeEvent):
+    """A preset of the shoe was changed at the shoe itself."""
+
+    type: ClassVar[str] = "preset_changed"
+    address: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply(ShoeEvent):
+    """The shoe answered a command of ours."""
+
+    type: ClassVar[str] = "reply"
+    accepted: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status(ShoeEvent):
+    """The shoe's state at an interval, and whenever lock or arm state changes.
+
+    ``armed`` is the number of the draw it is armed for, None when locked.
+    """
+
+    type: ClassVar[str] = "status"
+    armed: int | None
+    drawn: int
+    unacknowledged: int
+    locked_by_key: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap(ShoeEvent):
+    """Events the shoe sent that this host never got and never will. Both ends inclusive."""
+
+    type: ClassVar[str] = "gap"
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated(ShoeEvent):
+    """A frame already heard, sent again by the shoe."""
+
+    type: ClassVar[str] = "repeated"
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded(ShoeEvent):
+    """Bytes that did not fit. Counted, logged, journaled; never silently dropped."""
+
+    type: ClassVar[str] = "discarded"
+    reason: str
+
+
+EVENTS: dict[str, type[ShoeEvent]] = {c.type: c for c in ShoeEvent.__subclasses__()}
+"""Every kind of shoe event by its name."""
+
+_FIELDS: dict[type[ShoeEvent], tuple[str, ...]] = {
+    c: tuple(f.name for f in fields(c)) for c in EVENTS.values()
+}
+_CARD_FIELDS: dict[type[ShoeEvent], bool] = {
+    c: "card" in get_type_hints(c) for c in EVENTS.values()
+}
+
+
+def to_plain(event: ShoeEvent) -> dict[str, object]:
+    """The event as JSON-ready values, ``type`` first, fields that are None left out."""
+    plain: dict[str, object] = {"type": event.type}
+    for name in _FIELDS[type(event)]:
+        value = getattr(event, name)
+        if value is not None:
+            plain[name] = value.code if isinstance(value, Card) else value
+    return plain
+
+
+def from_plain(plain: dict[str, object]) -> ShoeEvent:
+    """The event that ``to_plain`` gave.
+
+    Raises:
+        ValueError: unknown type or card. TypeError: a field that the event has not.
+    """
+    values = dict(plain)
+    kind = EVENTS.get(str(values.pop("type", None)))
+    if kind is None:
+        raise ValueError(f"unknown shoe event: {plain.get('type')!r}")
+    if _CARD_FIELDS[kind]:
+        code = values.get("card")
+        values["card"] = None if code is None else card(str(code))
+    return kind(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """Desired state: no card may be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """Desired state: exactly draw ``number`` (from 1 in the loaded set), for this hand's slot."""
+
+    number: int
+    hand: str
+    index: int
+
+
+DesiredShoeState = Locked | Armed
+"""What the shoe should be. A session asserts it again on every connect."""

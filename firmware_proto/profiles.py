@@ -1,0 +1,50 @@
+"""The profiles by name. Each is imported only when asked for: a command pays for what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from .session import Capabilities, HostSession, Resume
+
+PROFILES = ("reference", "angel_eye")
+"""The names a configuration may use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SerialSettings:
+    """How a serial port is set for a profile. ``parity`` is N, E or O."""
+
+    baud: int
+    bits: int = 8
+    parity: str = "N"
+    stop_bits: int = 1
+
+
+class Profile(Protocol):
+    """What the package of a profile offers in its module ``session``."""
+
+    CAPABILITIES: Capabilities
+    SERIAL: SerialSettings
+
+    def host_session(
+        self, *, resume: Resume | None, settings: Mapping[str, object]
+    ) -> HostSession:
+        """A fresh session for one connection.
+
+        Raises:
+            ValueError: a setting that the profile has not, or a value it cannot take.
+        """
+
+
+def profile(name: str) -> Profile:
+    """The profile of this name.
+
+    Raises:
+        ValueError: no such profile.
+    """
+    if name not in PROFILES:
+        raise ValueError(f"unknown profile {name!r} (have: {', '.join(PROFILES)})")
+    return cast(Profile, import_module(f"firmware_proto.{name}.session"))

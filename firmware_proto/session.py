@@ -1,0 +1,80 @@
+"""The seam between a profile and everything else: what each profile's sessions offer.
+
+In: bytes as they come and the time. Out: heard events with their place in the stream, bytes to send.
+Must not know: ports, clocks, threads, the journal, the round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from .events import DesiredShoeState, ShoeEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What shoes of a profile can do.
+
+    ``arm``: can be armed for one draw and locked by the host. ``replay``: sends again what was
+    not acknowledged. ``judges``: sends its own result of a round. ``names_hands``: says which
+    hand a card belongs to. ``decks``: the decks whose cards it can name.
+    """
+
+    arm: bool
+    replay: bool
+    judges: bool
+    names_hands: bool
+    decks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One event and where it came from.
+
+    ``seq`` is the profile's own number for it (None where it has none): once the event is stored
+    durably, the owner calls ``stored(seq)``. ``first`` and ``last`` are the byte range in this
+    connection's stream, ``last`` exclusive, the connection's first byte being 0. An event that
+    no single frame carried (a gap) names the frame that revealed it.
+    """
+
+    event: ShoeEvent
+    seq: int | str | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """What the host durably knows of a device: its id and the last event number it stored."""
+
+    device_id: str
+    seq: int
+
+
+class HostSession(Protocol):
+    """The host's end of one connection; used once and thrown away. Sans I/O.
+
+    Feeding it bytes never raises. Times are in seconds on any one monotonic scale.
+    """
+
+    capabilities: Capabilities
+
+    def receive(self, data: bytes, t: float) -> list[Heard]:
+        """What these bytes say. Any split of the same bytes gives the same events."""
+
+    def stored(self, seq: int | str) -> None:
+        """The event with this number (and all before it) is stored durably: acknowledge it."""
+
+    def desire(self, state: DesiredShoeState) -> None:
+        """What the shoe should be from now on; asserted again until the shoe confirms it."""
+
+    def tick(self, t: float) -> list[Heard]:
+        """Time passed; call at ``next_deadline`` at the latest."""
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When ``tick`` wants to be called next, or None."""
+
+    def outgoing(self) -> bytes:
+        """Takes the bytes to be sent now, in order; empty when there are none."""

@@ -1,0 +1,53 @@
+"""The error tree: everything a user of shoe-ctl may be told in one line.
+
+::
+
+    ShoeCtlError
+    ├── InputRefused          exit 1   a card list, a game file, a command was refused
+    │   └── GameFileError              file, key and what was expected
+    ├── UsageError            exit 2   wrong options or a wrong configuration file
+    │   └── ConfigError                key and what was expected
+    └── EnvironmentFault      exit 3   a port, a file or a broker is not as it should be
+        ├── PortError
+        └── JournalError
+"""
+
+from __future__ import annotations
+
+
+class ShoeCtlError(Exception):
+    """Base: ``str(error)`` is one clear line; ``exit_code`` is what the command line exits with."""
+
+    exit_code = 1
+
+
+class InputRefused(ShoeCtlError):
+    """What was handed in cannot be taken."""
+
+
+class GameFileError(InputRefused):
+    """A game file is wrong: says file, key and what was expected."""
+
+
+class UsageError(ShoeCtlError):
+    """The command was called wrongly."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """The configuration is wrong: says key and what was expected."""
+
+
+class EnvironmentFault(ShoeCtlError):
+    """Something outside the program is not as it should be."""
+
+    exit_code = 3
+
+
+class PortError(EnvironmentFault):
+    """The shoe's port cannot be opened or used."""
+
+
+class JournalError(EnvironmentFault):
+    """The journal cannot be opened, written or trusted."""

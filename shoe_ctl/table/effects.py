@@ -1,0 +1,44 @@
+"""What the table wants done after an input: the controller's only way out.
+
+In: nothing. Out: TableEvent, WakeAt, Answer, and the shoe's desired state.
+Must not know: who delivers them, ids (given in the commit), clocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from firmware_proto.events import Armed, DesiredShoeState, Locked
+from shoe_ctl.records import Audience
+
+
+class TableEvent(msgspec.Struct, frozen=True):
+    """Something the table now knows. ``subject`` is a round's or a shoe's id."""
+
+    type: str
+    audience: Audience
+    subject: str | None
+    data: dict[str, Any]
+
+
+class WakeAt(msgspec.Struct, frozen=True):
+    """Send a Tick at this time (µs since 1970 UTC); replaces any earlier wish."""
+
+    t_us: int
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a command: accepted, or refused with why and what it would need."""
+
+    command_id: str
+    accepted: bool
+    error: str | None = None
+    needs: dict[str, str] = {}
+
+
+Effect = TableEvent | WakeAt | Answer | Armed | Locked
+"""Anything the controller may ask for. Armed and Locked are the shoe's desired state."""
+
+__all__ = ["Answer", "Armed", "DesiredShoeState", "Effect", "Locked", "TableEvent", "WakeAt"]

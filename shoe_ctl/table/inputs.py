@@ -1,0 +1,149 @@
+"""Everything that can happen to a table, as one value each, and its exact bytes in the journal.
+
+In: shoe events, commands, link and power facts, ticks. Out: Input values and their JSON bytes.
+Must not know: where they came from in the program, clocks, the round's state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from firmware_proto.events import ShoeEvent, from_plain, to_plain
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True, tag_field="input"):
+    """Base of every input. ``t_us`` is microseconds since 1970 UTC and never runs backwards."""
+
+    t_us: int
+
+
+class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
+    """A shoe event, with the connection (a number that rises) and the bytes that carried it.
+
+    ``seq`` is the profile's own event number; ``first``/``last`` as in ``session.Heard``.
+    """
+
+    event: ShoeEvent
+    connection: int = 0
+    seq: int | str | None = None
+    first: int = 0
+    last: int = 0
+
+
+class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
+    """What a person or the table system asks of the table: the command envelope.
+
+    ``round_id`` None means the round that is open. ``consented_by`` is the second person.
+    """
+
+    command_id: str
+    command: str
+    args: dict[str, Any] = {}
+    round_id: str | None = None
+    person: str = ""
+    position: str = "dealer"
+    reason: str | None = None
+    consented_by: str | None = None
+
+
+class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
+    """A connection to the shoe opened, with what shoes of its profile can do."""
+
+    connection: int
+    profile: str
+    arm: bool
+    replay: bool
+    judges: bool
+    names_hands: bool
+
+
+class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
+    """The connection went away. ``reason`` is one line for people."""
+
+    connection: int
+    reason: str
+
+
+class Restarted(Happened, frozen=True, kw_only=True, tag="restarted"):
+    """The daemon started on an existing journal. ``host_boot`` changes when the host boots."""
+
+    host_boot: str
+
+
+class Tick(Happened, frozen=True, kw_only=True, tag="tick"):
+    """The time asked for with ``WakeAt`` has come."""
+
+
+class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
+    """Decoding or handling raised; the raw bytes are kept and the table halts."""
+
+    where: str
+    what: str
+
+
+Input = ShoeSaid | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault
+"""Anything that can happen."""
+
+KINDS: tuple[type[Happened], ...] = (
+    ShoeSaid,
+    TableCommand,
+    LinkUp,
+    LinkLost,
+    Restarted,
+    Tick,
+    Fault,
+)
+
+
+class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="shoe"):
+    """``ShoeSaid`` as it stands in the journal: its event as a tagged object."""
+
+    t_us: int
+    event: dict[str, Any]
+    connection: int
+    seq: int | str | None
+    first: int
+    last: int
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(
+    _Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault
+)
+
+
+def to_bytes(happened: Input) -> bytes:
+    """The input's bytes: the same input always gives the same bytes."""
+    if isinstance(happened, ShoeSaid):
+        return _encoder.encode(
+            _Wire(
+                t_us=happened.t_us,
+                event=to_plain(happened.event),
+                connection=happened.connection,
+                seq=happened.seq,
+                first=happened.first,
+                last=happened.last,
+            )
+        )
+    return _encoder.encode(happened)
+
+
+def from_bytes(body: bytes) -> Input:
+    """The input that ``to_bytes`` gave.
+
+    Raises:
+        ValueError: these bytes are not an input (msgspec's errors are ValueErrors).
+    """
+    plain = _decoder.decode(body)
+    if isinstance(plain, _Wire):
+        return ShoeSaid(
+            t_us=plain.t_us,
+            event=from_plain(plain.event),
+            connection=plain.connection,
+            seq=plain.seq,
+            first=plain.first,
+            last=plain.last,
+        )
+    return plain
