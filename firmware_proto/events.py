@@ -255,3 +255,28 @@ class Armed:
 
 DesiredShoeState = Locked | Armed
 """What the shoe should be. A session asserts it again on every connect."""
+
+
+@dataclass(frozen=True, slots=True)
+class HelloAsked:
+    """The host asks who is speaking; the shoe says hello, then all it has not seen acknowledged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """The host has stored every event up to and including ``through`` durably."""
+
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAsked:
+    """A vendor's command: operation, type and data as that profile's SPEC names them."""
+
+    operation: str
+    kind: str
+    data: str
+
+
+HostSaid = HelloAsked | Acknowledged | CommandAsked | Armed | Locked | Discarded
+"""What a host can say to a shoe, as the shoe's end hears it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
 
-from .session import Capabilities, HostSession, Resume
+from .session import Capabilities, DeviceSession, HostSession, Resume
 
 PROFILES = ("reference", "angel_eye")
 """The names a configuration may use."""
@@ -37,6 +37,9 @@ class Profile(Protocol):
         Raises:
             ValueError: a setting that the profile has not, or a value it cannot take.
         """
+
+    def device_session(self, *, settings: Mapping[str, object]) -> DeviceSession:
+        """The shoe's end of one fresh connection; raises like ``host_session``."""
 
 
 def profile(name: str) -> Profile:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from .events import DesiredShoeState, ShoeEvent
+from .events import DesiredShoeState, HostSaid, ShoeEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,34 @@ class HostSession(Protocol):
 
     def tick(self, t: float) -> list[Heard]:
         """Time passed; call at ``next_deadline`` at the latest."""
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When ``tick`` wants to be called next, or None."""
+
+    def outgoing(self) -> bytes:
+        """Takes the bytes to be sent now, in order; empty when there are none."""
+
+
+class DeviceSession(Protocol):
+    """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.
+
+    The shoe's memory is its owner's: on ``HelloAsked`` the owner says ``Hello`` and then every
+    event that was not acknowledged, in order.
+    """
+
+    def receive(self, data: bytes, t: float) -> list[HostSaid]:
+        """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
+
+    def say(self, event: ShoeEvent, *, seq: int, t_us: int) -> None:
+        """Sends an event with its number; ``t_us`` is the shoe's own time since boot.
+
+        ``Hello``, ``Status`` and ``Reply`` have no number of their own: ``seq`` is then the
+        number that the next numbered event will have.
+        """
+
+    def tick(self, t: float) -> None:
+        """Time passed: what was not acknowledged in time is sent again, where a profile can."""
 
     @property
     def next_deadline(self) -> float | None:
