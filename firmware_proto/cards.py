@@ -96,13 +96,13 @@ _ZERO_POINTS = frozenset("TJQKSLF")
 
 
 def _deck(name: str, ranks: str, suits: type[Suit] | type[Element]) -> Deck:
-    members = tuple(suits)
+    members: tuple[Suit, ...] | tuple[Element, ...] = tuple(suits)  # type: ignore[assignment]
     cards = tuple(
         Card(Rank(r), s, r + s.value, 0 if r in _ZERO_POINTS else _FACES.index(r) + 1)
         for s in members
         for r in ranks
     )
-    return Deck(name, tuple(Rank(r) for r in ranks), members, cards)  # type: ignore[arg-type]
+    return Deck(name, tuple(Rank(r) for r in ranks), members, cards)
 
 
 FRENCH52 = _deck("french52", "A23456789TJQK", Suit)

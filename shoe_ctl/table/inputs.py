@@ -136,7 +136,7 @@ def from_bytes(body: bytes) -> Input:
     Raises:
         ValueError: these bytes are not an input (msgspec's errors are ValueErrors).
     """
-    plain = _decoder.decode(body)
+    plain: _Wire | Input = _decoder.decode(body)
     if isinstance(plain, _Wire):
         return ShoeSaid(
             t_us=plain.t_us,
