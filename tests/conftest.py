@@ -1,0 +1,178 @@
+"""What every test runs under: what it leaks fails it, and what was random can be run again.
+
+In: nothing. Out: the leak checks (tasks, threads, descriptors, children) and the seeds.
+Must not know: what is being tested.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from pytest_asyncio import is_async_test
+
+SEED_VARIABLE = "SHOE_CTL_SEED"
+"""A number, or ``random`` to draw a fresh one. Without it every run is the same run."""
+
+FIXED_SEED = 1
+
+GRACE_S = 5.0
+"""How long what is already ending (a joined pool's thread, a signalled child) may take to end."""
+
+HARMLESS = ("/dev/urandom", "/dev/random")
+"""Descriptors that the interpreter itself keeps once it has opened them."""
+
+# Shared machines stall for seconds: a slow example says nothing about the code. No example
+# database: with a fixed seed each failure is found again, and no test depends on an earlier run.
+settings.register_profile(
+    "shoe-ctl",
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("shoe-ctl")
+
+_seed_key = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """One number seeds both ``random`` and hypothesis, unless hypothesis was given its own."""
+    wanted = os.environ.get(SEED_VARIABLE, str(FIXED_SEED))
+    seed = random.SystemRandom().getrandbits(32) if wanted == "random" else int(wanted)
+    config.stash[_seed_key] = seed
+    if config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(seed)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Names the seed in the first lines."""
+    return f"seed: {config.stash[_seed_key]} (hypothesis: {config.option.hypothesis_seed})"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure says how to run it again."""
+    report = yield
+    if report.failed:
+        config = item.config
+        report.sections.append(
+            (
+                "seed",
+                f"run again with {SEED_VARIABLE}={config.stash[_seed_key]} and "
+                f"--hypothesis-seed={config.option.hypothesis_seed}",
+            )
+        )
+    return report
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The run's seed, for tests that seed something of their own."""
+    return request.config.stash[_seed_key]
+
+
+@pytest.fixture(autouse=True)
+def _seeded(request: pytest.FixtureRequest) -> None:
+    """Each test starts ``random`` afresh: its numbers do not depend on the tests before it."""
+    random.seed(f"{request.config.stash[_seed_key]} {request.node.nodeid}")
+
+
+@pytest.fixture
+async def _no_leaked_task() -> AsyncIterator[None]:
+    """Fails the test whose asyncio tasks outlive it; its own fixtures have ended by then."""
+    before = asyncio.all_tasks()
+    yield
+    own = asyncio.current_task()
+    leaked = [t for t in asyncio.all_tasks() - before if t is not own and not t.done()]
+    names = sorted(f"{t.get_name()}: {t.get_coro()}" for t in leaked)
+    for task in leaked:
+        task.cancel()
+    if leaked:
+        await asyncio.wait(leaked, timeout=GRACE_S)
+        pytest.fail(f"leaked asyncio tasks: {'; '.join(names)}")
+
+
+@pytest.fixture(autouse=True)
+def _no_leak() -> Iterator[None]:
+    """Fails the test whose threads, descriptors or children outlive it."""
+    threads = set(threading.enumerate())
+    children = set(_children())
+    descriptors = _descriptors()
+    yield
+    problems = [
+        _leaked("threads", lambda: _new_threads(threads)),
+        _leaked("children", lambda: [p for p in _children() if p not in children]),
+        _leaked("descriptors", lambda: _new_descriptors(descriptors)),
+    ]
+    if found := [p for p in problems if p]:
+        pytest.fail("; ".join(found))
+
+
+@pytest.fixture(autouse=True)
+def _no_leak_in_the_loop(request: pytest.FixtureRequest, _no_leak: None) -> None:
+    """Starts the loop of an asynchronous test here: after the outer look, before all else."""
+    if is_async_test(request.node):
+        request.getfixturevalue("_no_leaked_task")
+
+
+def _leaked(what: str, look: Callable[[], list[str]]) -> str:
+    """What is still there once what was ending has had time to end; empty when nothing is."""
+    deadline = time.monotonic() + GRACE_S
+    if not look():
+        return ""
+    gc.collect()  # cycles keep a descriptor a while: only what is unclosed for good is a leak
+    while (left := look()) and time.monotonic() < deadline and what != "descriptors":
+        time.sleep(0.01)
+    return f"leaked {what}: {', '.join(left)}" if left else ""
+
+
+def _new_threads(before: set[threading.Thread]) -> list[str]:
+    return [t.name for t in threading.enumerate() if t not in before and t.is_alive()]
+
+
+def _children() -> list[str]:
+    """Processes whose parent we are, zombies too: one not waited for is a leak as well."""
+    found: list[str] = []
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            pids = (task / "children").read_text().split()
+        except OSError:  # the thread ended while we looked, or a kernel without this file
+            continue
+        found += [f"{pid} {_command(pid)}" for pid in pids]
+    return sorted(found)
+
+
+def _command(pid: str) -> str:
+    try:
+        return Path("/proc", pid, "comm").read_text().strip()
+    except OSError:
+        return "(ended)"
+
+
+def _descriptors() -> dict[int, str]:
+    """Open descriptors by number, with what each leads to."""
+    found: dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:  # the descriptor of this very listing
+            continue
+        if target not in HARMLESS:
+            found[int(name)] = target
+    return found
+
+
+def _new_descriptors(before: dict[int, str]) -> list[str]:
+    return [f"{fd} -> {to}" for fd, to in _descriptors().items() if before.get(fd) != to]

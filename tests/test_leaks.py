@@ -1,0 +1,100 @@
+"""The leak checks of conftest.py can fail: each kind of leak fails the very test that leaked."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LEAKY = """
+import asyncio, os, subprocess, sys, threading
+import pytest
+from hypothesis import given, strategies as st
+
+kept = []
+stop = threading.Event()
+
+async def test_task():
+    kept.append(asyncio.create_task(asyncio.sleep(60), name="forgotten"))
+
+def test_thread():
+    kept.append(threading.Thread(target=stop.wait, name="forgotten", daemon=True))
+    kept[-1].start()
+
+def test_descriptor():
+    kept.append(os.pipe())
+
+async def test_descriptor_in_a_loop():
+    kept.append(os.pipe())
+
+def test_child():
+    kept.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+
+@pytest.fixture
+async def ends():
+    task = asyncio.create_task(asyncio.sleep(60))
+    yield
+    task.cancel()
+
+async def test_clean(ends):
+    await asyncio.to_thread(os.getpid)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await process.wait()
+
+@given(st.integers())
+def test_clean_property(number):
+    assert isinstance(number, int)
+
+def test_clean_run():
+    asyncio.run(asyncio.sleep(0))
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest says of the leaky file under our conftest."""
+    room = tmp_path_factory.mktemp("leaky")
+    (room / "conftest.py").write_text(
+        Path(__file__).with_name("conftest.py").read_text().replace("GRACE_S = 5.0", "GRACE_S = .2")
+    )
+    (room / "test_leaky.py").write_text(LEAKY)
+    (room / "pytest.ini").write_text(
+        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", str(room)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=room,
+        env={**os.environ, "SHOE_CTL_SEED": "77", "COLUMNS": "400"},
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("test", "says"),
+    [
+        ("test_task", "leaked asyncio tasks: forgotten"),
+        ("test_thread", "leaked threads: forgotten"),
+        ("test_descriptor", "leaked descriptors: .*pipe"),
+        ("test_descriptor_in_a_loop", "leaked descriptors: .*pipe"),
+        ("test_child", r"leaked children: \d+ python"),
+    ],
+)
+def test_a_leak_fails_the_test_that_leaked(report: str, test: str, says: str) -> None:
+    assert re.search(rf"^ERROR test_leaky.py::{test} - Failed: {says}", report, re.MULTILINE)
+
+
+@pytest.mark.parametrize("test", ["test_clean", "test_clean_property", "test_clean_run"])
+def test_a_clean_test_passes(report: str, test: str) -> None:
+    assert re.search(rf"^PASSED test_leaky.py::{test}$", report, re.MULTILINE)
+    assert not re.search(rf"^ERROR test_leaky.py::{test} ", report, re.MULTILINE)
+
+
+def test_a_failure_names_its_seeds(report: str) -> None:
+    assert "run again with SHOE_CTL_SEED=77 and --hypothesis-seed=77" in report
