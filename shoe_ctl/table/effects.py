@@ -10,17 +10,22 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Armed, DesiredShoeState, Locked
+from firmware_proto.events import Armed, Locked
 from shoe_ctl.records import Audience
 
 
 class TableEvent(msgspec.Struct, frozen=True):
-    """Something the table now knows. ``subject`` is a round's or a shoe's id."""
+    """Something the table now knows. ``subject`` is a round's or a shoe's id.
+
+    A public event also goes to the restricted stream: with ``restricted_data`` where the two
+    differ, else with the same data. A restricted event goes there alone.
+    """
 
     type: str
     audience: Audience
     subject: str | None
     data: dict[str, Any]
+    restricted_data: dict[str, Any] | None = None
 
 
 class WakeAt(msgspec.Struct, frozen=True):
@@ -41,4 +46,4 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 Effect = TableEvent | WakeAt | Answer | Armed | Locked
 """Anything the controller may ask for. Armed and Locked are the shoe's desired state."""
 
-__all__ = ["Answer", "Armed", "DesiredShoeState", "Effect", "Locked", "TableEvent", "WakeAt"]
+__all__ = ["Answer", "Armed", "Effect", "Locked", "TableEvent", "WakeAt"]

@@ -1,0 +1,134 @@
+"""The table's controller: one input in, the effects it wants out.
+
+In: inputs in the order they happened, times never running backwards. Out: events, the shoe's desired
+state, wishes to be woken, answers. Must not know: clocks, I/O, randomness, who delivers.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from firmware_proto.events import Armed, Locked
+from shoe_ctl.games.game import Game
+
+from . import machine, positions
+from .dealing import armed_for
+from .effects import Answer, Effect, WakeAt
+from .inputs import Fault, Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
+from .settings import TableSettings
+from .state import TableState
+from .turn import Turn
+
+REMEMBERED_COMMANDS = 256
+"""How many commands are recognised when they come again: more than a table gives in an hour."""
+
+_NAMES = {
+    LinkUp: "link_up",
+    LinkLost: "link_lost",
+    Restarted: "restarted",
+    Tick: "tick",
+    Fault: "fault",
+}
+
+
+class TableController:
+    """Holds one table to its game's rules.
+
+    ``handle`` is a function of the state and the input alone: the same inputs give the same
+    effects, always. If it raises, the state is as it was before.
+    """
+
+    def __init__(self, game: Game, settings: TableSettings, state: TableState | None = None) -> None:
+        self.game = game
+        self.settings = settings
+        self.state = TableState() if state is None else state
+        self._turn = Turn(game, settings)
+        self._machine = machine.build(self._turn)
+
+    @property
+    def desired(self) -> Armed | Locked:
+        """What the shoe should be now."""
+        return Locked() if self.state.armed is None else Armed(*self.state.armed)
+
+    def handle(self, happened: Input) -> list[Effect]:
+        """What this input makes of the table.
+
+        Raises:
+            ValueError: the input's time lies before the last one's.
+        """
+        if happened.t_us < self.state.t_us:
+            raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
+        turn = self._turn
+        turn.begin(self.state, happened)
+        self._machine.set_state(self.state.state, turn)
+        if isinstance(happened, TableCommand):
+            self._command(turn, happened)
+        elif isinstance(happened, ShoeSaid):
+            turn.trigger(happened.event.type)
+        else:
+            turn.trigger(_NAMES[type(happened)])
+        turn.change(state=turn.state)
+        _assert_desires(turn)
+        self.state = turn.now
+        return turn.effects
+
+    def _command(self, turn: Turn, command: TableCommand) -> None:
+        answered = turn.now.answered
+        if command.command_id in answered:
+            error = answered[command.command_id]
+        else:
+            error = _unfit(turn, command)
+            if error is None:
+                turn.trigger(command.command)
+            if turn.refusal is not None:
+                error = turn.refusal.error
+            kept = list(answered.items())[1 - REMEMBERED_COMMANDS :]
+            turn.change(answered={**dict(kept), command.command_id: error})
+        needs = turn.refusal.needs if turn.refusal is not None else {}
+        turn.effects.append(
+            Answer(
+                command_id=command.command_id, accepted=error is None, error=error, needs=needs
+            )
+        )
+
+
+def _unfit(turn: Turn, command: TableCommand) -> str | None:
+    """Refuse what no state would take: unknown, from too low a position, for another round."""
+    if command.command not in positions.COMMANDS:
+        turn.refuse(f"no such command: {command.command}")
+    elif not positions.may(command.position, command.command):
+        needed = positions.COMMANDS[command.command]
+        turn.refuse(f"{command.command} needs a {needed}", position=needed)
+    elif command.round_id is not None and command.round_id != _round_id(turn):
+        turn.refuse(f"round {command.round_id} is not the open round", round=_round_id(turn) or "")
+    return turn.refusal.error if turn.refusal is not None else None
+
+
+def _round_id(turn: Turn) -> str | None:
+    return turn.now.round.id if turn.now.round is not None else None
+
+
+def _assert_desires(turn: Turn) -> None:
+    """Say what the shoe should be, and when to wake the table, where either changed."""
+    now, settings = turn.now, turn.settings
+    desired = armed_for(now, implied=settings.implied) if now.link.arm else Locked()
+    armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
+    if armed != now.armed:
+        turn.effects.append(desired)
+    wake_us = _wake_us(now, settings)
+    if wake_us is not None and wake_us != now.wake_us:
+        turn.effects.append(WakeAt(wake_us))
+    turn.now = msgspec.structs.replace(now, armed=armed, wake_us=wake_us)
+
+
+def _wake_us(now: TableState, settings: TableSettings) -> int | None:
+    """When the next card counts as seen, or the shoe's own result is overdue."""
+    if now.round is None or now.state not in ("dealing", "revealing"):
+        return None
+    unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
+    if unseen and settings.faces == "face_up":
+        return min(unseen) + settings.face_up_after_ms * 1000
+    waits = now.link.judges and now.round.result is None and not now.round.result_overruled
+    if now.round.complete_us is not None and waits:
+        return now.round.complete_us + settings.result_timeout_s * 1_000_000
+    return None

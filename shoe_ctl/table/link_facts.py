@@ -1,0 +1,86 @@
+"""The link and the power as the table sees them: connected, lost, restarted.
+
+In: LinkUp, LinkLost, Restarted. Out: shoe.connected .lost .not_aligned, what is known of the link.
+Must not know: ports, back-off, what a halt does.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.events import Discarded, Gap
+
+from .inputs import LinkLost, LinkUp, Restarted
+from .turn import Turn
+
+
+def cannot_name_its_set(turn: Turn) -> bool:
+    """Shoes of this profile never say which set they hold: the table numbers sets itself."""
+    return isinstance(turn.happened, LinkUp) and not turn.happened.replay
+
+
+def connect(turn: Turn) -> None:
+    """The link is up; a shoe that cannot replay is not aligned until Player card 1."""
+    up = turn.happened
+    assert isinstance(up, LinkUp)
+    turn.change_link(
+        up=True,
+        connection=up.connection,
+        profile=up.profile,
+        arm=up.arm,
+        replay=up.replay,
+        judges=up.judges,
+        names_hands=up.names_hands,
+        aligned=up.replay,
+    )
+    turn.tell("shoe.connected", {"profile": up.profile})
+    if not up.replay:
+        tell_not_aligned(turn)
+
+
+def disconnect(turn: Turn) -> None:
+    """The link is down."""
+    lost = turn.happened
+    assert isinstance(lost, LinkLost)
+    if turn.now.link.up:
+        turn.change_link(up=False, aligned=turn.now.link.replay)
+        turn.tell("shoe.lost", {"reason": lost.reason})
+
+
+def restart(turn: Turn) -> None:
+    """The controller starts on what it remembers; its link is down."""
+    again = turn.happened
+    assert isinstance(again, Restarted)
+    if turn.now.link.up:
+        turn.change_link(up=False, aligned=turn.now.link.replay)
+        turn.tell("shoe.lost", {"reason": "the controller was restarted"})
+    turn.change(host_boot=again.host_boot)
+
+
+def tell_not_aligned(turn: Turn) -> None:
+    """Say that the host does not know where in the round the shoe is."""
+    turn.tell("shoe.not_aligned", {"until": "player card 1, or a person's decision"})
+
+
+def lose_alignment(turn: Turn) -> None:
+    """The shoe started anew in a round: where it stands is not known."""
+    if turn.now.link.aligned and not turn.now.link.replay:
+        turn.change_link(aligned=False)
+        tell_not_aligned(turn)
+
+
+def tell_discarded(turn: Turn) -> None:
+    """Bytes that did not fit: counted where the restricted stream is read."""
+    event = turn.shoe_event
+    assert isinstance(event, Discarded)
+    turn.tell_restricted("frame.discarded", {"reason": event.reason})
+
+
+def tell_quarantined(turn: Turn) -> None:
+    """A result that belongs to no open round is kept apart, never applied."""
+    turn.tell_restricted("frame.discarded", {"reason": "a result that belongs to no open round"})
+
+
+def what_is_missing(turn: Turn) -> str:
+    """A gap, in words."""
+    event = turn.shoe_event
+    assert isinstance(event, Gap)
+    return f"the shoe's events {event.first} to {event.last} are lost"

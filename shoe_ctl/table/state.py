@@ -1,0 +1,161 @@
+"""Everything the table remembers between inputs, as one frozen value.
+
+In: nothing. Out: TableState and its parts, their JSON bytes.
+Must not know: how it changes, who asks, clocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from firmware_proto.cards import Card, card
+
+
+class Dealt(msgspec.Struct, frozen=True, kw_only=True):
+    """One card of the round, in its slot. ``number`` counts draws from the set, from 1."""
+
+    hand: str
+    index: int
+    card: Card
+    number: int
+    drawn_us: int
+    revealed: bool = False
+
+
+class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The round as the shoe judged it."""
+
+    winner: str
+    player_pair: bool
+    banker_pair: bool
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """A round of play, from *place your bets* to *settled*.
+
+    ``due`` is the hand whose third card is due. ``first_input`` numbers the table's inputs.
+    ``complete_us`` is when the last card was seen: the wait for the shoe's result starts there;
+    ``result_overruled`` when a person ruled that the cards stand without it (6.3).
+    """
+
+    id: str
+    first_input: int
+    cards: tuple[Dealt, ...] = ()
+    totals_announced: bool = False
+    due: str | None = None
+    result: ShoeResult | None = None
+    complete_us: int | None = None
+    result_overruled: bool = False
+
+    def hand(self, name: str) -> tuple[Card, ...]:
+        """The cards of this hand, in order, revealed or not."""
+        return tuple(d.card for d in self.cards if d.hand == name)
+
+    @property
+    def all_revealed(self) -> bool:
+        """Every card dealt so far has been seen by the table."""
+        return all(d.revealed for d in self.cards)
+
+
+class Shoe(msgspec.Struct, frozen=True, kw_only=True):
+    """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
+
+    ``unseen`` are cards drawn before this table knew the set, or never read.
+    """
+
+    id: str
+    set_id: str | None = None
+    decks: int
+    drawn: int = 0
+    unseen: int = 0
+    counts: dict[str, int] = {}
+    cutting_card_out: bool = False
+    rounds_since_cutting_card: int = 0
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the device and the connection to it.
+
+    ``aligned``: the host knows where in the round the shoe is.
+    """
+
+    up: bool = False
+    connection: int = 0
+    profile: str = ""
+    arm: bool = False
+    replay: bool = False
+    judges: bool = False
+    names_hands: bool = False
+    aligned: bool = True
+    device_id: str | None = None
+    boot_id: int | None = None
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A card drawn while the table was halted: kept, never placed by the controller."""
+
+    card: Card | None
+    number: int | None
+    hand: str | None
+    index: int | None
+
+
+class Halt(msgspec.Struct, frozen=True, kw_only=True):
+    """The irregularity that is open, and the state that the table left for it."""
+
+    key: str
+    seen: str
+    back_to: str
+    since_us: int
+
+
+class TableState(msgspec.Struct, frozen=True, kw_only=True):
+    """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
+
+    ``loaded`` is a set (its id, its decks) that came while the table was halted. ``armed`` is the
+    draw last asked for. ``answered`` holds the last commands' ids and why one was refused.
+    """
+
+    state: str = "no_shoe"
+    t_us: int = 0
+    inputs: int = 0
+    shoes: int = 0
+    rounds: int = 0
+    host_boot: str | None = None
+    shoe: Shoe | None = None
+    round: Round | None = None
+    link: Link = Link()
+    halt: Halt | None = None
+    kept: tuple[Kept, ...] = ()
+    loaded: tuple[str | None, int | None] | None = None
+    armed: tuple[int, str, int] | None = None
+    wake_us: int | None = None
+    answered: dict[str, str | None] = {}
+
+
+def _enc(value: Any) -> Any:
+    if isinstance(value, Card):
+        return value.code
+    raise TypeError(f"not a value of the state: {type(value).__name__}")
+
+
+def _dec(kind: type, value: Any) -> Any:
+    if kind is Card:
+        return card(value)
+    raise TypeError(f"not a value of the state: {kind.__name__}")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_enc, order="deterministic")
+_decoder = msgspec.json.Decoder(TableState, dec_hook=_dec)
+
+
+def to_bytes(state: TableState) -> bytes:
+    """The state's bytes: the same state always gives the same bytes."""
+    return _encoder.encode(state)
+
+
+def from_bytes(body: bytes) -> TableState:
+    """The state that ``to_bytes`` gave. Raises ValueError on anything else."""
+    return _decoder.decode(body)

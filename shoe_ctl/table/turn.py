@@ -1,0 +1,132 @@
+"""One input being handled: the table as it changes, and the effects it asks for.
+
+In: a TableState and one input. Out: the next TableState and the effects, taken by the controller.
+Must not know: which state follows which (machine.py), clocks, I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from firmware_proto.events import CardDrawn, ShoeEvent
+from shoe_ctl.games.game import Game
+from shoe_ctl.records import Audience
+
+from .effects import Answer, Effect, TableEvent
+from .inputs import Input, ShoeSaid, TableCommand
+from .settings import TableSettings
+from .state import Round, Shoe, TableState
+
+
+class Turn:
+    """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
+
+    ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    """
+
+    state: str
+    trigger: Callable[[str], bool]
+
+    def __init__(self, game: Game, settings: TableSettings) -> None:
+        self.game = game
+        self.settings = settings
+        self.now = TableState()
+        self.effects: list[Effect] = []
+        self.source = ""
+        self.dest = ""
+        self.refusal: Answer | None = None
+
+    def begin(self, now: TableState, happened: Input) -> None:
+        """Start handling an input from this state."""
+        self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
+        self.happened = happened
+        self.effects = []
+        self.refusal = None
+
+    # What is being handled.
+
+    @property
+    def shoe_event(self) -> ShoeEvent:
+        """The shoe event of this input."""
+        assert isinstance(self.happened, ShoeSaid)
+        return self.happened.event
+
+    @property
+    def drawn(self) -> CardDrawn:
+        """The card of this input."""
+        event = self.shoe_event
+        assert isinstance(event, CardDrawn)
+        return event
+
+    @property
+    def command(self) -> TableCommand:
+        """The command of this input."""
+        assert isinstance(self.happened, TableCommand)
+        return self.happened
+
+    @property
+    def round(self) -> Round:
+        """The open round."""
+        assert self.now.round is not None
+        return self.now.round
+
+    @property
+    def shoe(self) -> Shoe:
+        """The loaded shoe."""
+        assert self.now.shoe is not None
+        return self.now.shoe
+
+    # How it changes.
+
+    def change(self, **fields: Any) -> None:
+        """Replace fields of the table's state."""
+        self.now = msgspec.structs.replace(self.now, **fields)
+
+    def change_round(self, **fields: Any) -> None:
+        """Replace fields of the open round."""
+        self.change(round=msgspec.structs.replace(self.round, **fields))
+
+    def change_shoe(self, **fields: Any) -> None:
+        """Replace fields of the loaded shoe."""
+        self.change(shoe=msgspec.structs.replace(self.shoe, **fields))
+
+    def change_link(self, **fields: Any) -> None:
+        """Replace fields of the link."""
+        self.change(link=msgspec.structs.replace(self.now.link, **fields))
+
+    def then(self, trigger: str) -> None:
+        """Go on with this trigger once the present transition is done."""
+        self.trigger(trigger)
+
+    # What it tells.
+
+    @property
+    def subject(self) -> str | None:
+        """The round in progress, else the shoe."""
+        if self.now.round is not None:
+            return self.now.round.id
+        return self.now.shoe.id if self.now.shoe is not None else None
+
+    def tell(
+        self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
+    ) -> None:
+        """A public event; ``restricted`` is the data of its restricted copy where it differs."""
+        self.effects.append(TableEvent(kind, Audience.PUBLIC, self.subject, data, restricted))
+
+    def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
+        """An event that only the restricted stream carries."""
+        self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+
+    def refuse(self, error: str, **needs: str) -> None:
+        """Refuse the command of this input: say why and what it would need, change nothing."""
+        asked = self.command
+        self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
+        data = {"command_id": asked.command_id, "command": asked.command, "error": error}
+        self.tell_restricted("command.refused", data)
+
+    def inferred(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Stamp data of an announcement that nobody made but the cards imply."""
+        return {**data, "inferred": True} if self.settings.implied else data
