@@ -164,13 +164,13 @@ def _command(pid: str) -> str:
 def _descriptors() -> dict[int, str]:
     """Open descriptors by number, with what each leads to."""
     found: dict[int, str] = {}
-    for name in os.listdir("/proc/self/fd"):
+    for entry in Path("/proc/self/fd").iterdir():
         try:
-            target = os.readlink(f"/proc/self/fd/{name}")
+            target = str(entry.readlink())
         except OSError:  # the descriptor of this very listing
             continue
         if target not in HARMLESS:
-            found[int(name)] = target
+            found[int(entry.name)] = target
     return found
 
 

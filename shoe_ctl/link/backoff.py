@@ -1,0 +1,45 @@
+"""How long to wait before a lost port is tried again.
+
+In: when each attempt failed. Out: delays in seconds.
+Must not know: ports, sleeping, clocks.
+"""
+
+from __future__ import annotations
+
+FIRST_S = 0.05
+"""An adapter that only re-enumerates is back within a tenth of a second."""
+
+QUICK_CAP_S = 0.25
+"""A shoe that is plugged in again resumes within a second: one delay, opening, its hello."""
+
+QUICK_PERIOD_S = 60.0
+"""Whoever pulled a cable by mistake has found it within a minute."""
+
+SLOW_CAP_S = 5.0
+"""Later nobody waits at the table for it; five seconds still feel like *by itself*."""
+
+
+class Backoff:
+    """Delays that grow from ``FIRST_S``; slowly at first, up to ``SLOW_CAP_S`` after a minute."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._delay_s = 0.0
+
+    @property
+    def failing(self) -> bool:
+        """Whether anything failed since the shoe last spoke."""
+        return self._since is not None
+
+    def failed(self, now: float) -> float:
+        """Seconds to wait after a failure at ``now`` (monotonic seconds)."""
+        if self._since is None:
+            self._since, self._delay_s = now, FIRST_S
+        else:
+            quick = now - self._since < QUICK_PERIOD_S
+            self._delay_s = min(2 * self._delay_s, QUICK_CAP_S if quick else SLOW_CAP_S)
+        return self._delay_s
+
+    def spoke(self) -> None:
+        """The shoe spoke: the next failure is a first one."""
+        self._since = None

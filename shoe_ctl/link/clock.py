@@ -1,0 +1,62 @@
+"""The clock of a link, so that tests own the time.
+
+In: the event loop's timers and the system's wall clock. Out: Clock, SystemClock, sleep.
+Must not know: ports, sessions, the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """One wake-up that was asked for."""
+
+    def cancel(self) -> None:
+        """Forgets it; cancelling what has already run does nothing."""
+
+
+class Clock(Protocol):
+    """Time for one event loop."""
+
+    def monotonic(self) -> float:
+        """Seconds on a scale that never jumps; the scale that sessions are given."""
+
+    def wall_us(self) -> int:
+        """Microseconds since 1970 UTC; never runs backwards."""
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        """Runs the callback in the loop, ``delay_s`` seconds from now."""
+
+
+class SystemClock:
+    """The real clock, for the loop that is running."""
+
+    def __init__(self) -> None:
+        self._last_us = 0
+
+    def monotonic(self) -> float:
+        """The loop's own time in seconds."""
+        return asyncio.get_running_loop().time()
+
+    def wall_us(self) -> int:
+        """The system's time; stands still while the system clock is set back."""
+        self._last_us = max(self._last_us, time.time_ns() // 1000)
+        return self._last_us
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        """A timer of the running loop."""
+        return asyncio.get_running_loop().call_later(delay_s, callback)
+
+
+async def sleep(clock: Clock, delay_s: float) -> None:
+    """Waits until ``delay_s`` seconds have passed on this clock."""
+    over = asyncio.Event()
+    timer = clock.call_later(delay_s, over.set)
+    try:
+        await over.wait()
+    finally:
+        timer.cancel()

@@ -1,0 +1,141 @@
+"""One connection to a shoe: one transport and one fresh session, used once and thrown away.
+
+In: bytes of the transport, time. Out: Receptions, each taken before more is read; bytes to send.
+Must not know: how the port was opened or is opened again, the journal, the round.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from firmware_proto.events import DesiredShoeState
+from firmware_proto.session import Heard, HostSession
+
+from .clock import Clock
+from .transport import Transport, TransportLost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reception:
+    """What came in one go, and what it says.
+
+    ``offset`` is the place of the chunk's first byte in this connection's stream, from 0.
+    ``chunk`` is empty where time passing, not bytes, gave the events. ``t_us`` is microseconds
+    since 1970 UTC. ``fault`` says why the bytes could not be decoded; the connection then ends.
+    """
+
+    connection: int
+    offset: int
+    chunk: bytes
+    heard: tuple[Heard, ...]
+    t_us: int
+    fault: str | None = None
+
+
+OnReception = Callable[[Reception], Awaitable[None]]
+"""Takes a reception: stores it, then calls ``stored`` and ``desire``. Nothing is read or sent
+until it returns."""
+
+
+class Connection:
+    """A connection with its number, which rises over all connections of a table."""
+
+    def __init__(
+        self,
+        *,
+        number: int,
+        transport: Transport,
+        session: HostSession,
+        clock: Clock,
+        on_reception: OnReception,
+    ) -> None:
+        self.number = number
+        self.capabilities = session.capabilities
+        self._transport = transport
+        self._session = session
+        self._clock = clock
+        self._on_reception = on_reception
+        self._received = 0
+        self._faulty = False
+        self._wake = asyncio.Event()
+
+    @property
+    def spoke(self) -> bool:
+        """Whether anything came from the other end, and all of it could be decoded."""
+        return self._received > 0 and not self._faulty
+
+    def stored(self, seq: int | str) -> None:
+        """The event with this number, and all before it, is stored durably: acknowledge it."""
+        self._session.stored(seq)
+        self._wake.set()
+
+    def desire(self, state: DesiredShoeState) -> None:
+        """What the shoe should be from now on."""
+        self._session.desire(state)
+        self._wake.set()
+
+    async def run(self) -> str:
+        """Serves the connection until it ends, closes its transport, and says why it ended.
+
+        Whatever ``on_reception`` raises ends the connection and is raised.
+        """
+        try:
+            while not self._faulty:
+                self._wake.clear()  # what woke us up to here, this round takes care of
+                self._transport.write(self._session.outgoing())
+                await self._readable()
+                await self._take(self._transport.read())
+        except TransportLost as lost:
+            return str(lost)
+        finally:
+            self._transport.close()
+        return "what the shoe said could not be decoded"
+
+    async def _readable(self) -> None:
+        """Waits for bytes, for the session's deadline, or for something to send."""
+        deadline = self._session.next_deadline
+        timer = None
+        if deadline is not None:
+            delay_s = max(0.0, deadline - self._clock.monotonic())
+            timer = self._clock.call_later(delay_s, self._wake.set)
+        self._transport.when_readable(self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            self._transport.when_readable(None)
+            if timer is not None:
+                timer.cancel()
+
+    async def _take(self, chunk: bytes) -> None:
+        """Hands on what the chunk says, then what the passing of time says."""
+        t, t_us = self._clock.monotonic(), self._clock.wall_us()
+        if chunk:
+            await self._decode(chunk, t_us, lambda: self._session.receive(chunk, t))
+        deadline = self._session.next_deadline
+        if deadline is not None and deadline <= self._clock.monotonic() and not self._faulty:
+            t, t_us = self._clock.monotonic(), self._clock.wall_us()
+            await self._decode(b"", t_us, lambda: self._session.tick(t))
+
+    async def _decode(self, chunk: bytes, t_us: int, step: Callable[[], list[Heard]]) -> None:
+        offset = self._received
+        self._received += len(chunk)
+        heard: tuple[Heard, ...] = ()
+        fault = None
+        try:
+            heard = tuple(step())
+        except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
+            self._faulty = True
+            fault = f"{type(error).__name__}: {error}"
+        if chunk or heard or fault:
+            await self._on_reception(
+                Reception(
+                    connection=self.number,
+                    offset=offset,
+                    chunk=chunk,
+                    heard=heard,
+                    t_us=t_us,
+                    fault=fault,
+                )
+            )
