@@ -1,0 +1,165 @@
+"""A real pty as the shoe's serial port, with a stable name if one is wanted.
+
+In: bytes for the host. Out: the host's open, bytes and close. Without a host, bytes are lost,
+and what a host left unread is gone when it closes: a real wire holds nothing either.
+Must not know: what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import termios
+import tty
+from pathlib import Path
+
+from simulators.errors import PortFault
+
+from .port import Wire
+from .stream import Stream
+
+LOOK_EVERY_S = 0.01
+"""A pty does not tell its master that a slave opens it: the hang-up mark is looked at."""
+
+
+class PtyPort:
+    """Each time a host opens the slave is one connection; needs a running loop to start."""
+
+    def __init__(self, link: str | None = None) -> None:
+        self._link = None if link is None else Path(link)
+        self._master: int | None = None
+        self._slave_name = ""
+        self._stream: Stream | None = None
+        self._look: asyncio.TimerHandle | None = None
+        self._wire: Wire | None = None
+        self._overrun = 0
+
+    @property
+    def address(self) -> str:
+        """The link if there is one, else the slave's path."""
+        return self._slave_name if self._link is None else str(self._link)
+
+    @property
+    def pending(self) -> int:
+        """Bytes beyond what the kernel holds for the host."""
+        return 0 if self._stream is None else self._stream.pending
+
+    @property
+    def overrun(self) -> int:
+        """Bytes lost because a host has the port open and does not read."""
+        return self._overrun + (0 if self._stream is None else self._stream.overrun)
+
+    def start(self, wire: Wire) -> None:
+        """Makes the pty and its link.
+
+        Raises:
+            simulators.errors.PortFault: no pty is left, or the link cannot be made.
+        """
+        self._wire = wire
+        self._loop = asyncio.get_running_loop()
+        try:
+            master, slave = os.openpty()
+        except OSError as error:
+            raise PortFault(f"no pty: {error.strerror}") from None
+        try:
+            tty.setraw(slave)
+            self._slave_name = os.ttyname(slave)
+            os.set_blocking(master, False)
+            self._make_link()
+        except BaseException:
+            os.close(master)
+            raise
+        finally:
+            os.close(slave)
+        self._master = master
+        self._watch_for_host()
+
+    def write(self, data: bytes) -> None:
+        """See ``Port.write``."""
+        if self._stream is not None:
+            self._stream.write(data)
+
+    def close(self) -> None:
+        """Pulls the plug; doing it twice is harmless."""
+        if self._master is None:
+            return
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+        had_host = self._end_stream()
+        os.close(self._master)
+        self._master = None
+        self._remove_link()
+        if had_host and self._wire is not None:
+            self._wire.closed()
+
+    def reopen(self) -> None:
+        """Plugs in again: a new pty, under the same link."""
+        if self._master is None and self._wire is not None:
+            self.start(self._wire)
+
+    def _watch_for_host(self) -> None:
+        """Looks for a host; the slave was open once, so the master shows whether it is now."""
+        self._look = None
+        if self._master is None:
+            return
+        poll = select.poll()
+        poll.register(self._master, select.POLLIN)
+        if any(mask & select.POLLHUP for _, mask in poll.poll(0)):
+            self._look = self._loop.call_later(LOOK_EVERY_S, self._watch_for_host)
+            return
+        if self._wire is not None:
+            self._stream = Stream(
+                self._loop,
+                self._master,
+                received=self._wire.received,
+                hung_up=self._host_gone,
+                drained=self._wire.drained,
+            )
+            self._wire.opened()
+
+    def _host_gone(self) -> None:
+        self._end_stream()
+        self._forget_unread()
+        if self._wire is not None:
+            self._wire.closed()
+        if self._look is None:
+            self._watch_for_host()
+
+    def _end_stream(self) -> bool:
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return False
+        self._overrun += stream.overrun
+        stream.stop()
+        return True
+
+    def _forget_unread(self) -> None:
+        """The kernel would hand the next host what the last one left unread."""
+        try:
+            slave = os.open(self._slave_name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:
+            return  # the host holds it exclusively again: it flushes for itself
+        try:
+            termios.tcflush(slave, termios.TCIOFLUSH)
+        finally:
+            os.close(slave)
+
+    def _make_link(self) -> None:
+        if self._link is None:
+            return
+        if os.path.lexists(self._link) and (self._link.exists() or not self._link.is_symlink()):
+            raise PortFault(f"{self._link} exists already and is in use or no link")
+        beside = self._link.with_name(f"{self._link.name}.{os.getpid()}")
+        try:
+            beside.symlink_to(self._slave_name)
+            beside.replace(self._link)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise PortFault(f"cannot make the link {self._link}: {error.strerror}") from None
+
+    def _remove_link(self) -> None:
+        link = self._link
+        if link is not None and link.is_symlink() and str(link.readlink()) == self._slave_name:
+            link.unlink()

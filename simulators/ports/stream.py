@@ -1,0 +1,93 @@
+"""A descriptor served by the loop: reads as bytes come, writes what fits, never blocks.
+
+In: a non-blocking descriptor. Out: bytes read, the hang-up, and what was lost to a slow reader.
+Must not know: whether it is a pty or a socket, what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+LIMIT = 64 * 1024
+"""Bytes kept for a host that does not read; beyond it, whole writes are lost."""
+
+_CHUNK = 65536
+
+
+class Stream:
+    """One open descriptor, until ``stop``; the owner closes the descriptor itself."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        fd: int,
+        *,
+        received: Callable[[bytes], None],
+        hung_up: Callable[[], None],
+        drained: Callable[[], None],
+    ) -> None:
+        self.overrun = 0
+        self._loop = loop
+        self._fd = fd
+        self._received = received
+        self._hung_up = hung_up
+        self._drained = drained
+        self._waiting = bytearray()
+        self._running = True
+        loop.add_reader(fd, self._readable)
+
+    @property
+    def pending(self) -> int:
+        """Bytes that wait for the reader."""
+        return len(self._waiting)
+
+    def write(self, data: bytes) -> None:
+        """Writes what fits and keeps the rest; a write that would exceed LIMIT is lost whole."""
+        if not self._running or not data:
+            return
+        if len(self._waiting) + len(data) > LIMIT:
+            self.overrun += len(data)
+            return
+        waited = bool(self._waiting)
+        self._waiting += data
+        if not waited and not self._flush():
+            self._loop.add_writer(self._fd, self._writable)
+
+    def stop(self) -> None:
+        """Leaves the descriptor alone; what still waits is lost."""
+        if self._running:
+            self._running = False
+            self._waiting.clear()
+            self._loop.remove_reader(self._fd)
+            self._loop.remove_writer(self._fd)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._fd, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # EIO: no slave is open; ECONNRESET: the host is gone
+            data = b""
+        if data:
+            self._received(data)
+        else:
+            self.stop()
+            self._hung_up()
+
+    def _writable(self) -> None:
+        if self._flush() and self._running:
+            self._loop.remove_writer(self._fd)
+            self._drained()
+
+    def _flush(self) -> bool:
+        """True when nothing waits any more (also when the host is gone: the reader tells)."""
+        try:
+            while self._waiting:
+                del self._waiting[: os.write(self._fd, self._waiting)]
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._waiting.clear()
+        return True

@@ -1,0 +1,116 @@
+"""A TCP server as the shoe's port, as a serial device server offers it: raw bytes.
+
+In: bytes for the host. Out: the host's connection, bytes and end. One host at a time: another
+one is turned away. Must not know: what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from simulators.errors import PortFault
+
+from .port import Wire
+from .stream import Stream
+
+
+class TcpPort:
+    """Needs a running loop to start. With port 0 a free one is taken, and kept over ``reopen``."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host = host
+        self._port = port
+        self._listener: socket.socket | None = None
+        self._peer: socket.socket | None = None
+        self._stream: Stream | None = None
+        self._wire: Wire | None = None
+        self._overrun = 0
+
+    @property
+    def address(self) -> str:
+        """The form that a daemon's configuration has for it."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"tcp://{host}:{self._port}"
+
+    @property
+    def pending(self) -> int:
+        """Bytes beyond what the kernel holds for the host."""
+        return 0 if self._stream is None else self._stream.pending
+
+    @property
+    def overrun(self) -> int:
+        """Bytes lost because a connected host does not read."""
+        return self._overrun + (0 if self._stream is None else self._stream.overrun)
+
+    def start(self, wire: Wire) -> None:
+        """Listens.
+
+        Raises:
+            simulators.errors.PortFault: the address cannot be had.
+        """
+        self._wire = wire
+        self._loop = asyncio.get_running_loop()
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        try:
+            listener = socket.create_server((self._host, self._port), family=family, backlog=1)
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise PortFault(f"cannot listen at {self.address}: {why}") from None
+        listener.setblocking(False)
+        self._port = listener.getsockname()[1]
+        self._listener = listener
+        self._loop.add_reader(listener, self._knocked)
+
+    def write(self, data: bytes) -> None:
+        """See ``Port.write``."""
+        if self._stream is not None:
+            self._stream.write(data)
+
+    def close(self) -> None:
+        """Hangs up and stops listening; doing it twice is harmless."""
+        if self._listener is None:
+            return
+        self._loop.remove_reader(self._listener)
+        self._listener.close()
+        self._listener = None
+        if self._peer is not None:
+            self._host_gone()
+
+    def reopen(self) -> None:
+        """Listens again at the same port."""
+        if self._listener is None and self._wire is not None:
+            self.start(self._wire)
+
+    def _knocked(self) -> None:
+        if self._listener is None or self._wire is None:
+            return
+        try:
+            peer, _ = self._listener.accept()
+        except OSError:
+            return  # it went away again before it was let in
+        if self._peer is not None:
+            peer.close()
+            return
+        peer.setblocking(False)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._peer = peer
+        self._stream = Stream(
+            self._loop,
+            peer.fileno(),
+            received=self._wire.received,
+            hung_up=self._host_gone,
+            drained=self._wire.drained,
+        )
+        self._wire.opened()
+
+    def _host_gone(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            self._overrun += stream.overrun
+            stream.stop()
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            peer.close()
+        if self._wire is not None:
+            self._wire.closed()

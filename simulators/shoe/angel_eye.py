@@ -1,0 +1,177 @@
+"""A shoe of the angel_eye profile: it judges, names hands, and forgets what nobody heard.
+
+In: as ``Device``. Out: started, stand-by, cards with their hand, cutting card, result, lock.
+Must not know: who deals, bytes, ports; it cannot be armed and holds no card back.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.cards import FRENCH52, Deck
+from firmware_proto.events import (
+    CardDrawn,
+    CardOutsideGame,
+    CommandAsked,
+    CuttingCard,
+    Discarded,
+    Error,
+    HostSaid,
+    Lock,
+    Reply,
+    Result,
+    ShoeEvent,
+    Standby,
+    Started,
+)
+
+from .device import Device, Lamp
+from .judge import Judge, points
+from .model import CARDS_BEHIND_CUT, CardOut
+
+TEN = 10
+"""What a ten or a court card counts when it says how many cards are burned."""
+
+_UNLOCK, _LOCK = "01", "02"
+
+
+class AngelEyeDevice(Device):
+    """Counts what it says; nothing it said is kept. ``said`` is that running count."""
+
+    _bolted = False
+    said = 0
+    _judge: Judge | None = None
+    _to_burn: int | None = None
+    _burned = 0
+    _in_error = False
+
+    @property
+    def lamp(self) -> Lamp | None:
+        """Where the next card belongs by the shoe's own judging; None when it is not to be drawn.
+
+        With a new set: the first card, then as many burn cards as it counts.
+        """
+        if not self.powered or self.shoe.locked_by_key or self._in_error or not self.shoe.remaining:
+            return None
+        number = self.shoe.drawn + 1
+        if self._to_burn is None:
+            return Lamp(number, "first_card", 1)
+        if self._burned < self._to_burn:
+            return Lamp(number, "burn", self._burned + 1)
+        place = None if self._judge is None else self._judge.next_place()
+        return None if place is None else Lamp(number, *place)
+
+    @property
+    def between_rounds(self) -> bool:
+        """True when cards were burned and no round is open."""
+        return self.powered and self._judge is not None and not self._judge.begun
+
+    @property
+    def next_deadline(self) -> float | None:
+        """What the session waits for (nothing, unless it sends events more than once)."""
+        return None if self._session is None else self._session.next_deadline
+
+    def tick(self, t: float) -> None:
+        if self._session is not None:
+            self._session.tick(t)
+
+    def load(
+        self, deck: Deck, decks: int, seed: int, t: float, *, behind_cut: int = CARDS_BEHIND_CUT
+    ) -> None:
+        if deck is not FRENCH52:
+            raise ValueError(f"angel_eye names the cards of french52 only, not of {deck.name}")
+        super().load(deck, decks, seed, t, behind_cut=behind_cut)
+
+    def _place(self) -> str:
+        """A card that it would not name is laid aside."""
+        return "set_aside" if self.lamp is None else self.lamp.hand
+
+    def _on_boot(self, t: float) -> None:
+        """A reset forgets the round; cards already drawn make it stand by for the next one."""
+        self._in_error = False
+        self.truth.broken_off()
+        self._say(Started(), t)
+        if self.shoe.drawn:
+            self._stand_by(t)
+        else:
+            self._await_first_card()
+
+    def _on_loaded(self, t: float) -> None:
+        self._await_first_card()
+        self._say(Started(), t)
+
+    def _on_card(self, out: CardOut, t: float) -> None:
+        if self.shoe.locked_by_key or self._in_error or not self.powered:
+            mode = "lock" if self.shoe.locked_by_key else "error"
+            self._say(CardOutsideGame(card=out.seen, mode=mode), t)
+        elif out.seen is None:
+            self._in_error = True
+            self._say(Error(code="cannot_read", in_error_mode=True), t)
+        elif self._to_burn is None:
+            self._to_burn = points(out.seen) or TEN
+            self._say(CardDrawn(card=out.seen, hand="first_card", index=1), t)
+        elif self._burned < self._to_burn:
+            self._burn(out, t)
+        else:
+            self._deal(out, t)
+
+    def _on_cutting_card(self, t: float) -> None:
+        self._say(CuttingCard(), t)
+
+    def _on_key(self, t: float) -> None:
+        self._say(Lock(locked=self.shoe.locked_by_key), t)
+
+    def _on_host(self, said: HostSaid, t: float) -> None:
+        """Of the commands it can only be locked and unlocked; there is no error to clear."""
+        match said:
+            case CommandAsked("LK", kind) if kind in (_UNLOCK, _LOCK):
+                self._reply(t)
+                self.turn_key(t, locked=kind == _LOCK)
+            case CommandAsked("LK"):
+                self._reply(t, "type")
+            case CommandAsked():
+                self._reply(t, "command")
+            case Discarded(reason=reason):
+                self.refused.append(reason)
+            case _:
+                self.refused.append(f"not said to such a shoe: {said}")
+
+    def _await_first_card(self) -> None:
+        self._judge, self._to_burn, self._burned = None, None, 0
+
+    def _stand_by(self, t: float) -> None:
+        self._judge = Judge()
+        self._to_burn = self._burned = 0
+        self._say(Standby(), t)
+
+    def _burn(self, out: CardOut, t: float) -> None:
+        self._burned += 1
+        self._say(CardDrawn(card=out.seen, hand="burn", index=self._burned), t)
+        if self._burned == self._to_burn:
+            self._stand_by(t)
+
+    def _deal(self, out: CardOut, t: float) -> None:
+        if self._judge is None:
+            self._judge = Judge()
+        hand, index = self._judge.place(out.card)
+        self._say(CardDrawn(card=out.seen, hand=hand, index=index), t)
+        if self._judge.complete:
+            verdict = self._judge.verdict()
+            self._say(
+                Result(
+                    winner=verdict.winner,
+                    player_pair=verdict.player_pair,
+                    banker_pair=verdict.banker_pair,
+                ),
+                t,
+            )
+            self._stand_by(t)
+
+    def _reply(self, t: float, refused: str | None = None) -> None:
+        if refused is not None:
+            self.refused.append(refused)
+        self._send(Reply(accepted=refused is None, reason=refused), self.said + 1, self._t_us(t))
+
+    def _say(self, event: ShoeEvent, t: float) -> None:
+        if not self.powered:
+            return
+        self.said += 1
+        self._send(event, self.said, self._t_us(t))

@@ -1,0 +1,189 @@
+"""The physical shoe: a seeded shuffled set of cards, its cutting card, its lock and its lamp.
+
+In: what hands and the host's orders do to it. Out: what physically came out, and refusals.
+Must not know: bytes, events, hands' rules, clocks, threads.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from hashlib import sha256
+
+from firmware_proto.cards import Card, Deck
+
+CARDS_BEHIND_CUT = 14
+"""Cards left behind the cutting card: two whole rounds at six cards each, and two to spare."""
+
+
+class Refused(Exception):
+    """The shoe does not do it; ``str(refusal)`` is the reason in a word or two."""
+
+
+def shuffled(deck: Deck, decks: int, seed: int) -> tuple[Card, ...]:
+    """The cards of ``decks`` decks in the order that this seed has had and will have for ever.
+
+    The decks lie one behind the other in the order of ``deck.cards``; then a Fisher-Yates
+    shuffle from the back takes ``int(r * (i + 1))`` with ``r`` from ``random.Random(seed)``.
+    Only ``random()`` is used, the one method whose sequence Python promises never to change.
+
+    Raises:
+        ValueError: fewer than one deck.
+    """
+    if decks < 1:
+        raise ValueError(f"a set has one deck or more, not {decks}")
+    cards = list(deck.cards) * decks
+    draw = random.Random(seed).random
+    for i in range(len(cards) - 1, 0, -1):
+        j = int(draw() * (i + 1))
+        cards[i], cards[j] = cards[j], cards[i]
+    return tuple(cards)
+
+
+@dataclass(frozen=True, slots=True)
+class CardSet:
+    """One set of cards, front first. ``cut_at`` cards come out before the cutting card does."""
+
+    set_id: str
+    deck: Deck
+    decks: int
+    seed: int
+    cards: tuple[Card, ...]
+    cut_at: int
+
+    @classmethod
+    def prepared(
+        cls,
+        deck: Deck,
+        decks: int,
+        seed: int,
+        *,
+        set_id: str,
+        behind_cut: int = CARDS_BEHIND_CUT,
+    ) -> CardSet:
+        """A set shuffled by ``seed``, the cutting card put before the last ``behind_cut`` cards.
+
+        Raises:
+            ValueError: fewer than one deck, or more cards behind the cut than there are.
+        """
+        cards = shuffled(deck, decks, seed)
+        if not 0 <= behind_cut <= len(cards):
+            raise ValueError(f"{behind_cut} cards behind the cut of {len(cards)}")
+        return cls(set_id, deck, decks, seed, cards, len(cards) - behind_cut)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the card codes in order: what an auditor compares."""
+        return sha256(" ".join(c.code for c in self.cards).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CardOut:
+    """A card left the shoe. ``seen`` is what the sensor read of it: None when it could not."""
+
+    card: Card
+    seen: Card | None
+    number: int
+    armed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CuttingCardOut:
+    """The cutting card left the shoe; ``drawn`` cards came out before it."""
+
+    drawn: int
+
+
+class Shoe:
+    """The cards and the mechanism. Battery-backed: a power cut changes only the lock.
+
+    ``unreadable`` are draw numbers (from 1 in each set) whose card the sensor cannot read.
+    """
+
+    def __init__(self, device_id: str, *, unreadable: frozenset[int] = frozenset()) -> None:
+        self.device_id = device_id
+        self.unreadable = unreadable
+        self.cards: CardSet | None = None
+        self.drawn = 0
+        self.cutting_card_out = False
+        self.armed: int | None = None
+        self.locked_by_key = False
+        self.boot_id = 0
+        self.sets_loaded = 0
+
+    @property
+    def remaining(self) -> int:
+        """Cards still in the shoe."""
+        return 0 if self.cards is None else len(self.cards.cards) - self.drawn
+
+    def boot(self) -> None:
+        """Power comes on: a new boot id, and the bolt falls."""
+        self.boot_id += 1
+        self.armed = None
+
+    def push_in(
+        self, deck: Deck, decks: int, seed: int, *, behind_cut: int = CARDS_BEHIND_CUT
+    ) -> CardSet:
+        """Takes out what is left and pushes in a new set; draws count from 1 again.
+
+        Raises:
+            ValueError: as ``CardSet.prepared``.
+        """
+        set_id = f"{self.device_id}-{self.sets_loaded + 1}"
+        cards = CardSet.prepared(deck, decks, seed, set_id=set_id, behind_cut=behind_cut)
+        self.cards = cards
+        self.sets_loaded += 1
+        self.drawn = 0
+        self.cutting_card_out = False
+        self.armed = None
+        return cards
+
+    def arm(self, number: int) -> None:
+        """Frees the bolt for exactly draw ``number``; the same order twice changes nothing.
+
+        Raises:
+            Refused: it was drawn already, is not the next draw, the shoe is empty or locked
+                by its key.
+        """
+        if self.locked_by_key:
+            raise Refused("locked by key")
+        if number <= self.drawn:
+            raise Refused("already drawn")
+        if number > self.drawn + 1:
+            raise Refused("not the next draw")
+        if not self.remaining:
+            raise Refused("empty")
+        self.armed = number
+
+    def lock(self) -> None:
+        """The bolt falls: no card may be drawn."""
+        self.armed = None
+
+    def turn_key(self, *, locked: bool) -> None:
+        """Someone turns the key at the shoe."""
+        self.locked_by_key = locked
+        if locked:
+            self.armed = None
+
+    def draw(self, *, bolted: bool = True) -> CardOut | CuttingCardOut:
+        """A hand pulls what lies at the front. Nothing else lets a card out.
+
+        With ``bolted`` the bolt holds every card that is not armed; without, it is forced (or
+        the shoe has none). The cutting card passes the bolt and leaves the arm as it is.
+
+        Raises:
+            Refused: the shoe is empty, or the bolt holds.
+        """
+        if self.cards is None or (not self.remaining and self.cutting_card_out):
+            raise Refused("empty")
+        armed = self.armed == self.drawn + 1
+        if bolted and not armed:
+            raise Refused("locked")
+        if self.drawn == self.cards.cut_at and not self.cutting_card_out:
+            self.cutting_card_out = True
+            return CuttingCardOut(self.drawn)
+        card = self.cards.cards[self.drawn]
+        self.drawn += 1
+        self.armed = None
+        seen = None if self.drawn in self.unreadable else card
+        return CardOut(card, seen, self.drawn, armed)

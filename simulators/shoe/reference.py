@@ -1,0 +1,184 @@
+"""A shoe of the reference profile: bolted, armed by the host, remembering what was not heard.
+
+In: as ``Device``. Out: hello, loaded, card, cutting card, status, refusals.
+Must not know: hands and rules (the host names the slot it arms), bytes, ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from firmware_proto.events import (
+    Acknowledged,
+    Armed,
+    CardDrawn,
+    CuttingCard,
+    Discarded,
+    Hello,
+    HelloAsked,
+    HostSaid,
+    Locked,
+    Reply,
+    ShoeEvent,
+    ShoeLoaded,
+    Status,
+)
+from firmware_proto.session import DeviceSession
+
+from .device import FIRMWARE, Device, Lamp
+from .memory import EventMemory
+from .model import CardOut, Refused, Shoe
+from .truth import Truth
+
+STATUS_EVERY_S = 2.0
+"""Often enough that a silent line is noticed within seconds, seldom enough to cost nothing."""
+
+SURE = 100
+"""The simulated sensor is never in doubt: it reads a card or it does not."""
+
+
+class ReferenceDevice(Device):
+    """Says nothing on a connection until the host asks for hello; then everything unheard."""
+
+    def __init__(
+        self,
+        shoe: Shoe,
+        truth: Truth,
+        *,
+        session: Callable[[], DeviceSession],
+        memory: EventMemory | None = None,
+    ) -> None:
+        super().__init__(shoe, truth, session=session)
+        self.memory = EventMemory() if memory is None else memory
+        self._greeted = False
+        self._lamp: Lamp | None = None
+        self._status_due: float | None = None
+
+    @property
+    def lamp(self) -> Lamp | None:
+        """What the host armed; dark without power, and once the card is out."""
+        if self._lamp is None or self._lamp.number != self.shoe.armed or not self.powered:
+            return None
+        return self._lamp
+
+    @property
+    def next_deadline(self) -> float | None:
+        """The next status, or what the session waits for (a repeat of what was not heard)."""
+        if self._session is None:
+            return None
+        waits = (self._status_due, self._session.next_deadline)
+        return min((w for w in waits if w is not None), default=None)
+
+    def host_opened(self) -> None:
+        super().host_opened()
+        self._greeted = False
+        self._status_due = None
+
+    def tick(self, t: float) -> None:
+        if self._session is None:
+            return
+        if self._status_due is not None and t >= self._status_due:
+            self._status(t)
+        self._session.tick(t)
+
+    def _on_boot(self, t: float) -> None:
+        self._greeted = False
+        self._status_due = None
+        if self.connected:
+            self._hello(t)
+
+    def _on_host(self, said: HostSaid, t: float) -> None:
+        match said:
+            case HelloAsked():
+                self._greeted = True
+                self._hello(t)
+                for stored in self.memory.unheard():
+                    self._send(stored.event, stored.seq, stored.t_us)
+                self._status(t)
+            case Acknowledged(through):
+                self.memory.acknowledge(through)
+            case Armed():
+                self._arm(said, t)
+            case Locked():
+                self.shoe.lock()
+                self._status(t)
+            case Discarded(reason=reason):
+                self.refused.append(reason)
+            case _:
+                self._refuse(f"no such command: {said}", t)
+
+    def _on_loaded(self, t: float) -> None:
+        cards = self.shoe.cards
+        if cards is not None:
+            self._remember(ShoeLoaded(set_id=cards.set_id, decks=cards.decks), t)
+            self._status(t)
+
+    def _on_card(self, out: CardOut, t: float) -> None:
+        confidence = 0 if out.seen is None else SURE
+        self._remember(
+            CardDrawn(card=out.seen, number=out.number, armed=out.armed, confidence=confidence), t
+        )
+        self._status(t)
+
+    def _on_cutting_card(self, t: float) -> None:
+        self._remember(CuttingCard(), t)
+
+    def _on_key(self, t: float) -> None:
+        self._status(t)
+
+    def _arm(self, order: Armed, t: float) -> None:
+        try:
+            if self.memory.full:
+                raise Refused("memory full")
+            self.shoe.arm(order.number)
+        except Refused as refusal:
+            self._refuse(str(refusal), t)
+        else:
+            self._lamp = Lamp(order.number, order.hand, order.index)
+        self._status(t)
+
+    def _refuse(self, reason: str, t: float) -> None:
+        self.refused.append(reason)
+        self._say_now(Reply(accepted=False, reason=reason), t)
+
+    def _hello(self, t: float) -> None:
+        cards = self.shoe.cards
+        self._send_unnumbered(
+            Hello(
+                device_id=self.shoe.device_id,
+                firmware=FIRMWARE,
+                boot_id=self.shoe.boot_id,
+                deck="french52" if cards is None else cards.deck.name,
+                set_id=None if cards is None else cards.set_id,
+                decks=None if cards is None else cards.decks,
+                drawn=self.shoe.drawn,
+                cutting_card_out=self.shoe.cutting_card_out,
+            ),
+            t,
+        )
+
+    def _status(self, t: float) -> None:
+        self._status_due = t + STATUS_EVERY_S
+        self._say_now(
+            Status(
+                armed=self.shoe.armed,
+                drawn=self.shoe.drawn,
+                unacknowledged=self.memory.unacknowledged,
+                locked_by_key=self.shoe.locked_by_key,
+            ),
+            t,
+        )
+
+    def _say_now(self, event: ShoeEvent, t: float) -> None:
+        if self._greeted:
+            self._send_unnumbered(event, t)
+
+    def _send_unnumbered(self, event: ShoeEvent, t: float) -> None:
+        self._send(event, self.memory.next_seq, self._t_us(t))
+
+    def _remember(self, event: ShoeEvent, t: float) -> None:
+        stored = self.memory.store(event, self._t_us(t))
+        if self.memory.full:
+            self.shoe.lock()
+        if self._greeted:
+            self._send(event, stored.seq, stored.t_us)
