@@ -1,0 +1,28 @@
+"""The hash that ties every record of a table to the one before it.
+
+In: the hash before, a record's number, table, kind and body. Out: the record's hash.
+Must not know: stores, groups, what a body means.
+"""
+
+from __future__ import annotations
+
+import struct
+from hashlib import sha256
+
+GENESIS = bytes(32)
+"""What the first record of a table follows."""
+
+_HEAD = struct.Struct(">QHHQ")
+
+
+def link(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
+    """The hash of record ``n``: 32 bytes of SHA-256.
+
+    Hashed are, one after another: the hash of the table's record before it (32 bytes, zeros for
+    the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2), ``kind`` (2) and ``body``
+    (8), all big-endian, then ``table`` and ``kind`` in UTF-8 and ``body``. With its lengths in
+    front no two different records give the same bytes.
+    """
+    table_bytes, kind_bytes = table.encode(), kind.encode()
+    head = _HEAD.pack(n, len(table_bytes), len(kind_bytes), len(body))
+    return sha256(before + head + table_bytes + kind_bytes + body).digest()

@@ -1,0 +1,201 @@
+"""Reading a journal: its records in order, and what it remembers of each table and sink.
+
+In: a journal's path. Out: records, heads, cursors, device numbers.
+Must not know: how it is written, what a body means. It never writes and holds no lock for long,
+so that a running daemon does not notice it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import apsw
+import msgspec
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.records import Audience, Record
+
+from . import schema
+from .bodies import Kind
+from .group import Counters
+
+BATCH = 1000
+"""Records read at a time: a read that lasts keeps the writer from tidying its log."""
+
+_STREAM = {Audience.PUBLIC: Kind.PUBLIC.value, Audience.RESTRICTED: Kind.RESTRICTED.value}
+
+
+class Head(msgspec.Struct):
+    """Where a table's chain ends, and the last numbers of the table.
+
+    ``connection`` is 0 before the first; ``t_us`` is the last input's time, 0 before the first.
+    """
+
+    n: int
+    hash: bytes
+    counters: Counters
+    connection: int = 0
+    t_us: int = 0
+
+
+class Reader:
+    """A connection that only reads. Not to be used by two threads at once."""
+
+    def __init__(self, connection: apsw.Connection, path: Path, *, at_rest: bool) -> None:
+        self._connection = connection
+        self.path = path
+        self.at_rest = at_rest
+
+    @classmethod
+    def open(cls, path: str | Path, *, in_use: bool = False, vfs: str | None = None) -> Reader:
+        """Opens a journal for reading; with ``in_use``, one whose writer is this process.
+
+        Raises:
+            JournalError: it is not there, not a journal, another version, or not readable.
+        """
+        path = Path(path)
+        if not path.exists():
+            raise JournalError(f"journal {path} does not exist")
+        if not path.is_file():
+            raise JournalError(f"journal {path} is not a file")
+        path = path.resolve()
+        with schema.one_line(path):
+            connection, at_rest = schema.reading(path, vfs=vfs, in_use=in_use)
+        return cls(connection, path, at_rest=at_rest)
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends it; closing twice is no harm."""
+        self._connection.close()
+
+    def heads(self) -> tuple[int, dict[str, Head]]:
+        """The last record's number (0 in an empty journal) and every table's head, at one moment.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path), self._connection:
+            last_n = self._last_n()
+            rows = self._fetch(
+                'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
+            )
+        return last_n, {
+            table: Head(n, digest, Counters(public, restricted), connection, t_us)
+            for table, n, digest, public, restricted, connection, t_us in rows
+        }
+
+    def records(
+        self,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        table: str | None = None,
+        kinds: Sequence[Kind] = (),
+    ) -> Iterator[Record]:
+        """Records with ``after < n <= upto`` in order of ``n``, of a table and of kinds if named.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        for n, name, kind, body, digest in self.rows(
+            after=after, upto=upto, table=table, kinds=kinds
+        ):
+            yield Record(n=n, table=name, kind=kind, body=body, hash=digest)
+
+    def rows(
+        self,
+        *,
+        after: int | None = 0,
+        upto: int | None = None,
+        table: str | None = None,
+        kinds: Sequence[Kind] = (),
+    ) -> Iterator[tuple[int, str, str, bytes, bytes]]:
+        """As ``records``, but plain rows, and with ``after=None`` those with n below 1 as well."""
+        where: list[str] = ["n > ?"]
+        bindings: list[int | str] = []
+        if upto is not None:
+            where.append("n <= ?")
+            bindings.append(upto)
+        if table is not None:
+            where.append('"table" = ?')
+            bindings.append(table)
+        if kinds:
+            where.append(f"kind IN ({', '.join('?' * len(kinds))})")
+            bindings += [kind.value for kind in kinds]
+        query = (
+            'SELECT n, "table", kind, body, hash FROM record'
+            f" WHERE {' AND '.join(where)} ORDER BY n LIMIT {BATCH}"
+        )
+        position = -(2**63) if after is None else after
+        while True:
+            with schema.one_line(self.path):
+                rows = self._fetch(query, (position, *bindings))
+            yield from rows
+            if len(rows) < BATCH:
+                return
+            position = rows[-1][0]
+
+    def events(
+        self, audience: Audience, *, after: int, limit: int, table: str | None = None
+    ) -> tuple[list[tuple[int, bytes]], int]:
+        """The next events of a stream, oldest first, and how far was looked.
+
+        Each is its record number and the envelope's bytes. There is no other event of the stream
+        between ``after`` and the record number returned beside them.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = "SELECT n, body FROM record WHERE n > ? AND kind = ?"
+        bindings: list[int | str] = [after, _STREAM[audience]]
+        if table is not None:
+            query += ' AND "table" = ?'
+            bindings.append(table)
+        with schema.one_line(self.path), self._connection:
+            last_n = self._last_n()
+            events: list[tuple[int, bytes]] = self._fetch(
+                f"{query} ORDER BY n LIMIT {limit:d}", bindings
+            )
+        return events, events[-1][0] if len(events) == limit else last_n
+
+    def cursor(self, sink: str, table: str | None = None) -> int:
+        """The last record number delivered to this sink (of this table); 0 before the first.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = 'SELECT n FROM cursor WHERE sink = ? AND "table" = ?'
+        with schema.one_line(self.path):
+            rows = self._fetch(query, (sink, table or ""))
+        return int(rows[0][0]) if rows else 0
+
+    def devices(self, table: str) -> dict[str, int]:
+        """The last event number stored of each device that this table has had.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path):
+            return dict(
+                self._fetch('SELECT device_id, seq FROM device WHERE "table" = ?', (table,))
+            )
+
+    def _last_n(self) -> int:
+        return int(self._fetch("SELECT coalesce(max(n), 0) FROM record")[0][0])
+
+    def _fetch(self, query: str, bindings: Sequence[int | str] = ()) -> list[Any]:
+        """Rows as the strict tables of the schema type them."""
+        return self._connection.execute(query, bindings).fetchall()

@@ -1,0 +1,190 @@
+"""The journal's file: its tables, its version, and how a connection to it is opened.
+
+In: a path. Out: checked apsw connections; SQLite's errors as one clear line.
+Must not know: groups, chains, what is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from shoe_ctl.errors import JournalError
+
+APPLICATION_ID = 0x53484F45
+"""``SHOE`` in ASCII: how the file is told from any other SQLite file."""
+
+VERSION = 1
+"""``PRAGMA user_version``: rises with every change of what stands below."""
+
+BUSY_TIMEOUT_MS = 5000
+"""How long to wait for another program that has the file locked, say ``sqlite3``."""
+
+CACHE_KIB = 1024
+"""Pages a connection keeps in memory: appending touches few of them."""
+
+_TABLES = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {VERSION};
+CREATE TABLE record (
+    n       INTEGER PRIMARY KEY,
+    "table" TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    body    BLOB NOT NULL,
+    hash    BLOB NOT NULL
+) STRICT;
+CREATE TABLE head (
+    "table"    TEXT PRIMARY KEY,
+    n          INTEGER NOT NULL,
+    hash       BLOB NOT NULL,
+    public     INTEGER NOT NULL,
+    restricted INTEGER NOT NULL,
+    connection INTEGER NOT NULL,
+    t_us       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE device (
+    "table"   TEXT NOT NULL,
+    device_id TEXT NOT NULL,
+    seq       INTEGER NOT NULL,
+    PRIMARY KEY ("table", device_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE cursor (
+    sink    TEXT NOT NULL,
+    "table" TEXT NOT NULL,
+    n       INTEGER NOT NULL,
+    PRIMARY KEY (sink, "table")
+) STRICT, WITHOUT ROWID;
+"""
+
+
+@contextmanager
+def one_line(path: Path) -> Iterator[None]:
+    """Turns SQLite's errors into ``JournalError`` with one clear line."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise JournalError(f"journal {path} {_reason(error)}") from error
+    except OSError as error:
+        raise JournalError(f"journal {path} cannot be used: {error.strerror}") from error
+
+
+def _reason(error: apsw.Error) -> str:
+    detail = " ".join(str(error).split())
+    match error:
+        case apsw.NotADBError():
+            return "is not a journal of shoe-ctl: it is not an SQLite file"
+        case apsw.FullError():
+            return "cannot grow: the disk is full"
+        case apsw.ReadOnlyError():
+            return "is not writable"
+        case apsw.BusyError() | apsw.LockedError():
+            return "is locked by another program"
+        case apsw.CantOpenError():
+            return "cannot be opened: is it there, and may you read it?"
+        case apsw.CorruptError():
+            return f"is damaged: {detail}"
+        case apsw.IOError():
+            return f"cannot be read or written: {detail}"
+        case _:
+            return f"cannot be used: {detail}"
+
+
+def create(path: Path, vfs: str | None) -> None:
+    """Makes a new journal here, whole or not at all: made beside it and then moved into place.
+
+    Raises:
+        apsw.Error, OSError: nothing was made.
+    """
+    new = path.with_name(path.name + "-new")
+    new.unlink(missing_ok=True)
+    try:
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        connection = apsw.Connection(str(new), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+        try:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            with connection:
+                connection.execute(_TABLES)
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+        new.rename(path)
+    finally:
+        new.unlink(missing_ok=True)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def check(connection: apsw.Connection, path: Path) -> None:
+    """Refuses any file that is not a journal of this version.
+
+    Raises:
+        JournalError: another program's file, another version.
+        apsw.Error: it cannot be read.
+    """
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
+    version = connection.pragma("user_version")
+    if version != VERSION:
+        raise JournalError(
+            f"journal {path} has version {version}; this shoe-ctl reads version {VERSION}"
+        )
+
+
+def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
+    """A checked connection that writes.
+
+    Raises:
+        JournalError: another program's file, another version, not writable.
+        apsw.Error: it cannot be opened.
+    """
+    reading(path, vfs=vfs, in_use=True)[0].close()  # so that a foreign file is not touched
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    try:
+        if connection.readonly("main"):
+            raise JournalError(f"journal {path} is not writable")
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        check(connection, path)
+        mode = connection.pragma("journal_mode", "wal")
+        if mode != "wal":
+            raise JournalError(f"journal {path} cannot be kept in WAL mode here (got {mode})")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def reading(
+    path: Path, *, vfs: str | None = None, in_use: bool = False
+) -> tuple[apsw.Connection, bool]:
+    """A checked connection that can only read, and whether the journal was found at rest.
+
+    A journal at rest (nobody's ``-wal`` beside it) is read as it stands, so that reading leaves no
+    files behind and works from read-only media; ``in_use`` says that it has a writer anyhow.
+
+    Raises:
+        JournalError: another program's file, another version.
+        apsw.Error: it cannot be opened or read.
+    """
+    at_rest = not in_use and not path.with_name(path.name + "-wal").exists()
+    name = f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if at_rest else "")
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(name, flags=flags, vfs=vfs)
+    try:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, at_rest

@@ -1,0 +1,220 @@
+"""The journal's one writer: opens or makes the file, stores groups, moves cursors.
+
+In: a path and groups. Out: record numbers and event ids, once they are durable.
+Must not know: loops and threads, sinks, what a body means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from shoe_ctl.errors import JournalError
+
+from . import schema
+from .chain import GENESIS, link
+from .group import CommitResult, Counters, Group
+from .lock import WriterLock
+from .reader import Head, Reader
+
+_INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
+_HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
+_DEVICE = "INSERT OR REPLACE INTO device VALUES (?, ?, ?)"
+_CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
+
+_Row = tuple[int, str, str, bytes, bytes]
+
+
+class Store:
+    """The open journal. Calls block on the disk; one at a time, from any thread.
+
+    After any failed write it stores nothing more until it is opened anew: SQLite and the system
+    may have dropped pages that a second sync would then claim to have written. A group whose
+    commit failed may or may not be there after reopening; it was never acknowledged.
+    """
+
+    def __init__(self, path: Path, lock: WriterLock, vfs: str | None) -> None:
+        self.path = path
+        self._lock = lock
+        self._vfs = vfs
+        self._failure: str | None = None
+        with schema.one_line(path):
+            self._log = schema.writing(path, vfs, synchronous="FULL")
+        try:
+            # Cursors need no sync of their own: one lost with the power only repeats events.
+            with schema.one_line(path):
+                self._cursors = schema.writing(path, vfs, synchronous="NORMAL")
+            try:
+                self._last_n, self._heads = _trusted_heads(path, vfs)
+            except BaseException:
+                self._cursors.close()
+                raise
+        except BaseException:
+            self._log.close()
+            raise
+
+    @classmethod
+    def open(cls, path: str | Path, *, vfs: str | None = None) -> Store:
+        """Opens the journal, or makes it where there is none (readable by its owner only).
+
+        ``vfs`` names a registered SQLite file layer other than the system's.
+
+        Raises:
+            JournalError: in use by another process, no such directory, not writable, disk full,
+                not a journal, another version, or damaged. Nothing is left half made.
+        """
+        path = Path(path).resolve()
+        if path.is_dir():
+            raise JournalError(f"journal {path} is a directory")
+        lock = WriterLock(path)
+        try:
+            with schema.one_line(path):
+                if not path.exists() or path.stat().st_size == 0:
+                    schema.create(path, vfs)
+            return cls(path, lock, vfs)
+        except BaseException:
+            lock.release()
+            raise
+
+    def reader(self) -> Reader:
+        """A connection of its own to the same journal, for reading.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        return Reader.open(self.path, in_use=True, vfs=self._vfs)
+
+    def commit(self, groups: Sequence[Group]) -> list[CommitResult]:
+        """Stores these groups in this order with one sync; on return they are durable.
+
+        Raises:
+            JournalError: nothing of them may be relied upon, and the store takes nothing more.
+        """
+        self._refuse_after_failure()
+        batch = _Batch(self._last_n, self._heads)
+        results = [batch.take(group) for group in groups]
+        self._write(self._log, batch.write)
+        self._last_n = batch.last_n
+        self._heads.update(batch.heads)
+        return results
+
+    def move_cursor(self, sink: str, n: int, table: str | None = None) -> None:
+        """Remembers that this sink has every event (of this table) up to record ``n``.
+
+        Raises:
+            JournalError: as ``commit``.
+        """
+        self._refuse_after_failure()
+        self._write(
+            self._cursors, lambda connection: connection.execute(_CURSOR, (sink, table or "", n))
+        )
+
+    @property
+    def failure(self) -> str | None:
+        """Why the store takes nothing more, or None."""
+        return self._failure
+
+    def close(self) -> None:
+        """Ends it and frees the lock; closing twice is no harm. Never raises."""
+        for connection in (self._cursors, self._log):
+            with suppress(apsw.Error):
+                connection.close()
+        self._lock.release()
+
+    def _refuse_after_failure(self) -> None:
+        if self._failure is not None:
+            raise JournalError(f"{self._failure}; it must be reopened")
+
+    def _write(
+        self, connection: apsw.Connection, work: Callable[[apsw.Connection], object]
+    ) -> None:
+        done = False
+        try:
+            with schema.one_line(self.path):
+                connection.execute("BEGIN IMMEDIATE")
+                work(connection)
+                connection.execute("COMMIT")
+            done = True
+        except JournalError as error:
+            self._failure = str(error)
+            raise
+        finally:
+            if not done:
+                self._failure = self._failure or f"journal {self.path}: a write was broken off"
+                with suppress(apsw.Error):
+                    if not connection.get_autocommit():
+                        connection.execute("ROLLBACK")
+
+
+class _Batch:
+    """Groups on their way into one transaction, with the tables' heads as they will be."""
+
+    def __init__(self, last_n: int, heads: dict[str, Head]) -> None:
+        self.last_n = last_n
+        self.heads: dict[str, Head] = {}
+        self._before = heads
+        self._rows: list[_Row] = []
+        self._devices: list[tuple[str, str, int]] = []
+
+    def take(self, group: Group) -> CommitResult:
+        first_n = self.last_n + 1
+        laid = group.lay_out(lambda table: self._head(table).counters)
+        for record in laid.records:
+            self.last_n += 1
+            head = self._head(record.table)
+            head.hash = link(head.hash, self.last_n, record.table, record.kind, record.body)
+            head.n = self.last_n
+            if record.connection is not None:
+                head.connection = record.connection
+            if record.t_us is not None:
+                head.t_us = record.t_us
+            self._rows.append((self.last_n, record.table, record.kind, record.body, head.hash))
+        self._devices += laid.devices
+        return CommitResult(first_n, self.last_n, laid.ids)
+
+    def _head(self, table: str) -> Head:
+        head = self.heads.get(table)
+        if head is None:
+            before = self._before.get(table, Head(0, GENESIS, Counters()))
+            counters = Counters(before.counters.public, before.counters.restricted)
+            head = self.heads[table] = msgspec.structs.replace(before, counters=counters)
+        return head
+
+    def write(self, connection: apsw.Connection) -> None:
+        connection.executemany(_INSERT, self._rows)
+        connection.executemany(
+            _HEAD,
+            [
+                (
+                    table,
+                    head.n,
+                    head.hash,
+                    head.counters.public,
+                    head.counters.restricted,
+                    head.connection,
+                    head.t_us,
+                )
+                for table, head in self.heads.items()
+            ],
+        )
+        if self._devices:
+            connection.executemany(_DEVICE, self._devices)
+
+
+def _trusted_heads(path: Path, vfs: str | None) -> tuple[int, dict[str, Head]]:
+    """The heads, checked against the last records: a journal cut short is not written on."""
+    with Reader.open(path, in_use=True, vfs=vfs) as reader:
+        last_n, heads = reader.heads()
+        if last_n != max((head.n for head in heads.values()), default=0):
+            raise JournalError(f"journal {path} is damaged: its last records are missing")
+        for table, head in heads.items():
+            rows = list(reader.rows(after=head.n - 1, upto=head.n))
+            if [(row[1], row[4]) for row in rows] != [(table, head.hash)]:
+                raise JournalError(
+                    f"journal {path} is damaged: record {head.n} is not the end of table {table}"
+                )
+    return last_n, heads

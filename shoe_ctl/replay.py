@@ -1,0 +1,164 @@
+"""Input replay: runs a journal's inputs once more and compares the events byte for byte.
+
+In: a reader, and a maker of what handles a table's inputs. Out: rounds and differences.
+Must not know: which controller that is, the wire, loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from shoe_ctl.journal.bodies import Kind, Meta
+from shoe_ctl.journal.group import Counters, Group
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.records import Record
+from shoe_ctl.recording import record_input
+from shoe_ctl.table.effects import Effect
+from shoe_ctl.table.inputs import Input, from_bytes
+
+Handle = Callable[[Input], Sequence[Effect]]
+"""A table's controller: what an input brings about. If it raises, nothing came of the input."""
+
+_REPLAYED = (Kind.META, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
+_COUNTED = "round.opened"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """An input of which something else came than is recorded.
+
+    ``n`` is the input's record number. ``recorded`` and ``replayed`` are the first events that
+    differ, as text; None where there is no such event. ``round_id`` is the events' subject.
+    """
+
+    table: str
+    n: int
+    round_id: str | None
+    why: str
+    recorded: str | None
+    replayed: str | None
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """How many rounds were opened in the journal, and where the replay differs from it."""
+
+    rounds: int
+    differences: list[Difference]
+
+
+class _Run:
+    """One table being replayed: its handler, and the input whose events are being gathered."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        self.meta: Meta | None = None
+        self.handle: Handle | None = None
+        self.input: Record | None = None
+        self.recorded: list[Record] = []
+        self.counters = Counters()
+
+    def compare(self) -> Difference | None:
+        """Runs the gathered input and counts on by what is recorded of it."""
+        before = Counters(self.counters.public, self.counters.restricted)
+        for event in self.recorded:
+            if event.kind == Kind.PUBLIC.value:
+                self.counters.public += 1
+            else:
+                self.counters.restricted += 1
+        record, recorded = self.input, [event.body for event in self.recorded]
+        self.input, self.recorded = None, []
+        if record is None:
+            return self._differs(0, recorded, [], "events without an input") if recorded else None
+        if self.handle is None:
+            return self._differs(record.n, recorded, [], "input before the table was started")
+        try:
+            happened = from_bytes(record.body)
+        except ValueError as error:
+            return self._differs(record.n, recorded, [], f"input cannot be read: {error}")
+        why = "other events"
+        effects: Sequence[Effect] = ()
+        try:
+            effects = self.handle(happened)
+        except Exception as error:  # noqa: BLE001 - whatever it raises is a finding
+            why = f"handling raised {type(error).__name__}: {error}"
+        group = Group()
+        record_input(group, self.table, happened, effects)
+        replayed = [entry.body for entry in group.lay_out(lambda _: before).records[1:]]
+        if replayed == recorded:
+            return None
+        return self._differs(record.n, recorded, replayed, why)
+
+    def _differs(
+        self, n: int, recorded: Sequence[bytes], replayed: Sequence[bytes], why: str
+    ) -> Difference:
+        length = max(len(recorded), len(replayed))
+        for position in range(length):
+            left = recorded[position] if position < len(recorded) else None
+            right = replayed[position] if position < len(replayed) else None
+            if left != right:
+                break
+        else:
+            left = right = None
+        return Difference(
+            table=self.table,
+            n=n,
+            round_id=_subject(left) or _subject(right),
+            why=why,
+            recorded=left.decode() if left is not None else None,
+            replayed=right.decode() if right is not None else None,
+        )
+
+
+class _Subject(msgspec.Struct):
+    subject: str | None
+
+
+class _Type(msgspec.Struct):
+    type: str
+
+
+def _subject(event: bytes | None) -> str | None:
+    return None if event is None else msgspec.json.decode(event, type=_Subject).subject
+
+
+def replay(reader: Reader, make_handle: Callable[[Meta], Handle]) -> Replay:
+    """Runs every table's inputs through a fresh handler and compares what comes of them.
+
+    A handler is made where a table is started, and anew where it is started under another game
+    file or other settings.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        ShoeCtlError: ``make_handle`` cannot take what the table was started with.
+    """
+    runs: dict[str, _Run] = {}
+    rounds = 0
+    differences: list[Difference] = []
+    last_n, _ = reader.heads()
+    for record in reader.records(upto=last_n, kinds=_REPLAYED):
+        run = runs.setdefault(record.table, _Run(record.table))
+        if record.kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
+            run.recorded.append(record)
+            if record.kind == Kind.RESTRICTED.value:
+                rounds += msgspec.json.decode(record.body, type=_Type).type == _COUNTED
+            continue
+        differences += _found(run)
+        if record.kind == Kind.INPUT.value:
+            run.input = record
+        else:
+            _start(run, Meta.from_bytes(record.body), make_handle)
+    for run in runs.values():
+        differences += _found(run)
+    return Replay(rounds, differences)
+
+
+def _found(run: _Run) -> Iterator[Difference]:
+    if (difference := run.compare()) is not None:
+        yield difference
+
+
+def _start(run: _Run, meta: Meta, make_handle: Callable[[Meta], Handle]) -> None:
+    if run.meta is None or not meta.same_rules(run.meta):
+        run.handle = make_handle(meta)
+    run.meta = meta

@@ -1,0 +1,123 @@
+"""Hands a journal's events to one sink, in order, each at least once.
+
+In: a feed (events behind the sink's cursor), wake-ups after commits. Out: deliveries, the cursor
+moved after each.
+Must not know: the journal, the link, other sinks: none of them ever waits for this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+
+BATCH = 256
+"""Events handed over at a time: after a crash no more than these come again."""
+
+FIRST_RETRY_S = 0.1
+LONGEST_RETRY_S = 30.0
+
+_log = logging.getLogger(__name__)
+
+
+class Feed(Protocol):
+    """A sink's place in its stream."""
+
+    async def upcoming(self, limit: int) -> Sequence[tuple[int, bytes]]:
+        """Up to ``limit`` events after the cursor: each its number and the envelope's JSON."""
+
+    async def delivered(self, n: int) -> None:
+        """Everything up to number ``n`` has been delivered."""
+
+
+class Sink(Protocol):
+    """Somewhere events go."""
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        """On return the sink has them all; after an error they are all handed over again.
+
+        Raises:
+            SinkEnded: nobody is there any more to take events; do not come again.
+            OSError: not now; come again.
+        """
+
+
+class SinkEnded(Exception):
+    """The other end closed the sink for good."""
+
+
+class Pump:
+    """One sink's pump. ``run`` it as a task, ``wake`` it after commits, ``stop`` it in the end.
+
+    A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
+    first failure is logged as a warning, further ones of the same outage as debug.
+    """
+
+    def __init__(self, name: str, feed: Feed, sink: Sink) -> None:
+        self.name = name
+        self._feed = feed
+        self._sink = sink
+        self._news = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def wake(self) -> None:
+        """There may be more to deliver. Call it on the loop."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """Lets ``run`` return once what is committed now has been delivered.
+
+        A sink that fails then is not tried again; its events stay behind its cursor.
+        """
+        self._stopping.set()
+        self._news.set()
+
+    async def run(self) -> None:
+        """Delivers until ``stop``, or until the sink has ended.
+
+        Raises:
+            JournalError: the feed cannot be read or its cursor not moved.
+        """
+        while True:
+            self._news.clear()
+            try:
+                if not await self._drain():
+                    return
+            except SinkEnded as end:
+                _log.warning("sink %s has ended: %s", self.name, end)
+                return
+            if self._stopping.is_set():
+                return
+            await self._news.wait()
+
+    async def _drain(self) -> bool:
+        """Delivers all there is; False if it gave up because it was stopped."""
+        while events := await self._feed.upcoming(BATCH):
+            if not await self._deliver([body for _, body in events]):
+                return False
+            await self._feed.delivered(events[-1][0])
+        return True
+
+    async def _deliver(self, bodies: Sequence[bytes]) -> bool:
+        retry_s, level = FIRST_RETRY_S, logging.WARNING
+        while True:
+            try:
+                await self._sink.deliver(bodies)
+            except OSError as error:
+                if self._stopping.is_set():
+                    _log.warning("sink %s failed and was stopped: %s", self.name, error)
+                    return False
+                _log.log(level, "sink %s failed, trying again: %s", self.name, error)
+            else:
+                if level != logging.WARNING:
+                    _log.info("sink %s takes events again", self.name)
+                return True
+            level = logging.DEBUG
+            await self._pause(retry_s)
+            retry_s = min(2 * retry_s, LONGEST_RETRY_S)
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
