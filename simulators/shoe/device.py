@@ -44,7 +44,7 @@ class Device(ABC):
         self.refused: list[str] = []
         self._new_session = session
         self._session: DeviceSession | None = None
-        self._line_open = False
+        self.line_open = False
         self._booted_at: float | None = None
 
     @property
@@ -73,7 +73,7 @@ class Device(ABC):
         """Power comes on, or goes and comes back: a new boot id, an open port stays open."""
         self._booted_at = t
         self.shoe.boot()
-        self._session = self._new_session() if self._line_open else None
+        self._session = self._new_session() if self.line_open else None
         self._on_boot(t)
 
     def power_off(self) -> None:
@@ -84,12 +84,12 @@ class Device(ABC):
 
     def host_opened(self) -> None:
         """A host opened the port: a new connection."""
-        self._line_open = True
+        self.line_open = True
         self._session = self._new_session() if self.powered else None
 
     def host_closed(self) -> None:
         """The host closed the port, or the cable came off."""
-        self._line_open = False
+        self.line_open = False
         self._session = None
 
     def receive(self, data: bytes, t: float) -> None:

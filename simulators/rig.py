@@ -1,0 +1,134 @@
+"""A simulated shoe on a port of its own, dealt by a dealer of its own, in a running loop.
+
+In: a device, a port, perhaps a dealer and faulty lines. Out: the shoe, live for any host.
+Must not know: the profile, the command line, the controller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from simulators.faults import CleanLine, Line
+from simulators.ports.port import Port
+from simulators.shoe.device import Device
+from simulators.table.dealer import Dealer
+
+REPLUG_S = 0.2
+"""How long a cable that a faulty line pulled stays out."""
+
+
+class Rig:
+    """Is the port's Wire. ``clock`` gives seconds and never runs backwards (the loop's time)."""
+
+    def __init__(
+        self,
+        device: Device,
+        port: Port,
+        dealer: Dealer | None = None,
+        *,
+        to_host: Line | None = None,
+        to_shoe: Line | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.device = device
+        self.port = port
+        self.dealer = dealer
+        self._to_host = CleanLine() if to_host is None else to_host
+        self._to_shoe = CleanLine() if to_shoe is None else to_shoe
+        self._loop = asyncio.get_running_loop()
+        self._clock = self._loop.time if clock is None else clock
+        self._timer: asyncio.TimerHandle | None = None
+        self._replug: asyncio.TimerHandle | None = None
+        self._turning = False
+
+    @property
+    def now(self) -> float:
+        """The time that the device and the dealer live in, in seconds."""
+        return self._clock()
+
+    def start(self) -> None:
+        """Plugs the port in.
+
+        Raises:
+            simulators.errors.PortFault: the port cannot be made.
+        """
+        self.port.start(self)
+        self.turn()
+
+    def stop(self) -> None:
+        """Pulls the plug for good; doing it twice is harmless."""
+        for timer in (self._replug, self._timer):
+            if timer is not None:
+                timer.cancel()
+        self._replug = self._timer = None
+        self._turning = True  # nothing happens at a rig that was stopped
+        self.port.close()
+
+    def unplug(self) -> None:
+        """Pulls the plug; the shoe keeps its power."""
+        self.port.close()
+
+    def replug(self) -> None:
+        """Plugs it in again under the same name; raises like ``start``."""
+        self._replug = None
+        self.port.reopen()
+        self.turn()
+
+    def turn(self) -> None:
+        """Lets happen what is due; call it after touching device or dealer from outside."""
+        if self._turning:
+            return
+        self._turning = True
+        try:
+            self._turn(self.now)
+        finally:
+            self._turning = False
+        self._sleep()
+
+    def opened(self) -> None:
+        """A host opened the port."""
+        self.device.host_opened()
+        self.turn()
+
+    def received(self, data: bytes) -> None:
+        """Bytes of the host."""
+        self._to_shoe.put(data, self.now)
+        self.turn()
+
+    def closed(self) -> None:
+        """The host went, or the plug was pulled."""
+        self._to_host.cut()
+        self._to_shoe.cut()
+        self.device.host_closed()
+        self.turn()
+
+    def drained(self) -> None:
+        """A slow host has read: the shoe and the hand go on."""
+        self.turn()
+
+    def _turn(self, t: float) -> None:
+        for chunk in self._to_shoe.take(t):
+            self.device.receive(chunk, t)
+        if not self.port.pending:  # no repeats and no draws while the line is busy
+            self.device.tick(t)
+            if self.dealer is not None:
+                self.dealer.tick(t)
+        self._to_host.put(self.device.outgoing(), t)
+        for chunk in self._to_host.take(t):
+            self.port.write(chunk)
+        if self._to_host.pulled(t) or self._to_shoe.pulled(t):
+            self.port.close()
+            self._replug = self._loop.call_later(REPLUG_S, self.replug)
+
+    def _sleep(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waits = [self._to_host.next_deadline, self._to_shoe.next_deadline]
+        if not self.port.pending:
+            waits.append(self.device.next_deadline)
+            waits += [] if self.dealer is None else [self.dealer.next_deadline]
+        due = min((w for w in waits if w is not None), default=None)
+        if due is not None:
+            self._timer = self._loop.call_later(max(0.0, due - self.now), self.turn)

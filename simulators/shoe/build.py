@@ -1,0 +1,73 @@
+"""Puts a simulated shoe together: the one place that knows which device a profile needs.
+
+In: a profile's name, a deck, a seed. Out: a Device with its first set in it, not yet switched on.
+Must not know: ports, clocks, who deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from firmware_proto import profiles
+from firmware_proto.cards import DECKS
+from firmware_proto.session import DeviceSession
+from simulators.errors import WrongUsage
+
+from .angel_eye import AngelEyeDevice
+from .device import Device
+from .memory import EventMemory
+from .model import CARDS_BEHIND_CUT, Shoe
+from .reference import ReferenceDevice
+from .truth import Truth
+
+MOST_DECKS = 10
+"""Rule 2.1 allows four to ten decks; fewer than four are a bench's own affair."""
+
+
+def simulated_shoe(
+    profile: str,
+    *,
+    deck: str = "french52",
+    decks: int = 8,
+    seed: int = 1,
+    device_id: str = "SIM-0001",
+    behind_cut: int = CARDS_BEHIND_CUT,
+    unreadable: frozenset[int] = frozenset(),
+    settings: Mapping[str, object] | None = None,
+    truth: Truth | None = None,
+    memory: EventMemory | None = None,
+) -> Device:
+    """A shoe of this profile with one set pushed in, without power: ``boot`` switches it on.
+
+    ``settings`` are the profile's own, as in ``profiles.Profile.device_session``; ``unreadable``
+    draw numbers are not read by the sensor; ``memory`` is for profiles that can replay.
+
+    Raises:
+        simulators.errors.WrongUsage: an unknown profile, deck or setting, decks out of range,
+            or a deck whose cards the profile cannot name.
+    """
+    try:
+        kind = profiles.profile(profile)
+        chosen = dict(settings or {})
+        kind.device_session(settings=chosen)  # a wrong setting is told now, not on first use
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    if deck not in DECKS:
+        raise WrongUsage(f"unknown deck {deck!r} (have: {', '.join(DECKS)})")
+    if deck not in kind.CAPABILITIES.decks:
+        raise WrongUsage(f"a shoe of profile {profile} cannot name the cards of {deck}")
+    if not 1 <= decks <= MOST_DECKS:
+        raise WrongUsage(f"{decks} decks: a shoe holds 1 to {MOST_DECKS}")
+
+    def session() -> DeviceSession:
+        return kind.device_session(settings=chosen)
+
+    shoe = Shoe(device_id, unreadable=unreadable)
+    seen = Truth() if truth is None else truth
+    device: Device
+    if kind.CAPABILITIES.arm:
+        device = ReferenceDevice(shoe, seen, session=session, memory=memory)
+    else:
+        device = AngelEyeDevice(shoe, seen, session=session)
+    device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut)
+    return device

@@ -1,0 +1,171 @@
+"""The hand that draws: by the shoe's lamp where there is one, else by the shoe's own judging.
+
+In: a device, a supply of sets, the time. Out: draws, new sets, and when to look again.
+Must not know: ports, bytes, clocks (time is an argument), what the table under test thinks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from firmware_proto.cards import Deck
+from simulators.shoe.angel_eye import AngelEyeDevice
+from simulators.shoe.device import Device
+
+CHANGE_AFTER_S = 3.0
+"""A shoe that stays locked this long after its last round is changed. Longer than a table takes
+from a round's last card to freeing the next one, should it allow rounds after the cutting card."""
+
+SETTLE_S = 0.5
+"""From a host's open to the first card: a host opens, sets up and flushes its port first."""
+
+
+@dataclass(slots=True)
+class Supply:
+    """Sets that are still to be dealt; each is shuffled with the next seed."""
+
+    deck: Deck
+    decks: int
+    next_seed: int
+    left: int
+
+    def push_into(self, device: Device, t: float) -> None:
+        """Takes the next set and pushes it in."""
+        device.load(self.deck, self.decks, self.next_seed, t)
+        self.next_seed += 1
+        self.left -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """One thing to do and what it is done to: the same act twice is not begun anew."""
+
+    what: Callable[[float], object]
+    subject: tuple[object, ...]
+
+
+class Dealer(ABC):
+    """Call ``tick`` after anything happened and at ``next_deadline``. Does one thing a tick.
+
+    ``pace_s`` is how long the hand takes from seeing that a card may be drawn to drawing it.
+    """
+
+    def __init__(self, device: Device, supply: Supply, *, pace_s: float) -> None:
+        self.device = device
+        self.supply = supply
+        self.pace_s = pace_s
+        self.next_deadline: float | None = None
+        self._intent: _Act | None = None
+
+    @property
+    def at_end(self) -> bool:
+        """True when the last set's last round is over."""
+        return self.supply.left == 0 and self._set_is_over()
+
+    def tick(self, t: float) -> None:
+        """Looks, acts if it is time, and looks again."""
+        self._look(t)
+        if self._intent is None or self.next_deadline is None or t < self.next_deadline:
+            return
+        act, self._intent, self.next_deadline = self._intent, None, None
+        act.what(t)
+        self._look(t)
+
+    def _look(self, t: float) -> None:
+        wanted = self._wanted()
+        if wanted is None:
+            self._intent, self.next_deadline = None, None
+        elif self._intent is None or wanted[0].subject != self._intent.subject:
+            self._intent = wanted[0]
+            self.next_deadline = t + wanted[1]
+
+    def _draw(self) -> tuple[_Act, float]:
+        shoe = self.device.shoe
+        subject = ("draw", shoe.sets_loaded, shoe.drawn, shoe.cutting_card_out)
+        return _Act(self.device.draw, subject), self.pace_s
+
+    def _change(self, after_s: float) -> tuple[_Act, float] | None:
+        if not self.supply.left:
+            return None
+        subject = ("change", self.device.shoe.sets_loaded)
+        return _Act(lambda t: self.supply.push_into(self.device, t), subject), after_s
+
+    def _set_is_over(self) -> bool:
+        """The cutting card's round is finished, or the shoe is empty."""
+        shoe = self.device.shoe
+        out = shoe.cutting_card_out or not shoe.remaining
+        return out and self.device.lamp is None and not self.device.truth.round_open
+
+    @abstractmethod
+    def _wanted(self) -> tuple[_Act, float] | None:
+        """What to do next and how long after it was first wanted, None for nothing."""
+
+
+class LampDealer(Dealer):
+    """Draws when, and only when, the lamp shows a draw armed by the host."""
+
+    def __init__(
+        self,
+        device: Device,
+        supply: Supply,
+        *,
+        pace_s: float,
+        change_after_s: float = CHANGE_AFTER_S,
+    ) -> None:
+        super().__init__(device, supply, pace_s=pace_s)
+        self._change_after_s = change_after_s
+
+    def _wanted(self) -> tuple[_Act, float] | None:
+        if self.device.lamp is not None:
+            return self._draw()
+        return self._change(self._change_after_s) if self._set_is_over() else None
+
+
+class JudgeDealer(Dealer):
+    """Draws what the shoe names next; opens no round, and no shoe, while no host listens.
+
+    A round or a burn once begun is finished, whoever listens. After the cutting card's round
+    the set is changed, if there is another.
+    """
+
+    device: AngelEyeDevice
+
+    def __init__(
+        self, device: AngelEyeDevice, supply: Supply, *, pace_s: float, settle_s: float = SETTLE_S
+    ) -> None:
+        super().__init__(device, supply, pace_s=pace_s)
+        self._settle_s = settle_s
+        self._settled_at: float | None = None
+
+    def _look(self, t: float) -> None:
+        if not self.device.line_open:
+            self._settled_at = None
+        elif self._settled_at is None:
+            self._settled_at = t + self._settle_s
+        super()._look(t)
+        if self.next_deadline is not None and self._settled_at is not None:
+            self.next_deadline = max(self.next_deadline, self._settled_at)
+
+    def _wanted(self) -> tuple[_Act, float] | None:
+        device = self.device
+        if not device.powered:
+            subject = ("power", device.shoe.boot_id)
+            return (_Act(device.boot, subject), 0.0) if device.line_open else None
+        if self._set_is_over():
+            return self._change(self.pace_s) if device.line_open else None
+        if device.lamp is None or (device.between_rounds and not device.line_open):
+            return None
+        return self._draw()
+
+    def _set_is_over(self) -> bool:
+        shoe = self.device.shoe
+        return (shoe.cutting_card_out and self.device.between_rounds) or not shoe.remaining
+
+
+def dealer_for(device: Device, supply: Supply, *, pace_s: float) -> Dealer:
+    """The dealer that this kind of shoe wants."""
+    if isinstance(device, AngelEyeDevice):
+        return JudgeDealer(device, supply, pace_s=pace_s)
+    return LampDealer(device, supply, pace_s=pace_s)
