@@ -1,0 +1,84 @@
+# Sets itself up: what needs Python makes `.venv` first, from the locked requirements, once.
+# Wants Python 3.11 or newer with venv and, the first time, a package index; nothing else.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
+ARGS ?=
+SOAK_S ?= 600
+
+# Stamps carry a checksum of what they were made from, so that a changed lock installs again and an
+# unchanged one costs nothing, whatever the files' times say.
+sum = $(shell { $(PYTHON) -c 'import sys; print(sys.version)'; cat $(1); } 2>&1 | cksum | cut -d' ' -f1)
+MADE := $(VENV)/.made-$(call sum,requirements/build.txt)
+OURS := $(VENV)/.ours-$(call sum,requirements/build.txt pyproject.toml)
+RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
+TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
+BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
+
+.PHONY: help demo test check soak bench lock clean
+.DEFAULT_GOAL := help
+
+help:  ## say what can be made
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+
+demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
+	@$(BIN)/shoectl demo $(ARGS)
+
+test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k cobs" hands options on
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+check: $(OURS) $(TEST)  ## format, lint, types, import contract and the fast tests: under a minute
+	@echo "check: format" && $(BIN)/ruff format --check --quiet .
+	@echo "check: lint" && $(BIN)/ruff check --quiet .
+	@echo "check: types" && $(BIN)/mypy
+	@echo "check: imports" && $(BIN)/lint-imports --quiet
+	@echo "check: fast tests" && $(BIN)/python -m pytest -q -m "not slow and not soak"
+
+soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
+	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
+
+bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
+	@for script in bench/[!_]*.py; do echo "== $$script" && $(BIN)/python "$$script" $(ARGS) || exit 1; done
+
+lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
+	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
+
+clean:  ## remove what was made here
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(MADE):
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo "Python is missing, install it: sudo apt-get install python3 python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed, name one: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "Python's venv is missing, install it: sudo apt-get install python3-venv" >&2; exit 1; }
+	@echo "setting up: $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/build.txt
+	@rm -f $(VENV)/.made-* && touch $@
+
+$(OURS): | $(MADE)
+	@echo "setting up: shoe-ctl itself"
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/.ours-* && touch $@
+
+# Without build isolation the one source package (cobs) is built with the locked tools above.
+define install
+	@echo "setting up: $(1)"
+	@$(PIP) install --require-hashes --no-build-isolation -r $(1)
+	@rm -f $(VENV)/.$(2)-* && touch $@
+endef
+
+$(RUN): | $(MADE)
+	$(call install,requirements/run.txt,run)
+
+$(TEST): | $(MADE)
+	$(call install,requirements/test.txt,test)
+
+$(BENCH): | $(MADE)
+	$(call install,requirements/bench.txt,bench)
