@@ -1,0 +1,163 @@
+"""Angel Eye streams: bytes in any portions to items, each with its bytes and their place.
+
+In: what one end of a connection sends. Out: every frame, repeats too, and what did not fit.
+Must not know: whether a command is outstanding, time, the round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_proto.events import CommandAsked, Discarded, ShoeEvent
+from firmware_proto.session import Heard
+
+from . import layouts as wire
+from .frames import BCC_BYTES, CODE_AT, SEQ_AT, CommandBcc, read_event, read_framed, read_reply
+from .repeats import Repeats
+from .scanner import MisfitError, Piece, Scanner
+
+_COMMAND_BYTES: Final = 10
+_FRAMED_BYTES: Final = {wire.ACK: 5, wire.NAK: 6, ord("O"): _COMMAND_BYTES}
+_BARE_REFUSAL_BYTES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What one piece of a stream says, with its bytes and their place.
+
+    ``seq`` and ``code`` are an event's own characters, None for all else.
+    """
+
+    said: ShoeEvent | CommandAsked
+    raw: bytes
+    first: int
+    seq: str | None = None
+    code: str | None = None
+
+    @property
+    def last(self) -> int:
+        """Where the next piece begins."""
+        return self.first + len(self.raw)
+
+
+def _measure_shoe(head: bytes | bytearray) -> int:
+    if head[0] == wire.ENQ:
+        return _measure_event(head)
+    if head[0] == wire.NAK:
+        if head[1:2] == bytes((wire.ENQ,)):
+            raise MisfitError("cut_short")
+        return _BARE_REFUSAL_BYTES
+    return 1 if head[0] == wire.ACK else _measure_framed(head)
+
+
+def _measure_event(head: bytes | bytearray) -> int:
+    for at, byte in enumerate(head[SEQ_AT : CODE_AT + 1], SEQ_AT):
+        if byte == wire.ENQ:
+            raise MisfitError("cut_short")
+        if at == SEQ_AT and byte not in wire.ALPHANUMERIC:
+            raise MisfitError("sequence")
+        if at == CODE_AT and byte not in wire.PAYLOAD_BYTES:
+            raise MisfitError("code")
+    if len(head) <= CODE_AT:
+        return 0
+    return CODE_AT + 1 + wire.PAYLOAD_BYTES[head[CODE_AT]] + 1 + BCC_BYTES
+
+
+def _measure_framed(head: bytes | bytearray) -> int:
+    if len(head) == 1:
+        return 0
+    length = _FRAMED_BYTES.get(head[1])
+    if length is None:
+        raise MisfitError("cut_short" if head[1] == wire.ENQ else "framed")
+    return length
+
+
+def _measure_host(head: bytes | bytearray) -> int:
+    if len(head) == 1:
+        return 0
+    if head[1] != ord("O"):
+        raise MisfitError("cut_short" if head[1] == wire.STX else "operation")
+    return _COMMAND_BYTES
+
+
+class _Stream:
+    """One direction of a connection: any split of it gives the same items, and none raises."""
+
+    def __init__(self, scanner: Scanner, checks: tuple[CommandBcc, ...]) -> None:
+        self._scanner = scanner
+        self._checks = checks
+
+    @property
+    def position(self) -> int:
+        """How many bytes were fed so far."""
+        return self._scanner.position
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Every frame that these bytes complete, repeats too, and what did not fit."""
+        return [self._item(piece) for piece in self._scanner.feed(data)]
+
+    def end(self) -> list[Item]:
+        """What is left when nothing more will come."""
+        return [self._item(piece) for piece in self._scanner.end()]
+
+    def _item(self, piece: Piece) -> Item:
+        raw, first = piece.raw, piece.first
+        if piece.reason is not None:
+            return Item(Discarded(reason=piece.reason), raw, first)
+        if raw[0] == wire.STX:
+            return Item(read_framed(raw, self._checks), raw, first)
+        if raw[0] != wire.ENQ:
+            return Item(read_reply(raw), raw, first)
+        event = read_event(raw)
+        if isinstance(event, Discarded):
+            return Item(event, raw, first)
+        return Item(event, raw, first, seq=chr(raw[SEQ_AT]), code=chr(raw[CODE_AT]))
+
+
+class Decoder(_Stream):
+    """What a shoe sends, as items; commands that come back as an echo too.
+
+    ``checks``: which checks of framed replies and commands are taken.
+    """
+
+    def __init__(self, *checks: CommandBcc) -> None:
+        starts = bytes((wire.ENQ, wire.ACK, wire.NAK, wire.STX))
+        scanner = Scanner(_measure_shoe, starts=starts, restart=wire.ENQ)
+        super().__init__(scanner, checks or tuple(CommandBcc))
+
+
+class CommandDecoder(_Stream):
+    """What a host sends, as items."""
+
+    def __init__(self, *checks: CommandBcc) -> None:
+        scanner = Scanner(_measure_host, starts=bytes((wire.STX,)), restart=wire.STX)
+        super().__init__(scanner, checks or tuple(CommandBcc))
+
+
+class Listener:
+    """Hears a shoe's bytes without any part in the conversation, for people to look at.
+
+    It cannot know whether a command is outstanding: every reply is shown as one. A command of
+    the host that is heard on the line is discarded by name: the shoe did not say it.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+        self._repeats = Repeats()
+
+    def feed(self, data: bytes) -> list[Heard]:
+        """Every frame that these bytes complete; never raises."""
+        return [self._heard(item) for item in self._decoder.feed(data)]
+
+    def end(self) -> list[Heard]:
+        """What is left when nothing more will come."""
+        return [self._heard(item) for item in self._decoder.end()]
+
+    def _heard(self, item: Item) -> Heard:
+        said = item.said
+        if isinstance(said, CommandAsked):
+            said = Discarded(reason=f"host_command {said.operation} {said.kind} {said.data}")
+        elif item.seq is not None and item.code is not None:
+            said = self._repeats.fresh_or_repeated(said, item.seq, item.code, item.raw)
+        return Heard(said, item.seq, item.first, item.last)
