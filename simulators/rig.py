@@ -21,7 +21,7 @@ REPLUG_S = 0.2
 class Rig:
     """Is the port's Wire. ``clock`` gives seconds and never runs backwards (the loop's time)."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is wired together, each by name
         self,
         device: Device,
         port: Port,

@@ -6,8 +6,7 @@ Must not know: descriptors, real time, what the host does with what it heard.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 
 from firmware_proto.session import Heard, HostSession
 from simulators.faults import CleanLine, Line
@@ -24,7 +23,7 @@ class MemoryPort:
     desires before the next one. ``connections`` counts ``plug``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what hangs on the cable, each by name
         self,
         device: Device,
         *,
@@ -72,7 +71,7 @@ class MemoryPort:
         Raises:
             RuntimeError: the two ends never come to rest.
         """
-        for turn in self._turns():
+        for _ in range(_TOO_MANY_TURNS):
             moved = self._host_turn()
             moved = self._shoe_turn() or moved
             if self._dealer is not None:
@@ -81,8 +80,7 @@ class MemoryPort:
             due = self.next_deadline
             if not moved and (due is None or due > self.t):
                 return
-            if turn == _TOO_MANY_TURNS:
-                raise RuntimeError("the shoe and its host never come to rest")
+        raise RuntimeError("the shoe and its host never come to rest")
 
     def advance(self, seconds: float) -> None:
         """Moves the time on, stopping at each deadline on the way; pumps at each stop."""
@@ -92,9 +90,6 @@ class MemoryPort:
             self.t = due
             self.pump()
         self.t = end
-
-    def _turns(self) -> Iterator[int]:
-        return count(1)
 
     def _host_turn(self) -> bool:
         host = self.host

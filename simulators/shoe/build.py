@@ -24,7 +24,7 @@ MOST_DECKS = 10
 """Rule 2.1 allows four to ten decks; fewer than four are a bench's own affair."""
 
 
-def simulated_shoe(
+def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     profile: str,
     *,
     deck: str = "french52",

@@ -1,0 +1,149 @@
+"""The command ``shoe-sim``, and the options that the child mode of ``python -m simulators`` shares.
+
+In: a command line. Out: an exit code, results on stdout, words for people on stderr.
+Must not know: how a shoe is simulated; it imports that only when it serves one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from firmware_proto.cards import DECKS
+from firmware_proto.profiles import PROFILES
+from simulators.errors import SimulatorError
+from simulators.ports.port import parse
+
+if TYPE_CHECKING:
+    from simulators.serving import Choices, Serving
+
+_INTERRUPTED = 130
+_MOST_SHOES = 1_000_000
+
+_OPTIONS = (
+    click.option(
+        "--profile",
+        required=True,
+        type=click.Choice(PROFILES),
+        help="The protocol that the shoe speaks.",
+    ),
+    click.option(
+        "--port",
+        required=True,
+        metavar="pty[:LINK]|tcp:HOST:PORT",
+        help="A pty, with LINK as a stable name for it, or a TCP server (port 0: a free one).",
+    ),
+    click.option("--deck", type=click.Choice(list(DECKS)), default="french52", show_default=True),
+    click.option(
+        "--decks",
+        type=click.IntRange(1, 10),
+        default=8,
+        show_default=True,
+        help="Decks in a set of cards.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        help="Shuffles the first set, seed + 1 the next; the same seed gives the same cards.",
+    ),
+    click.option(
+        "--shoes",
+        type=click.IntRange(1, _MOST_SHOES),
+        default=1,
+        show_default=True,
+        help="Sets of cards to deal, one after the other.",
+    ),
+    click.option(
+        "--pace-ms",
+        type=click.IntRange(0, 3_600_000),
+        default=400,
+        show_default=True,
+        help="How long the dealer takes to draw a card. A shoe that cannot be armed is dealt "
+        "at this pace whatever the table does: give it no less than the table's "
+        "face_up_after_ms.",
+    ),
+    click.option(
+        "--truth",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Writes what physically happened as JSON lines: each card, and each round as the "
+        "simulator's own judge sees it.",
+    ),
+)
+
+
+def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command the options of a simulated shoe."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def choices_of(options: dict[str, Any]) -> Choices:
+    """The options as ``serving`` takes them.
+
+    Raises:
+        simulators.errors.WrongUsage: a port that cannot be understood.
+    """
+    from simulators.serving import Choices, any_seed
+
+    seed = any_seed() if options["seed"] is None else options["seed"]
+    return Choices(**options | {"port": parse(options["port"]), "seed": seed})
+
+
+@click.group()
+def cli() -> None:
+    """Simulated card-reading shoes for tests and benches."""
+
+
+@cli.command()
+@shoe_options
+def serve(**options: Any) -> int:
+    """Serve a simulated shoe on a port of its own until Ctrl-C.
+
+    The first line on stdout is the port to give to a daemon. A dealer draws whenever the shoe is
+    armed; a shoe that cannot be armed is dealt while a host has the port open.
+    """
+    from simulators.serving import serve as serve_shoe
+
+    choices = choices_of(options)
+
+    def tell(serving: Serving) -> None:
+        click.echo(serving.address)
+        click.echo(
+            f"shoe {serving.device_id}: profile {choices.profile}, {choices.decks} decks of "
+            f"{choices.deck}, seed {choices.seed}\n"
+            "point a daemon to it in its configuration:\n"
+            f'  [table.shoe]\n  profile = "{choices.profile}"\n  port = "{serving.address}"\n'
+            "Ctrl-C ends it",
+            err=True,
+        )
+
+    return serve_shoe(choices, opened=tell, until_stdin_ends=False)
+
+
+def run(command: click.Command, name: str) -> int:
+    """Runs a command; whatever goes wrong is one line on stderr and an exit code."""
+    try:
+        code = command.main(prog_name=name, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as no_args:
+        click.echo(no_args.format_message(), err=True)
+        return no_args.exit_code
+    except click.ClickException as wrong:
+        click.echo(f"{name}: {' '.join(wrong.format_message().split())}", err=True)
+        return wrong.exit_code
+    except SimulatorError as error:
+        click.echo(f"{name}: {error}", err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    return int(code or 0)
+
+
+def main() -> None:
+    """The entry point of ``shoe-sim``."""
+    sys.exit(run(cli, "shoe-sim"))

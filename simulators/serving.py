@@ -1,0 +1,174 @@
+"""Runs one simulated shoe on one port until it is told to stop, for a person or for a parent.
+
+In: the choices of a command line. Out: the port's address once it is open, the exit code.
+Must not know: how options are spelled, the controller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware_proto.cards import DECKS
+from simulators.errors import PortFault
+from simulators.ports.port import Port, PtyAt, TcpAt
+from simulators.ports.pty import PtyPort
+from simulators.ports.tcp import TcpPort
+from simulators.rig import Rig
+from simulators.shoe.build import simulated_shoe
+from simulators.shoe.truth import Truth
+from simulators.table.dealer import Supply, dealer_for
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+_STDIN = 0
+_ENOUGH = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What was asked for. ``shoes`` counts sets, the first with ``seed``, each next one more."""
+
+    profile: str
+    port: PtyAt | TcpAt
+    deck: str
+    decks: int
+    seed: int
+    shoes: int
+    pace_ms: int
+    truth: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What is there once the port is open."""
+
+    address: str
+    device_id: str
+
+
+def any_seed() -> int:
+    """A seed for someone who wants none in particular."""
+    return random.SystemRandom().getrandbits(32)
+
+
+def serve(choices: Choices, *, opened: Callable[[Serving], None], until_stdin_ends: bool) -> int:
+    """Serves until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
+
+    ``opened`` is called once a host can open the port. Each process is a device of its own: its
+    event memory is new, so its id is.
+
+    Raises:
+        simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
+    """
+    return asyncio.run(_serve(choices, opened, until_stdin_ends))
+
+
+async def _serve(
+    choices: Choices, opened: Callable[[Serving], None], until_stdin_ends: bool
+) -> int:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[int] = loop.create_future()
+    with contextlib.ExitStack() as cleanup:
+        cleanup.enter_context(_signals(loop, done))
+        truth = Truth(cleanup.enter_context(_truth_file(choices.truth, done)))
+        device = simulated_shoe(
+            choices.profile,
+            deck=choices.deck,
+            decks=choices.decks,
+            seed=choices.seed,
+            device_id=f"SIM-{random.SystemRandom().getrandbits(24):06X}",
+            truth=truth,
+        )
+        supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
+        dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000)
+        rig = Rig(device, _port(choices.port), dealer)
+        cleanup.callback(rig.stop)
+        rig.start()
+        opened(Serving(rig.port.address, device.shoe.device_id))
+        if until_stdin_ends:
+            cleanup.enter_context(_stdin_watched(loop, done))
+        return await done
+
+
+def _port(at: PtyAt | TcpAt) -> Port:
+    return PtyPort(at.link) if isinstance(at, PtyAt) else TcpPort(at.host, at.port)
+
+
+def _finish(done: asyncio.Future[int], code: int) -> None:
+    if not done.done():
+        done.set_result(code)
+
+
+@contextlib.contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+    codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 0}
+    for number, code in codes.items():
+        loop.add_signal_handler(number, _finish, done, code)
+    try:
+        yield
+    finally:
+        for number in codes:
+            loop.remove_signal_handler(number)
+
+
+@contextlib.contextmanager
+def _truth_file(
+    path: Path | None, done: asyncio.Future[int]
+) -> Iterator[Callable[[str], None] | None]:
+    """A writer of lines, each of them in the file when it returns; a fault ends the serving."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise PortFault(f"cannot write {path}: {error.strerror}") from None
+
+    def write(line: str) -> None:
+        data = f"{line}\n".encode()
+        try:
+            while data:
+                data = data[os.write(file, data) :]
+        except OSError as error:
+            if not done.done():
+                done.set_exception(PortFault(f"cannot write {path}: {error.strerror}"))
+
+    try:
+        yield write
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def _stdin_watched(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+    """Ends the serving when stdin does. What comes before its end is not looked at."""
+
+    def readable() -> None:
+        try:
+            ended = not os.read(_STDIN, _ENOUGH)
+        except BlockingIOError:
+            return
+        except OSError:
+            ended = True
+        if ended:
+            loop.remove_reader(_STDIN)
+            _finish(done, 0)
+
+    try:
+        loop.add_reader(_STDIN, readable)
+    except OSError:  # a plain file, /dev/null or nothing at all: it has ended already
+        _finish(done, 0)
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_reader(_STDIN)
