@@ -41,7 +41,8 @@ soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a fail
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
 
 bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
-	@for script in bench/[!_]*.py; do echo "== $$script" && $(BIN)/python "$$script" $(ARGS) || exit 1; done
+	@failed=0; for script in bench/[!_]*.py; do \
+		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)

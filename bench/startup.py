@@ -1,0 +1,137 @@
+"""How long the commands take to start, beside a Python that imports asyncio and sqlite3.
+
+In: the installed commands. Out: a table (or JSON): times, peak memory, the ratio promised and held.
+Each round runs every command once, so that a slow minute of the machine is shared by all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A command line, what it reads, and the most times the baseline that it may take."""
+
+    name: str
+    argv: tuple[str, ...]
+    stdin: bytes = b""
+    limit: float | None = None
+
+
+BASELINE = Subject("python: asyncio, sqlite3", (sys.executable, "-c", "import asyncio, sqlite3"))
+SHOECTL = str(BIN / "shoectl")
+SUBJECTS = (
+    BASELINE,
+    Subject("shoectl games", (SHOECTL, "games"), limit=3.0),
+    Subject("shoectl settle", (SHOECTL, "settle", "tiger"), b"7D 9C TS TH\n", limit=3.0),
+    Subject(
+        "shoectl decode",
+        (SHOECTL, "decode", "--profile", "angel_eye", "--json"),
+        # Player card 1 is the eight of spades, as an Angel Eye shoe says it.
+        bytes.fromhex("05 31 44 81 B8 03 34 46"),
+        limit=3.0,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one command: wall time from spawn to exit, and the most memory it held."""
+
+    seconds: float
+    peak_mb: float
+
+
+def run(subject: Subject) -> Run:
+    """Runs a command once.
+
+    Raises:
+        SystemExit: it did not exit 0; the message is the command and its own last words.
+    """
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as said:
+        stdin.write(subject.stdin)
+        stdin.seek(0)
+        files = [(os.POSIX_SPAWN_DUP2, stdin.fileno(), 0)]
+        files += [(os.POSIX_SPAWN_DUP2, said.fileno(), fd) for fd in (1, 2)]
+        start = time.perf_counter()
+        try:
+            pid = os.posix_spawn(subject.argv[0], subject.argv, os.environ, file_actions=files)
+        except FileNotFoundError:
+            raise SystemExit(f"{subject.name}: {subject.argv[0]} is not installed") from None
+        _, status, usage = os.wait4(pid, 0)
+        seconds = time.perf_counter() - start
+        if status != 0:
+            said.seek(0)
+            words = said.read().decode(errors="replace").strip().splitlines() or ["nothing said"]
+            code = os.waitstatus_to_exitcode(status)
+            raise SystemExit(f"{subject.name}: exit {code}: {words[-1]}")
+    return Run(seconds, usage.ru_maxrss / 1024)
+
+
+def measure(rounds: int) -> dict[str, list[Run]]:
+    """Runs every subject ``rounds`` times in turn, after one round that only warms the caches."""
+    runs: dict[str, list[Run]] = {subject.name: [] for subject in SUBJECTS}
+    for number in range(rounds + 1):
+        for subject in SUBJECTS:
+            done = run(subject)
+            if number:
+                runs[subject.name].append(done)
+    return runs
+
+
+def summary(subject: Subject, runs: dict[str, list[Run]]) -> dict[str, object]:
+    """Medians over the rounds; the ratio is the median of each round's own ratio."""
+    mine, base = runs[subject.name], runs[BASELINE.name]
+    times_ms = [done.seconds * 1000 for done in mine]
+    ratio = statistics.median(a.seconds / b.seconds for a, b in zip(mine, base, strict=True))
+    return {
+        "name": subject.name,
+        "min_ms": round(min(times_ms), 1),
+        "median_ms": round(statistics.median(times_ms), 1),
+        "max_ms": round(max(times_ms), 1),
+        "peak_mb": round(max(done.peak_mb for done in mine), 1),
+        "ratio": round(ratio, 2),
+        "limit": subject.limit,
+        "held": subject.limit is None or ratio < subject.limit,
+    }
+
+
+def main() -> int:
+    """Exits 1 where a promised ratio is not held, or a command does not run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=15, help="runs of each command (default 15)")
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds: one at least")
+    runs = measure(options.rounds)
+    rows = [summary(subject, runs) for subject in SUBJECTS]
+    if options.json:
+        print(json.dumps({"python": platform.python_version(), "commands": rows}))
+    else:
+        print(f"Python {platform.python_version()}, {options.rounds} rounds, alternating")
+        print(f"{'':26}{'min':>8}{'median':>8}{'max':>8} ms{'peak':>7} MB  ratio")
+        for row in rows:
+            promise = f" of {row['limit']:.1f}" if row["limit"] else ""
+            broken = "" if row["held"] else "  NOT HELD"
+            print(
+                f"{row['name']:26}{row['min_ms']:8}{row['median_ms']:8}{row['max_ms']:8}"
+                f"{row['peak_mb']:10}{row['ratio']:10}{promise}{broken}"
+            )
+    return 0 if all(row["held"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
