@@ -1,0 +1,48 @@
+"""The games there are: those shipped, and files a casino wrote.
+
+In: a shipped game's id, or a path. Out: Games. The only module of the package that touches files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shoe_ctl.errors import GameFileError
+from shoe_ctl.games.form import parse
+from shoe_ctl.games.game import Game
+
+_DATA = Path(__file__).with_name("data")
+
+
+def shipped() -> tuple[str, ...]:
+    """The ids of the games that come with the product, in alphabetical order."""
+    return tuple(sorted(path.stem for path in _DATA.glob("*.toml")))
+
+
+def load(ref: str) -> Game:
+    """A shipped game by its id, or the game in the file at this path.
+
+    Raises:
+        GameFileError: no such game or file, or the file is not a good game file.
+    """
+    if ref in shipped():
+        return parse((_DATA / f"{ref}.toml").read_bytes(), f"{ref}.toml")
+    path = Path(ref)
+    if path.suffix != ".toml" and not path.is_file():
+        raise GameFileError(
+            f"no such game: {ref} (shipped: {', '.join(shipped())}; or a path to a .toml file)"
+        )
+    return load_file(path)
+
+
+def load_file(path: Path) -> Game:
+    """The game in this file.
+
+    Raises:
+        GameFileError: the file cannot be read, or is not a good game file.
+    """
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise GameFileError(f"{path}: {error.strerror or error}") from None
+    return parse(source, str(path))

@@ -1,0 +1,214 @@
+"""A game: what its file says, ready to judge rounds.
+
+In: values the file's form has checked, and cards. Out: Settlements, layouts, rule numbers.
+Must not know: files, TOML, stakes, the table's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+import msgspec
+
+from firmware_proto.cards import Card, Deck
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
+from shoe_ctl.games.settle_table import SettleTable
+from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult
+from shoe_ctl.games.table_of_play import next_hand
+
+__all__ = [
+    "DeckRange",
+    "Game",
+    "HandResult",
+    "Layout",
+    "Limits",
+    "Method",
+    "Options",
+    "OutcomeLine",
+    "PayLine",
+    "Reading",
+    "Settlement",
+    "Wager",
+    "WagerResult",
+    "Window",
+]
+
+
+class DeckRange(NamedTuple):
+    """How many decks the game is played with."""
+
+    min: int
+    max: int
+    default: int
+
+
+class Method(msgspec.Struct, frozen=True):
+    """One way to conduct the round. ``areas`` empty: allowed anywhere.
+
+    ``chosen_by`` is the position that may choose it, under rule ``chosen_under``; ``clauses`` are
+    rule numbers by the names in ``METHOD_CLAUSES``.
+    """
+
+    rule: str | None
+    chosen_by: str
+    chosen_under: str | None
+    areas: tuple[str, ...]
+    clauses: Mapping[str, str | None]
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """One table layout: its seats counter-clockwise, and the wagers it offers.
+
+    ``min_seats`` is the fewest playing positions it may be set up with.
+    """
+
+    seats: tuple[int, ...]
+    min_seats: int
+    wagers: tuple[str, ...]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What bounds the number of wagers. The amounts are the table's settings.
+
+    ``wagers_per_area`` None: no number in the document. ``lowered_by`` is the position that may
+    set a lower number, None where nobody may.
+    """
+
+    wagers_per_area: int | None
+    lowered_by: str | None
+
+
+class Window(msgspec.Struct, frozen=True):
+    """When Players may withdraw wagers after *no more bets*.
+
+    ``opened``: ``of_right``, or ``dealer_allows``. ``scope``: ``any`` wagers, ``all_or_none``,
+    or ``remaining_or_none`` (all that are undecided). ``areas`` empty: anywhere.
+    ``wager_anew``: Players may place wagers again before betting closes a second time.
+    """
+
+    rule: str | None
+    opened: str
+    scope: str
+    areas: tuple[str, ...]
+    wager_anew: bool
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the documents let differ from game to game.
+
+    ``staffed``: a dealer conducts the round; else the game deals face up by itself.
+    ``payout_cap``: a table may set a highest payout per wager. ``reason_for_discretion``: whoever
+    uses discretion states a reason.
+    """
+
+    staffed: bool
+    payout_cap: bool
+    reason_for_discretion: bool
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """How we read a place the document leaves open, in our words."""
+
+    about: str
+    rule: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Game:
+    """One game of baccarat, whole: what its TOML file says, and that file's bytes.
+
+    ``version``, ``date`` (ISO) and rule numbers are None where the document gives none.
+    ``sha256`` (hex) is of ``source``, the file's exact bytes. ``decides`` is the position that
+    decides what the rules do not cover, None for the highest that the table knows. ``clauses`` are rule numbers by the names in ``CLAUSES``.
+    """
+
+    id: str
+    title: str
+    version: str | None
+    date: str | None
+    deck: Deck
+    decks: DeckRange
+    positions: tuple[str, ...]
+    decides: str | None
+    hlga: tuple[str, ...]
+    methods: Mapping[str, Method]
+    layouts: Mapping[str, Layout]
+    limits: Limits
+    windows: Mapping[str, Window]
+    options: Options
+    wagers: Mapping[str, Wager]
+    outcome: tuple[OutcomeLine, ...]
+    clauses: Mapping[str, str | None]
+    irregularities: Mapping[str, Mapping[str, str | None]]
+    readings: tuple[Reading, ...]
+    sha256: str
+    source: bytes = field(repr=False)
+    _table: SettleTable = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        table = SettleTable(self.deck, self.decks.default, self.wagers, self.outcome)
+        object.__setattr__(self, "_table", table)
+
+    def settle(self, cards: Sequence[Card], *, decks: int | None = None) -> Settlement:
+        """Settle every wager of the game on a whole round.
+
+        Args:
+            cards: in dealing order, P B P B, then Player's third card and Banker's, as due.
+            decks: how many decks are in the shoe; the game's default unless given.
+
+        Raises:
+            InputRefused: a round cut short or too long, a card of another deck, more copies of a
+                card than the decks hold, or a number of decks the game is not played with.
+        """
+        if decks is not None and not self.decks.min <= decks <= self.decks.max:
+            bounds = "" if self.decks.min == self.decks.max else f" to {self.decks.max}"
+            raise InputRefused(
+                f"{self.id} is played with {self.decks.min}{bounds} decks, not {decks}"
+            )
+        return self._table.settle(cards, decks)
+
+    def settle_hands(
+        self, player: tuple[Card, ...], banker: tuple[Card, ...], layout: str | None = None
+    ) -> Settlement:
+        """Settle two finished hands, each in dealing order; copies of a face are not counted.
+
+        With ``layout``, only the wagers which that layout offers.
+
+        Raises:
+            InputRefused: the Table of Play gives no such hands, or the layout is unknown.
+        """
+        due = next_hand(player, banker)
+        if due is not None:
+            raise InputRefused(f"the round is not complete: the next card is {due.title()}'s")
+        pairs = (player[0], banker[0], player[1], banker[1])
+        cards = (*pairs, *player[2:], *banker[2:])
+        done = self._table.settle(cards, len(cards))
+        if layout is None:
+            return done
+        if layout not in self.layouts:
+            raise InputRefused(
+                f"{self.id} has no layout {layout!r} (layouts: {', '.join(self.layouts)})"
+            )
+        offered = {name: done.wagers[name] for name in self.layouts[layout].wagers}
+        return msgspec.structs.replace(done, wagers=MappingProxyType(offered))
+
+    def rule(self, key: str, end: str) -> str | None:
+        """The rule number to cite for this end of this irregularity, None if there is none.
+
+        Raises:
+            KeyError: ``irregularity_ends.ENDS`` has no such key or end.
+        """
+        return self.irregularities[key][end]
+
+    def clause(self, name: str) -> str | None:
+        """The rule number of a clause named in ``clauses.CLAUSES``, None if there is none.
+
+        Raises:
+            KeyError: there is no such clause.
+        """
+        return self.clauses[name]

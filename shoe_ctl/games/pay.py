@@ -1,0 +1,58 @@
+"""Wagers and their pay lines.
+
+In: features of a finished round. Out: how each wager ended. Must not know: files, cards, stakes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import msgspec
+
+from shoe_ctl.games.conditions import Condition, Features
+from shoe_ctl.games.settlement import WagerResult
+
+
+class PayLine(msgspec.Struct, frozen=True):
+    """One line of a pay table: met when ``when`` holds and none of ``unless`` does.
+
+    ``done`` is what the wager then comes to: a win at exact odds, or a push. ``commission`` is
+    the part of one unit's even-money win that the house keeps (already taken off the odds).
+    """
+
+    when: Condition
+    unless: tuple[Condition, ...]
+    done: WagerResult
+    commission: Fraction | None = None
+
+    def holds(self, seen: Features) -> bool:
+        """Whether a round with these features is on this line."""
+        return self.when.holds(seen) and not any(other.holds(seen) for other in self.unless)
+
+
+class Wager(msgspec.Struct, frozen=True):
+    """A wager a Player can place. It loses where no line is met; of several the first counts.
+
+    ``main`` is the hand whose main wager this is (it counts for the table differential and for
+    who receives the cards), None for a side wager. ``rule`` is where the document defines it.
+    """
+
+    id: str
+    title: str
+    main: str | None
+    lines: tuple[PayLine, ...]
+    lost: WagerResult
+
+    def judge(self, seen: Features) -> WagerResult:
+        """How the wager ended in a round with these features."""
+        for line in self.lines:
+            if line.holds(seen):
+                return line.done
+        return self.lost
+
+
+class OutcomeLine(msgspec.Struct, frozen=True):
+    """The rule number that decided the outcome when ``when`` holds; None: nothing to cite."""
+
+    when: Condition
+    rule: str | None

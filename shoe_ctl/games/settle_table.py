@@ -1,0 +1,211 @@
+"""Settling a round by looking it up.
+
+In: a game's wagers and outcome lines, and cards. Out: Settlements. A round is judged line by line
+the first time its key is met and remembered; the key holds all that the game's conditions can see.
+Must not know: files, layouts, stakes, how the cards came out of the shoe.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from firmware_proto.cards import Card, Deck
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.conditions import features
+from shoe_ctl.games.hand_kinds import HandKinds
+from shoe_ctl.games.pay import OutcomeLine, Wager
+from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, Winner
+from shoe_ctl.games.table_of_play import natural, next_hand, total
+
+_Judged = tuple[
+    Winner, int, bool, int, bool, Mapping[str, WagerResult], tuple[str, ...], bool
+]
+"""Winner; Player's total, Natural; Banker's; wagers; rules; whether a fifth card is Player's."""
+
+_FEWEST, _FIVE, _MOST = 4, 5, 6
+
+
+def judge(
+    player: Sequence[Card],
+    banker: Sequence[Card],
+    wagers: Mapping[str, Wager],
+    outcome: Sequence[OutcomeLine],
+) -> tuple[Winner, dict[str, WagerResult], tuple[str, ...]]:
+    """Evaluate every pay line of a finished round, one by one: the plain meaning of a game file."""
+    seen = features(player, banker)
+    winner: Winner = (
+        "player"
+        if seen["winner"] == "player"
+        else "banker"
+        if seen["winner"] == "banker"
+        else "tie"
+    )
+    results = {name: wager.judge(seen) for name, wager in wagers.items()}
+    line = next(line for line in outcome if line.when.holds(seen))
+    return winner, results, () if line.rule is None else (line.rule,)
+
+
+class SettleTable:
+    """All that is known of a game's rounds so far, by key. Filled as rounds are met."""
+
+    __slots__ = (
+        "_banker",
+        "_deck",
+        "_decks",
+        "_five",
+        "_four",
+        "_outcome",
+        "_player",
+        "_same",
+        "_six",
+        "_third",
+        "_third_of_player",
+        "_wagers",
+    )
+
+    def __init__(
+        self,
+        deck: Deck,
+        decks: int,
+        wagers: Mapping[str, Wager],
+        outcome: Sequence[OutcomeLine],
+    ) -> None:
+        self._deck = deck
+        self._decks = decks
+        self._wagers = wagers
+        self._outcome = tuple(outcome)
+        self._player: dict[Card, dict[Card, int]] = {}
+        self._banker: dict[Card, dict[Card, int]] = {}
+        self._third: dict[Card, int] = {}
+        self._third_of_player: dict[Card, int] = {}
+        self._four: dict[int, _Judged] = {}
+        self._five: dict[int, _Judged] = {}
+        self._six: dict[int, _Judged] = {}
+        self._same: dict[object, _Judged] = {}
+
+    def settle(self, cards: Sequence[Card], decks: int | None) -> Settlement:
+        """The round of these cards in dealing order: P B P B, then Player's and Banker's third.
+
+        ``decks`` bounds the copies of a face; None means the game's default.
+
+        Raises:
+            InputRefused: too few or too many cards, a card of another deck, too many copies.
+        """
+        many = len(cards)
+        try:
+            if many == _FEWEST:
+                p1, b1, p2, b2 = cards
+                winner, p, p_nat, b, b_nat, wagers, rules, _ = self._four[
+                    self._player[p1][p2] + self._banker[b1][b2]
+                ]
+                player = HandResult((p1, p2), p, p_nat)
+                banker = HandResult((b1, b2), b, b_nat)
+            elif many == _MOST:
+                p1, b1, p2, b2, p3, b3 = cards
+                winner, p, p_nat, b, b_nat, wagers, rules, _ = self._six[
+                    self._player[p1][p2]
+                    + self._banker[b1][b2]
+                    + self._third_of_player[p3]
+                    + self._third[b3]
+                ]
+                player = HandResult((p1, p2, p3), p, False)
+                banker = HandResult((b1, b2, b3), b, False)
+            else:
+                p1, b1, p2, b2, third = cards
+                winner, p, p_nat, b, b_nat, wagers, rules, to_player = self._five[
+                    self._player[p1][p2] + self._banker[b1][b2] + self._third[third]
+                ]
+                player = HandResult((p1, p2, third) if to_player else (p1, p2), p, False)
+                banker = HandResult((b1, b2) if to_player else (b1, b2, third), b, False)
+        except (KeyError, ValueError):
+            return self._meet(cards, decks)
+        if (self._decks if decks is None else decks) < many:
+            self._count(cards, decks)
+        return Settlement(winner, player, banker, wagers, rules)
+
+    def _meet(self, cards: Sequence[Card], decks: int | None) -> Settlement:
+        """Judge a round whose key was not met before (or refuse it), and remember it."""
+        player, banker = self._dealt(cards)
+        self._count(cards, decks)
+        if not self._player:
+            self._learn_kinds()
+        judged = self._judge(player, banker)
+        key = self._player[player[0]][player[1]] + self._banker[banker[0]][banker[1]]
+        if len(cards) == _FEWEST:
+            self._four[key] = judged
+        elif len(cards) == _FIVE:
+            self._five[key + self._third[cards[4]]] = judged
+        else:
+            self._six[key + self._third_of_player[cards[4]] + self._third[cards[5]]] = judged
+        winner, p, p_nat, b, b_nat, wagers, rules, _ = judged
+        return Settlement(
+            winner, HandResult(player, p, p_nat), HandResult(banker, b, b_nat), wagers, rules
+        )
+
+    def _judge(self, player: tuple[Card, ...], banker: tuple[Card, ...]) -> _Judged:
+        """The round judged line by line; rounds that come to the same share one value."""
+        winner, results, rules = judge(player, banker, self._wagers, self._outcome)
+        hands = (total(player), natural(player), total(banker), natural(banker))
+        to_player = len(player) > len(banker)
+        judged = (winner, *hands, MappingProxyType(results), rules, to_player)
+        return self._same.setdefault((winner, hands, tuple(results.values()), to_player), judged)
+
+    def _learn_kinds(self) -> None:
+        conditions = [line.when for line in self._outcome]
+        for wager in self._wagers.values():
+            for line in wager.lines:
+                conditions += (line.when, *line.unless)
+        sort = HandKinds(conditions)
+        faces = self._deck.cards
+        numbers: dict[object, int] = {}
+        kinds = {
+            first: {
+                second: numbers.setdefault(sort.kind(first, second), len(numbers))
+                for second in faces
+            }
+            for first in faces
+        }
+        # One key holds four digits: Player's kind, Banker's kind, and two third cards' points.
+        self._third = {face: face.points for face in faces}
+        self._third_of_player = {face: face.points * 10 for face in faces}
+        self._banker = {
+            first: {second: kind * 100 for second, kind in row.items()}
+            for first, row in kinds.items()
+        }
+        self._player = {
+            first: {second: kind * 100 * len(numbers) for second, kind in row.items()}
+            for first, row in kinds.items()
+        }
+
+    def _dealt(self, cards: Sequence[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
+        """Both hands of a complete round; refuses anything that is not one."""
+        for dealt in cards:
+            if dealt not in self._deck:
+                raise InputRefused(f"{dealt} is not a card of {self._deck.name}")
+        player: tuple[Card, ...] = ()
+        banker: tuple[Card, ...] = ()
+        for place, dealt in enumerate(cards):
+            hand = next_hand(player, banker)
+            if hand is None:
+                raise InputRefused(
+                    f"{len(cards)} cards are too many: the round is complete after {place}"
+                )
+            if hand == "player":
+                player += (dealt,)
+            else:
+                banker += (dealt,)
+        due = next_hand(player, banker)
+        if due is not None:
+            count = f"{len(cards)} card{'' if len(cards) == 1 else 's'}"
+            raise InputRefused(f"{count} are too few: the next card is {due.title()}'s")
+        return player, banker
+
+    def _count(self, cards: Sequence[Card], decks: int | None) -> None:
+        held = self._decks if decks is None else decks
+        if len(set(cards)) == len(cards):
+            return
+        for face, copies in Counter(cards).items():
+            if copies > held:
+                raise InputRefused(f"{copies} copies of {face}: {held} decks hold {held}")

@@ -1,0 +1,89 @@
+"""The Table of Play: which hand receives the next card.
+
+In: the cards of both hands, all known. Out: "player", "banker", or None when the round is complete.
+Must not know: wagers, games, shoes, who holds the cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from firmware_proto.cards import Card
+from shoe_ctl.errors import InputRefused
+
+_PLAYER_DRAWS_TO = 5
+_BANKER_DRAWS_ALONE_TO = 5
+_NATURAL_FROM = 8
+_INITIAL = 2
+_MOST = 3
+
+BANKER_DRAWS: tuple[frozenset[int], ...] = (
+    frozenset(range(10)),
+    frozenset(range(10)),
+    frozenset(range(10)),
+    frozenset(range(10)) - {8},
+    frozenset({2, 3, 4, 5, 6, 7}),
+    frozenset({4, 5, 6, 7}),
+    frozenset({6, 7}),
+    frozenset(),
+)
+"""By Banker's two-card total 0-7: the points of Player's third card on which Banker draws."""
+
+
+def total(cards: Sequence[Card]) -> int:
+    """The hand's point total, 0-9: the units digit of the sum of its points (rule 3.4)."""
+    return sum(card.points for card in cards) % 10
+
+
+def natural(two_cards: Sequence[Card]) -> bool:
+    """Whether a hand is a Natural: exactly two cards that total 8 or 9."""
+    return len(two_cards) == _INITIAL and total(two_cards) >= _NATURAL_FROM
+
+
+def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
+    """Which hand receives the next card, given every card dealt so far.
+
+    The first four go Player, Banker, Player, Banker; Player's third comes before Banker's.
+
+    Raises:
+        InputRefused: no dealing by the Table of Play can lead to these two hands.
+    """
+    held = (len(player), len(banker))
+    if held in {(0, 0), (1, 1)}:
+        return "player"
+    if held in {(1, 0), (2, 1)}:
+        return "banker"
+    if min(held) < _INITIAL or max(held) > _MOST:
+        raise InputRefused(
+            f"no round has {held[0]} cards for Player and {held[1]} for Banker"
+        )
+    if natural(player[:_INITIAL]) or natural(banker[:_INITIAL]):
+        return _none_more(player, banker)
+    player_due = total(player[:_INITIAL]) <= _PLAYER_DRAWS_TO
+    if player_due and held[0] == _INITIAL:
+        if held[1] != _INITIAL:
+            raise InputRefused("Banker has a third card before Player's third card was dealt")
+        return "player"
+    if not player_due and held[0] != _INITIAL:
+        raise InputRefused(f"Player stands on {total(player[:_INITIAL])}: no third card is due")
+    return _bankers_turn(player, banker)
+
+
+def _none_more(player: Sequence[Card], banker: Sequence[Card]) -> None:
+    if len(player) > _INITIAL or len(banker) > _INITIAL:
+        raise InputRefused("a Natural ends the round: no third card is due")
+
+
+def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
+    points = total(banker[:_INITIAL])
+    if len(player) == _INITIAL:
+        due = points <= _BANKER_DRAWS_ALONE_TO
+        against = f"Player's {total(player)}"
+    else:
+        due = player[_INITIAL].points in BANKER_DRAWS[points]
+        against = f"Player's third card {player[_INITIAL]}"
+    if due and len(banker) == _INITIAL:
+        return "banker"
+    if not due and len(banker) != _INITIAL:
+        raise InputRefused(f"Banker stands on {points} against {against}: no third card is due")
+    return None
