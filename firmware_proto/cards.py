@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import final
 
 
 class Rank(Enum):
@@ -50,17 +51,26 @@ class Element(Enum):
     WATER = "a"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@final
 class Card:
     """One face. Interned: two equal cards are the same object, so ``is`` and ``==`` agree.
 
     ``code`` is rank then suit ("TS"); ``points`` is 0-9 as the rules count it (rule 3.3).
     """
 
-    rank: Rank
-    suit: Suit | Element
+    __slots__ = ("code", "points", "rank", "suit")
+
     code: str
     points: int
+    rank: Rank
+    suit: Suit | Element
+
+    def __init__(self, rank: Rank, suit: Suit | Element, code: str, points: int) -> None:
+        for name, value in (("rank", rank), ("suit", suit), ("code", code), ("points", points)):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a card cannot be changed: {name}")
 
     def __repr__(self) -> str:
         return self.code

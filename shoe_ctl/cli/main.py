@@ -1,0 +1,78 @@
+"""The command line's root: each command is imported only when it is called.
+
+In: arguments. Out: exit codes 0 done, 1 refused, 2 usage, 3 environment, 130 interrupted.
+Must not know: what the commands do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+from shoe_ctl.errors import ShoeCtlError
+
+COMMANDS = {
+    "decode": "What the bytes of a shoe say, one event a line.",
+    "demo": "A simulated shoe dealt to the end, as you watch.",
+    "games": "The games, or what is wrong with a game file.",
+    "replay": "Run a journal's inputs again and compare the events.",
+    "run": "The daemon: shoe, round, journal, outcomes.",
+    "settle": "What each wager of a round pays.",
+    "verify": "Whether a journal is what was written.",
+}
+"""Every command with its line in ``--help``; the module of the same name holds it."""
+
+
+class _Lazy(click.Group):
+    """Imports a command when it is asked for: a command pays only for what it uses."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"shoe_ctl.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("shoe-ctl"), prog_name="shoectl")
+def shoectl() -> None:
+    """Drive a card-reading dealing shoe at a baccarat table.
+
+    Example: shoectl demo --rounds 5
+    """
+
+
+def main() -> None:
+    """Run the command line; every error is one clear line, never a traceback."""
+    try:
+        status = shoectl.main(prog_name="shoectl", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except ShoeCtlError as error:
+        click.echo(f"shoectl: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone: nothing more can be said to them, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(status if isinstance(status, int) else 0)

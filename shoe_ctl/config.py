@@ -1,0 +1,185 @@
+"""The daemon's configuration file: every key checked before anything is opened.
+
+In: TOML bytes. Out: Config, or one line that says which key and what was expected.
+Must not know: devices, the journal's insides, the loop.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from .errors import ConfigError
+from .records import Audience
+from .table.settings import TableSettings
+
+TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class JournalConfig(_Strict, frozen=True, kw_only=True):
+    """Where the journal is; a relative path is taken from the configuration file's folder."""
+
+    path: str = "journal.db"
+
+
+class ShoeConfig(_Strict, frozen=True, kw_only=True):
+    """The shoe: its profile and its port. ``options`` are settings of the profile itself."""
+
+    profile: str
+    port: str
+    commands: bool | None = None
+    options: dict[str, Any] = {}
+
+    @property
+    def session_settings(self) -> dict[str, Any]:
+        """What the profile's session is given."""
+        commands = {} if self.commands is None else {"commands": self.commands}
+        return {**self.options, **commands}
+
+
+class MethodBConfig(_Strict, frozen=True, kw_only=True):
+    """How cards lie in Method B."""
+
+    faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
+    face_up_after_ms: Count = 1000
+
+
+class TableConfig(_Strict, frozen=True, kw_only=True):
+    """One table. ``decks`` and ``layout`` are the game's default and first where not given."""
+
+    id: TableId
+    game: str
+    shoe: ShoeConfig
+    decks: Positive | None = None
+    layout: str | None = None
+    area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
+    method: Literal["A", "B", "C"] | None = None
+    announcements: Literal["explicit", "implied"] = "explicit"
+    rounds_after_cutting_card: Count = 0
+    result_timeout_s: Positive = 5
+    method_b: MethodBConfig = MethodBConfig()
+
+    def settings(self, game: Any) -> TableSettings:
+        """The table's settings for this game.
+
+        Raises:
+            ConfigError: the game is not played with so many decks, on such a layout or so dealt.
+        """
+        where = f"table {self.id}"
+        decks = game.decks.default if self.decks is None else self.decks
+        if not game.decks.min <= decks <= game.decks.max:
+            span = f"{game.decks.min} to {game.decks.max}"
+            raise ConfigError(f"{where}: decks: {game.id} is played with {span}, not {decks}")
+        layout = self.layout if self.layout is not None else next(iter(game.layouts), None)
+        if layout not in (None, *game.layouts):
+            have = ", ".join(game.layouts)
+            raise ConfigError(f"{where}: layout: {game.id} has {have}, not {layout!r}")
+        method = self.method if self.method is not None or not game.methods else "B"
+        if method is not None and method not in game.methods:
+            have = ", ".join(game.methods) or "no methods: leave the key out"
+            raise ConfigError(f"{where}: method: {game.id} has {have}, not {method!r}")
+        staffed = bool(game.methods)
+        return TableSettings(
+            table=self.id,
+            decks=decks,
+            layout=layout,
+            area=self.area,
+            method=method,
+            announcements=self.announcements,
+            rounds_after_cutting_card=self.rounds_after_cutting_card,
+            faces=self.method_b.faces if staffed else "face_up",
+            face_up_after_ms=self.method_b.face_up_after_ms,
+            result_timeout_s=self.result_timeout_s,
+        )
+
+
+class SinkConfig(_Strict, frozen=True, kw_only=True):
+    """Where events go; ``-`` is standard output. ``table`` narrows it to one table."""
+
+    kind: Literal["jsonl"]
+    path: str
+    audience: Literal["public", "restricted"] = "public"
+
+    @property
+    def sees(self) -> Audience:
+        """The stream that this sink is given."""
+        return Audience[self.audience.upper()]
+
+
+class Config(_Strict, frozen=True, kw_only=True):
+    """The whole file. ``folder`` is where relative paths start."""
+
+    table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
+    journal: JournalConfig = JournalConfig()
+    sink: list[SinkConfig] = []
+    folder: str = "."
+
+    def path(self, name: str) -> Path:
+        """A path of this file: relative ones start at the file's own folder."""
+        return Path(self.folder) / name
+
+
+def load(path: str | Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises:
+        ConfigError: the file cannot be read, or a key is unknown, missing or wrong.
+    """
+    try:
+        source = Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror} (give the file with --config)") from None
+    config = parse(source, str(path))
+    return msgspec.structs.replace(config, folder=str(Path(path).parent))
+
+
+def parse(source: bytes, name: str) -> Config:
+    """Check the bytes of a configuration file called ``name`` in messages.
+
+    Raises:
+        ConfigError: as ``load``.
+    """
+    try:
+        plain = tomllib.loads(source.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{name}: not TOML: {error}") from None
+    if "folder" in plain:
+        raise ConfigError(f"{name}: unknown key `folder`")
+    try:
+        config = msgspec.convert(plain, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{name}: {_plainly(str(error))}") from None
+    _check_ids(config, name)
+    return config
+
+
+def _check_ids(config: Config, name: str) -> None:
+    ids = [table.id for table in config.table]
+    twice = next((i for i in ids if ids.count(i) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
+    paths = [sink.path for sink in config.sink]
+    shared = next((p for p in paths if paths.count(p) > 1), None)
+    if shared is not None:
+        raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
+
+
+def _plainly(message: str) -> str:
+    """msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
+    place = re.search(r" - at `\$\.?(.*)`$", message)
+    what = message[: place.start()] if place else message
+    key = place[1] if place else ""
+    what = what.replace("Object contains unknown field", "unknown key")
+    what = what.replace("Object missing required field", "missing key")
+    what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")
+    return f"{key}: {what}" if key else what

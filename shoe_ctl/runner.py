@@ -1,0 +1,250 @@
+"""One table at work: what its link, its clock and its people bring, in the order of effects.
+
+In: receptions, link facts, commands, the time. Out: one committed group each, and only then
+acknowledgements, the shoe's desired state, answers. Must not know: ports, sinks, other tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from firmware_proto.events import Hello
+from firmware_proto.session import Resume
+from shoe_ctl.journal import bodies
+from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.journal import Journal
+from shoe_ctl.link.clock import Clock, Timer
+from shoe_ctl.link.connection import Connection, Reception
+from shoe_ctl.link.supervisor import Supervisor
+from shoe_ctl.recording import record_input
+from shoe_ctl.records import Audience
+from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.inputs import (
+    Fault,
+    Input,
+    LinkLost,
+    LinkUp,
+    Restarted,
+    ShoeSaid,
+    TableCommand,
+    Tick,
+)
+
+log = logging.getLogger(__name__)
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """A command's answer, with the ids of the events it brought about for this audience."""
+
+    answer: Answer
+    events: tuple[str, ...]
+
+
+class TableRunner:
+    """Runs one table. ``devices`` is each device's last stored event number."""
+
+    def __init__(
+        self,
+        controller: TableController,
+        journal: Journal,
+        clock: Clock,
+        *,
+        devices: dict[str, int],
+    ) -> None:
+        self.controller = controller
+        self.table = controller.settings.table
+        self._journal = journal
+        self._clock = clock
+        self._devices = devices
+        self._device: str | None = None
+        self._connection: Connection | None = None
+        self._supervisor: Supervisor | None = None
+        self._turn = asyncio.Lock()
+        self._due = asyncio.Event()
+        self._timer: Timer | None = None
+
+    def attach(self, supervisor: Supervisor) -> None:
+        """The link that takes this table's wishes."""
+        self._supervisor = supervisor
+        supervisor.desire(self.controller.desired)
+
+    def resume(self) -> Resume | None:
+        """The device spoken with last, and the last event stored of it."""
+        known = self.controller.state.link.device_id
+        return None if known not in self._devices else Resume(known, self._devices[known])
+
+    # What happens.
+
+    async def start(self, meta: bodies.Meta, host_boot: str) -> None:
+        """The daemon starts: keep what it runs under, and tell the table."""
+        group = Group()
+        group.meta(self.table, meta)
+        async with self._turn:
+            now_us = self._now()
+            await self._handle(group, [Restarted(t_us=now_us, host_boot=host_boot)])
+
+    async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
+        """A connection opened; nothing was read from it yet."""
+        can, resume = connection.capabilities, self.resume()
+        self._connection, self._device = connection, None
+        group = Group()
+        async with self._turn:
+            t_us = self._now()
+            known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
+            group.connection(
+                self.table,
+                bodies.Connection(
+                    number=connection.number,
+                    profile=profile,
+                    settings=settings,
+                    resume=known,
+                    t_us=t_us,
+                ),
+            )
+            up = LinkUp(
+                t_us=t_us,
+                connection=connection.number,
+                profile=profile,
+                arm=can.arm,
+                replay=can.replay,
+                judges=can.judges,
+                names_hands=can.names_hands,
+            )
+            await self._handle(group, [up])
+
+    async def link_lost(self, reason: str) -> None:
+        """The connection ended."""
+        number = self._connection.number if self._connection is not None else 0
+        self._connection = None
+        async with self._turn:
+            lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
+            await self._handle(Group(), [lost])
+
+    async def receive(self, reception: Reception) -> None:
+        """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
+        group = Group()
+        async with self._turn:
+            t_us = self._now(reception.t_us)
+            if reception.chunk:
+                group.wire(
+                    self.table,
+                    connection=reception.connection,
+                    direction=bodies.Direction.FROM_SHOE,
+                    offset=reception.offset,
+                    t_us=t_us,
+                    data=reception.chunk,
+                )
+            inputs = self._inputs(reception, t_us)
+            stored = self._note_numbers(group, reception)
+            await self._handle(group, inputs)
+        if stored is not None and self._connection is not None:
+            self._connection.stored(stored)
+
+    async def command(self, command: TableCommand, sees: Audience) -> Answered:
+        """What a person or the table system asks; answered when it is stored.
+
+        ``command.t_us`` is replaced by the time it is taken up.
+        """
+        async with self._turn:
+            stamped = msgspec.structs.replace(command, t_us=self._now())
+            return await self._handle_command(stamped, sees)
+
+    async def tick_forever(self) -> None:
+        """Wake the table when it asked to be woken, until cancelled."""
+        try:
+            while True:
+                await self._due.wait()
+                self._due.clear()
+                async with self._turn:
+                    wake_us = self.controller.state.wake_us
+                    if wake_us is not None and self._now() >= wake_us:
+                        await self._handle(Group(), [Tick(t_us=self._now())])
+                    else:
+                        self._set_timer()
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    # How it is handled.
+
+    def _now(self, t_us: int | None = None) -> int:
+        """A time for an input: never before the table's last one."""
+        return max(self.controller.state.t_us, self._clock.wall_us() if t_us is None else t_us)
+
+    def _inputs(self, reception: Reception, t_us: int) -> list[Input]:
+        said: list[Input] = [
+            ShoeSaid(
+                t_us=t_us,
+                event=heard.event,
+                connection=reception.connection,
+                seq=heard.seq,
+                first=heard.first,
+                last=heard.last,
+            )
+            for heard in reception.heard
+        ]
+        if reception.fault is not None:
+            said.append(Fault(t_us=t_us, where="decoding", what=reception.fault))
+        return said
+
+    def _note_numbers(self, group: Group, reception: Reception) -> int | str | None:
+        """The last event number that this reception brings, kept with the group."""
+        last: int | str | None = None
+        for heard in reception.heard:
+            if isinstance(heard.event, Hello):
+                self._device = heard.event.device_id
+            if heard.seq is not None:
+                last = heard.seq
+            if isinstance(heard.seq, int) and self._device is not None:
+                self._devices[self._device] = heard.seq
+                group.device_seq(self.table, self._device, heard.seq)
+        return last
+
+    async def _handle_command(self, command: TableCommand, sees: Audience) -> Answered:
+        group = Group()
+        handles, answers = self._run(group, [command])
+        result = await self._commit(group)
+        ids = [result.ids[handle].of(sees) for handle in handles]
+        return Answered(answers[0], tuple(i for i in ids if i is not None))
+
+    async def _handle(self, group: Group, inputs: Iterable[Input]) -> None:
+        self._run(group, inputs)
+        await self._commit(group)
+
+    def _run(self, group: Group, inputs: Iterable[Input]) -> tuple[list[int], list[Answer]]:
+        """Handle each input on its own; one that fails becomes a fault, which halts the table."""
+        handles: list[int] = []
+        answers: list[Answer] = []
+        for happened in inputs:
+            try:
+                effects = self.controller.handle(happened)
+            except Exception as error:
+                log.exception("%s: an input could not be handled", self.table)
+                what = f"{type(error).__name__}: {error}"
+                happened = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
+                effects = self.controller.handle(happened)
+            handles += record_input(group, self.table, happened, effects)
+            answers += [e for e in effects if isinstance(e, Answer)]
+        return handles, answers
+
+    async def _commit(self, group: Group) -> Any:
+        result = await self._journal.commit(group)
+        if self._supervisor is not None:
+            self._supervisor.desire(self.controller.desired)
+        self._set_timer()
+        return result
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wake_us = self.controller.state.wake_us
+        if wake_us is not None:
+            delay_s = max(0, wake_us - self._clock.wall_us()) / 1_000_000
+            self._timer = self._clock.call_later(delay_s, self._due.set)
