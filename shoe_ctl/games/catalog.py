@@ -43,6 +43,7 @@ def load_file(path: Path) -> Game:
     """
     try:
         source = path.read_bytes()
-    except OSError as error:
-        raise GameFileError(f"{path}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise GameFileError(f"{path}: cannot be read: {why}") from None
     return parse(source, str(path))

@@ -116,9 +116,9 @@ def initial_features(player: Initial, banker: Initial) -> dict[str, Value | None
 
 def features(player: Sequence[Card], banker: Sequence[Card]) -> dict[str, Value | None]:
     """Every feature of a round that the Table of Play has finished."""
-    return core_features(
-        total(player), len(player), total(banker), len(banker)
-    ) | initial_features(initial(player[0], player[1]), initial(banker[0], banker[1]))
+    return core_features(total(player), len(player), total(banker), len(banker)) | initial_features(
+        initial(player[0], player[1]), initial(banker[0], banker[1])
+    )
 
 
 class Condition(msgspec.Struct, frozen=True):

@@ -86,8 +86,7 @@ def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combina
         return [dict(zip(core, seen, strict=True)) for seen in _project(finals, core)]
     hands = _initials(deck, decks)
     kinds = {
-        totals: _project_initial(hands[totals[0]], hands[totals[1]], early)
-        for totals in _finals()
+        totals: _project_initial(hands[totals[0]], hands[totals[1]], early) for totals in _finals()
     }
     found = {
         seen + kind

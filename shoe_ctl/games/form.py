@@ -21,6 +21,7 @@ from shoe_ctl.games.game import (
     Limits,
     Method,
     Options,
+    OutcomeLine,
     Reading,
     Wager,
     Window,
@@ -202,7 +203,7 @@ def _options(fields: Fields) -> Options:
     return options
 
 
-def _outcome(fields: Fields, deck: Deck, decks: int) -> tuple[pay_form.OutcomeLine, ...]:
+def _outcome(fields: Fields, deck: Deck, decks: int) -> tuple[OutcomeLine, ...]:
     lines = fields.tables("outcome")
     if not lines:
         raise fields.error("outcome", "at least one line")

@@ -123,8 +123,9 @@ class Game:
     """One game of baccarat, whole: what its TOML file says, and that file's bytes.
 
     ``version``, ``date`` (ISO) and rule numbers are None where the document gives none.
-    ``sha256`` (hex) is of ``source``, the file's exact bytes. ``decides`` is the position that
-    decides what the rules do not cover, None for the highest that the table knows. ``clauses`` are rule numbers by the names in ``CLAUSES``.
+    ``decides`` is the position that decides what the rules do not cover, None for the highest
+    that the table knows. ``clauses`` are rule numbers by the names in ``CLAUSES``. ``sha256``
+    (hex) is of ``source``, the file's exact bytes.
     """
 
     id: str

@@ -82,7 +82,7 @@ def _wager(name: str, parent: Fields, deck: Deck, decks: int) -> Wager:
 
 def _line(fields: Fields, deck: Deck) -> PayLine:
     when = _condition(fields.table("when"), deck)
-    unless = ()
+    unless: tuple[Condition, ...] = ()
     if fields.has("unless"):
         unless = tuple(_condition(table, deck) for table in fields.table_or_tables("unless"))
     rule = fields.rule("rule")

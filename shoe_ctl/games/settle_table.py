@@ -19,9 +19,7 @@ from shoe_ctl.games.pay import OutcomeLine, Wager
 from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, Winner
 from shoe_ctl.games.table_of_play import natural, next_hand, total
 
-_Judged = tuple[
-    Winner, int, bool, int, bool, Mapping[str, WagerResult], tuple[str, ...], bool
-]
+_Judged = tuple[Winner, int, bool, int, bool, Mapping[str, WagerResult], tuple[str, ...], bool]
 """Winner; Player's total, Natural; Banker's; wagers; rules; whether a fifth card is Player's."""
 
 _FEWEST, _FIVE, _MOST = 4, 5, 6

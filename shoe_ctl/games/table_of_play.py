@@ -54,11 +54,11 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     if held in {(1, 0), (2, 1)}:
         return "banker"
     if min(held) < _INITIAL or max(held) > _MOST:
-        raise InputRefused(
-            f"no round has {held[0]} cards for Player and {held[1]} for Banker"
-        )
+        raise InputRefused(f"no round has {held[0]} cards for Player and {held[1]} for Banker")
     if natural(player[:_INITIAL]) or natural(banker[:_INITIAL]):
-        return _none_more(player, banker)
+        if max(held) > _INITIAL:
+            raise InputRefused("a Natural ends the round: no third card is due")
+        return None
     player_due = total(player[:_INITIAL]) <= _PLAYER_DRAWS_TO
     if player_due and held[0] == _INITIAL:
         if held[1] != _INITIAL:
@@ -67,11 +67,6 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     if not player_due and held[0] != _INITIAL:
         raise InputRefused(f"Player stands on {total(player[:_INITIAL])}: no third card is due")
     return _bankers_turn(player, banker)
-
-
-def _none_more(player: Sequence[Card], banker: Sequence[Card]) -> None:
-    if len(player) > _INITIAL or len(banker) > _INITIAL:
-        raise InputRefused("a Natural ends the round: no third card is due")
 
 
 def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
