@@ -7,19 +7,28 @@ Must not know: which controller that is, the wire, loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from shoe_ctl.journal.bodies import Kind, Meta
 from shoe_ctl.journal.group import Counters, Group
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.records import Record
 from shoe_ctl.recording import record_input
+from shoe_ctl.records import Record
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, from_bytes
 
-Handle = Callable[[Input], Sequence[Effect]]
-"""A table's controller: what an input brings about. If it raises, nothing came of the input."""
+
+
+class Handler(Protocol):
+    """A table's controller: what an input brings about."""
+
+    def handle(self, happened: Input) -> Sequence[Effect]:
+        """The effects of this input, the next one in order."""
+
+
+H = TypeVar("H", bound=Handler)
 
 _REPLAYED = (Kind.META, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _COUNTED = "round.opened"
@@ -47,13 +56,13 @@ class Replay(msgspec.Struct, frozen=True):
     differences: list[Difference]
 
 
-class _Run:
+class _Run(Generic[H]):
     """One table being replayed: its handler, and the input whose events are being gathered."""
 
     def __init__(self, table: str) -> None:
         self.table = table
         self.meta: Meta | None = None
-        self.handle: Handle | None = None
+        self.handler: H | None = None
         self.input: Record | None = None
         self.recorded: list[Record] = []
         self.counters = Counters()
@@ -70,24 +79,23 @@ class _Run:
         self.input, self.recorded = None, []
         if record is None:
             return self._differs(0, recorded, [], "events without an input") if recorded else None
-        if self.handle is None:
+        if self.handler is None:
             return self._differs(record.n, recorded, [], "input before the table was started")
         try:
             happened = from_bytes(record.body)
         except ValueError as error:
             return self._differs(record.n, recorded, [], f"input cannot be read: {error}")
-        why = "other events"
-        effects: Sequence[Effect] = ()
         try:
-            effects = self.handle(happened)
+            effects = self.handler.handle(happened)
         except Exception as error:  # noqa: BLE001 - whatever it raises is a finding
             why = f"handling raised {type(error).__name__}: {error}"
+            return self._differs(record.n, recorded, [], why)
         group = Group()
         record_input(group, self.table, happened, effects)
         replayed = [entry.body for entry in group.lay_out(lambda _: before).records[1:]]
         if replayed == recorded:
             return None
-        return self._differs(record.n, recorded, replayed, why)
+        return self._differs(record.n, recorded, replayed, "other events")
 
     def _differs(
         self, n: int, recorded: Sequence[bytes], replayed: Sequence[bytes], why: str
@@ -122,17 +130,17 @@ def _subject(event: bytes | None) -> str | None:
     return None if event is None else msgspec.json.decode(event, type=_Subject).subject
 
 
-def replay(reader: Reader, make_handle: Callable[[Meta], Handle]) -> Replay:
+def replay(reader: Reader, make_handler: Callable[[Meta, H | None], H]) -> Replay:
     """Runs every table's inputs through a fresh handler and compares what comes of them.
 
-    A handler is made where a table is started, and anew where it is started under another game
-    file or other settings.
+    A handler is made where a table is started, and anew, from the one until then, where it is
+    started under another game file or other settings.
 
     Raises:
         JournalError: the journal cannot be read.
-        ShoeCtlError: ``make_handle`` cannot take what the table was started with.
+        ShoeCtlError: ``make_handler`` cannot take what the table was started with.
     """
-    runs: dict[str, _Run] = {}
+    runs: dict[str, _Run[H]] = {}
     rounds = 0
     differences: list[Difference] = []
     last_n, _ = reader.heads()
@@ -147,18 +155,18 @@ def replay(reader: Reader, make_handle: Callable[[Meta], Handle]) -> Replay:
         if record.kind == Kind.INPUT.value:
             run.input = record
         else:
-            _start(run, Meta.from_bytes(record.body), make_handle)
+            _start(run, Meta.from_bytes(record.body), make_handler)
     for run in runs.values():
         differences += _found(run)
     return Replay(rounds, differences)
 
 
-def _found(run: _Run) -> Iterator[Difference]:
+def _found(run: _Run[H]) -> Iterator[Difference]:
     if (difference := run.compare()) is not None:
         yield difference
 
 
-def _start(run: _Run, meta: Meta, make_handle: Callable[[Meta], Handle]) -> None:
+def _start(run: _Run[H], meta: Meta, make_handler: Callable[[Meta, H | None], H]) -> None:
     if run.meta is None or not meta.same_rules(run.meta):
-        run.handle = make_handle(meta)
+        run.handler = make_handler(meta, run.handler)
     run.meta = meta

@@ -47,7 +47,7 @@ class Reader:
     def __init__(self, connection: apsw.Connection, path: Path, *, at_rest: bool) -> None:
         self._connection = connection
         self.path = path
-        self.at_rest = at_rest
+        self._at_rest = at_rest
 
     @classmethod
     def open(cls, path: str | Path, *, in_use: bool = False, vfs: str | None = None) -> Reader:
@@ -76,6 +76,11 @@ class Reader:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether a writer came to a journal that was opened as one at rest: open it anew."""
+        return self._at_rest and schema.has_writer(self.path)
 
     def close(self) -> None:
         """Ends it; closing twice is no harm."""

@@ -55,11 +55,13 @@ def recover(reader: Reader, table: str) -> Recovered:
 
 
 def _rules(reader: Reader, table: str) -> tuple[Meta | None, int]:
-    meta, since = None, 0
+    meta: Meta | None = None
+    since = 0
     for record in reader.records(table=table, kinds=(Kind.META,)):
-        before, meta = meta, Meta.from_bytes(record.body)
-        if before is None or not meta.same_rules(before):
+        started = Meta.from_bytes(record.body)
+        if meta is None or not started.same_rules(meta):
             since = record.n
+        meta = started
     return meta, since
 
 

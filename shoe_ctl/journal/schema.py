@@ -163,6 +163,11 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
     return connection
 
 
+def has_writer(path: Path) -> bool:
+    """Whether a process writes this journal, or was cut off writing: its log lies beside it."""
+    return path.with_name(path.name + "-wal").exists()
+
+
 def reading(
     path: Path, *, vfs: str | None = None, in_use: bool = False
 ) -> tuple[apsw.Connection, bool]:
@@ -175,7 +180,7 @@ def reading(
         JournalError: another program's file, another version.
         apsw.Error: it cannot be opened or read.
     """
-    at_rest = not in_use and not path.with_name(path.name + "-wal").exists()
+    at_rest = not in_use and not has_writer(path)
     name = f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if at_rest else "")
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags, vfs=vfs)
