@@ -31,10 +31,10 @@ test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k cobs" hands opti
 	@$(BIN)/python -m pytest -q $(ARGS)
 
 check: $(OURS) $(TEST)  ## format, lint, types, import contract and the fast tests: under a minute
-	@echo "check: format" && $(BIN)/ruff format --check --quiet .
-	@echo "check: lint" && $(BIN)/ruff check --quiet .
+	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
+	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
-	@echo "check: imports" && $(BIN)/lint-imports --quiet
+	@echo "check: imports" && $(BIN)/lint-imports --no-logo
 	@echo "check: fast tests" && $(BIN)/python -m pytest -q -m "not slow and not soak"
 
 soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
