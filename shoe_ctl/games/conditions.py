@@ -128,4 +128,7 @@ class Condition(msgspec.Struct, frozen=True):
 
     def holds(self, seen: Features) -> bool:
         """Whether these features meet every term."""
-        return all(seen[feature] in values for feature, values in self.terms)
+        for feature, values in self.terms:  # noqa: SIM110 -- all() costs twice as much
+            if seen[feature] not in values:
+                return False
+        return True

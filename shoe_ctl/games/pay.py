@@ -27,7 +27,9 @@ class PayLine(msgspec.Struct, frozen=True):
 
     def holds(self, seen: Features) -> bool:
         """Whether a round with these features is on this line."""
-        return self.when.holds(seen) and not any(other.holds(seen) for other in self.unless)
+        if not self.when.holds(seen):
+            return False
+        return not self.unless or not any(other.holds(seen) for other in self.unless)
 
 
 class Wager(msgspec.Struct, frozen=True):
@@ -42,6 +44,10 @@ class Wager(msgspec.Struct, frozen=True):
     main: str | None
     lines: tuple[PayLine, ...]
     lost: WagerResult
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every condition of every pay line."""
+        return tuple(c for line in self.lines for c in (line.when, *line.unless))
 
     def judge(self, seen: Features) -> WagerResult:
         """How the wager ended in a round with these features."""

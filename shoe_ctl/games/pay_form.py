@@ -7,12 +7,14 @@ Must not know: the rest of the file, tables, stakes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 
 from firmware_proto.cards import Deck
 from shoe_ctl.games.conditions import CORE, Condition, Value, initial_values
 from shoe_ctl.games.coverage import reachable
 from shoe_ctl.games.fields import Fields
+from shoe_ctl.games.judge import named
 from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
 from shoe_ctl.games.settlement import WagerResult
 
@@ -43,8 +45,8 @@ def outcome(lines: tuple[Fields, ...], deck: Deck, decks: int) -> tuple[OutcomeL
     Raises:
         GameFileError: a line is wrong, can never match, or some round matches none.
     """
-    read = tuple(_outcome_line(fields, deck) for fields in lines)
-    names = {name for line in read for name, _ in line.when.terms}
+    read = tuple(_outcome_line(fields) for fields in lines)
+    names = named(line.when for line in read)
     reached = set()
     for seen in reachable(names, deck, decks):
         first = next((n for n, line in enumerate(read) if line.when.holds(seen)), None)
@@ -57,8 +59,9 @@ def outcome(lines: tuple[Fields, ...], deck: Deck, decks: int) -> tuple[OutcomeL
     return read
 
 
-def _outcome_line(fields: Fields, deck: Deck) -> OutcomeLine:
-    line = OutcomeLine(_condition(fields.table("when"), deck), fields.rule("rule"))
+def _outcome_line(fields: Fields) -> OutcomeLine:
+    """An outcome follows from totals and card counts only, never from pairs or suits."""
+    line = OutcomeLine(_condition(fields.table("when"), CORE), fields.rule("rule"))
     fields.close()
     return line
 
@@ -81,10 +84,11 @@ def _wager(name: str, parent: Fields, deck: Deck, decks: int) -> Wager:
 
 
 def _line(fields: Fields, deck: Deck) -> PayLine:
-    when = _condition(fields.table("when"), deck)
+    known = {**CORE, **initial_values(deck)}
+    when = _condition(fields.table("when"), known)
     unless: tuple[Condition, ...] = ()
     if fields.has("unless"):
-        unless = tuple(_condition(table, deck) for table in fields.table_or_tables("unless"))
+        unless = tuple(_condition(table, known) for table in fields.table_or_tables("unless"))
     rule = fields.rule("rule")
     commission = None
     if fields.has("pays") == fields.has("result"):
@@ -117,8 +121,7 @@ def _commission(fields: Fields, odds: Fraction) -> Fraction:
     return Fraction(text)
 
 
-def _condition(fields: Fields, deck: Deck) -> Condition:
-    known = {**CORE, **initial_values(deck)}
+def _condition(fields: Fields, known: Mapping[str, tuple[Value, ...]]) -> Condition:
     terms: list[tuple[str, frozenset[Value]]] = []
     for name in fields.names():
         if name not in known:
@@ -131,8 +134,7 @@ def _prove(
     lines: tuple[PayLine, ...], rows: tuple[Fields, ...], wager: Fields, deck: Deck, decks: int
 ) -> None:
     """Refuse lines that no finished round matches, and two that match one round and differ."""
-    conditions = [c for line in lines for c in (line.when, *line.unless)]
-    names = {name for condition in conditions for name, _ in condition.terms}
+    names = named(c for line in lines for c in (line.when, *line.unless))
     matched: set[int] = set()
     for seen in reachable(names, deck, decks):
         hits = [place for place, line in enumerate(lines) if line.holds(seen)]

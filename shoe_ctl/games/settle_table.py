@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from firmware_proto.cards import Card, Deck
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.conditions import features
 from shoe_ctl.games.hand_kinds import HandKinds
+from shoe_ctl.games.judge import PartedJudge
 from shoe_ctl.games.pay import OutcomeLine, Wager
 from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, Winner
 from shoe_ctl.games.table_of_play import natural, next_hand, total
@@ -23,26 +23,6 @@ _Judged = tuple[Winner, int, bool, int, bool, Mapping[str, WagerResult], tuple[s
 """Winner; Player's total, Natural; Banker's; wagers; rules; whether a fifth card is Player's."""
 
 _FEWEST, _FIVE, _MOST = 4, 5, 6
-
-
-def judge(
-    player: Sequence[Card],
-    banker: Sequence[Card],
-    wagers: Mapping[str, Wager],
-    outcome: Sequence[OutcomeLine],
-) -> tuple[Winner, dict[str, WagerResult], tuple[str, ...]]:
-    """Evaluate every pay line of a finished round, one by one: the plain meaning of a game file."""
-    seen = features(player, banker)
-    winner: Winner = (
-        "player"
-        if seen["winner"] == "player"
-        else "banker"
-        if seen["winner"] == "banker"
-        else "tie"
-    )
-    results = {name: wager.judge(seen) for name, wager in wagers.items()}
-    line = next(line for line in outcome if line.when.holds(seen))
-    return winner, results, () if line.rule is None else (line.rule,)
 
 
 class SettleTable:
@@ -54,6 +34,7 @@ class SettleTable:
         "_decks",
         "_five",
         "_four",
+        "_judging",
         "_outcome",
         "_player",
         "_same",
@@ -74,6 +55,7 @@ class SettleTable:
         self._decks = decks
         self._wagers = wagers
         self._outcome = tuple(outcome)
+        self._judging = PartedJudge(wagers, self._outcome)
         self._player: dict[Card, dict[Card, int]] = {}
         self._banker: dict[Card, dict[Card, int]] = {}
         self._third: dict[Card, int] = {}
@@ -129,8 +111,8 @@ class SettleTable:
         self._count(cards, decks)
         if not self._player:
             self._learn_kinds()
-        judged = self._judge(player, banker)
         key = self._player[player[0]][player[1]] + self._banker[banker[0]][banker[1]]
+        judged = self._judge(player, banker, key)
         if len(cards) == _FEWEST:
             self._four[key] = judged
         elif len(cards) == _FIVE:
@@ -142,19 +124,18 @@ class SettleTable:
             winner, HandResult(player, p, p_nat), HandResult(banker, b, b_nat), wagers, rules
         )
 
-    def _judge(self, player: tuple[Card, ...], banker: tuple[Card, ...]) -> _Judged:
-        """The round judged line by line; rounds that come to the same share one value."""
-        winner, results, rules = judge(player, banker, self._wagers, self._outcome)
+    def _judge(self, player: tuple[Card, ...], banker: tuple[Card, ...], kinds: int) -> _Judged:
+        """The round judged; rounds that come to the same share one value."""
+        winner, wagers, rules = self._judging.judge(player, banker, kinds)
         hands = (total(player), natural(player), total(banker), natural(banker))
         to_player = len(player) > len(banker)
-        judged = (winner, *hands, MappingProxyType(results), rules, to_player)
-        return self._same.setdefault((winner, hands, tuple(results.values()), to_player), judged)
+        judged = (winner, *hands, MappingProxyType(wagers), rules, to_player)
+        return self._same.setdefault((hands, tuple(wagers.values()), rules, to_player), judged)
 
     def _learn_kinds(self) -> None:
         conditions = [line.when for line in self._outcome]
         for wager in self._wagers.values():
-            for line in wager.lines:
-                conditions += (line.when, *line.unless)
+            conditions += wager.conditions()
         sort = HandKinds(conditions)
         faces = self._deck.cards
         numbers: dict[object, int] = {}
@@ -182,9 +163,8 @@ class SettleTable:
         for dealt in cards:
             if dealt not in self._deck:
                 raise InputRefused(f"{dealt} is not a card of {self._deck.name}")
-        player: tuple[Card, ...] = ()
-        banker: tuple[Card, ...] = ()
-        for place, dealt in enumerate(cards):
+        player, banker = tuple(cards[:_FEWEST:2]), tuple(cards[1:_FEWEST:2])
+        for place, dealt in enumerate(cards[_FEWEST:], _FEWEST):
             hand = next_hand(player, banker)
             if hand is None:
                 raise InputRefused(

@@ -32,7 +32,10 @@ BANKER_DRAWS: tuple[frozenset[int], ...] = (
 
 def total(cards: Sequence[Card]) -> int:
     """The hand's point total, 0-9: the units digit of the sum of its points (rule 3.4)."""
-    return sum(card.points for card in cards) % 10
+    points = 0
+    for card in cards:
+        points += card.points
+    return points % 10
 
 
 def natural(two_cards: Sequence[Card]) -> bool:
