@@ -26,6 +26,9 @@ class Hello(ShoeEvent):
     ``device_id`` is the hardware's serial number. ``boot_id`` changes at each power-up.
     ``set_id`` is None when no cards are loaded; ``drawn`` counts cards drawn from that set.
     ``resumed`` is true when this host already knew the device and every event since is replayed.
+    ``oldest_seq`` is the number of the oldest event the shoe still keeps (its next number when it
+    keeps none), ``firmware_digest`` the firmware's SHA-256 in hex, ``can_arm`` whether the host
+    can lock and arm it; each is None where the shoe did not say.
     """
 
     type: ClassVar[str] = "hello"
@@ -38,6 +41,9 @@ class Hello(ShoeEvent):
     drawn: int = 0
     cutting_card_out: bool = False
     resumed: bool = False
+    oldest_seq: int | None = None
+    firmware_digest: str | None = None
+    can_arm: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,11 +162,12 @@ class PresetChanged(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(ShoeEvent):
-    """The shoe answered a command of ours."""
+    """The shoe answered a command of ours. ``number`` is the draw it named, where it named one."""
 
     type: ClassVar[str] = "reply"
     accepted: bool
     reason: str | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +178,7 @@ class Status(ShoeEvent):
     """
 
     type: ClassVar[str] = "status"
-    armed: int | None
+    armed: int | None = None
     drawn: int
     unacknowledged: int
     locked_by_key: bool = False
@@ -192,6 +199,21 @@ class Repeated(ShoeEvent):
 
     type: ClassVar[str] = "repeated"
     of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overheard(ShoeEvent):
+    """What the host said, in a recording of both directions; no session ever gives it.
+
+    ``command`` is the profile's own name for it, the rest what it carried, where it carried it.
+    """
+
+    type: ClassVar[str] = "command"
+    command: str
+    through: int | None = None
+    number: int | None = None
+    hand: str | None = None
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,150 @@
+"""The fast path: struct formats and value tables read off the construct declarations at import.
+
+In: a kind and its declared layout. Out: packing and unpacking of whole frames, and lookups.
+Must not know: the fields by name, what they mean; nothing is declared here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from collections.abc import Mapping as Lookup
+from dataclasses import dataclass
+from typing import Any
+
+from construct import (  # type: ignore[import-untyped]
+    Bytes,
+    Construct,
+    FormatField,
+    Mapping,
+    Renamed,
+)
+
+from .layouts import PAYLOADS, VERSION, Kind, Meaning
+
+CRC_BYTES = 4
+
+
+class FrameError(ValueError):
+    """A frame that cannot be taken; ``str(error)`` is the reason, the same for the same bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """How one field is carried: its struct format and what its wire values stand for."""
+
+    name: str
+    format: str
+    decode: Callable[[Any], Any]
+    encode: Callable[[Any], Any]
+    table: Lookup[int, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One kind of frame: ``unpack`` takes whole frames with their CRC, ``pack`` leaves it out."""
+
+    kind: Kind
+    fields: tuple[Plain, ...]
+    frame: struct.Struct
+    payload: struct.Struct
+
+    @property
+    def name(self) -> str:
+        """The kind's name as events and reasons give it."""
+        return self.kind.name.lower()
+
+    def unpack(self, frame: bytes) -> tuple[Any, ...]:
+        """The values of a frame, in declared order.
+
+        Raises:
+            FrameError: another length than the kind's, or a value without a meaning.
+        """
+        if len(frame) != self.frame.size:
+            raise FrameError(f"{self.name}: {len(frame)} bytes, not {self.frame.size}")
+        values = []
+        for field, value in zip(self.fields, self.frame.unpack(frame), strict=True):
+            try:
+                values.append(field.decode(value))
+            except (KeyError, ValueError):
+                raise FrameError(f"{self.name}: {field.name} has no meaning") from None
+        return tuple(values)
+
+    def pack(self, values: tuple[Any, ...]) -> bytes:
+        """Version, kind and payload.
+
+        Raises:
+            ValueError: a value that the field cannot carry.
+        """
+        wire = []
+        for field, value in zip(self.fields, values, strict=True):
+            try:
+                wire.append(field.encode(value))
+                struct.pack("<" + field.format, wire[-1])
+            except (KeyError, ValueError, TypeError, struct.error):
+                raise ValueError(f"{self.name}: {field.name} cannot be {value!r}") from None
+        return bytes((VERSION, self.kind)) + self.payload.pack(*wire)
+
+    def table(self, name: str) -> Lookup[int, Any]:
+        """What each wire value of this field stands for.
+
+        Raises:
+            LookupError: the field is not declared as a mapping.
+        """
+        for field in self.fields:
+            if field.name == name and field.table is not None:
+                return field.table
+        raise LookupError(f"{self.name} has no table of {name}")
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _wire_format(carrier: Construct) -> str:
+    if isinstance(carrier, FormatField):
+        order, code = carrier.fmtstr
+        if order == "<":
+            return str(code)
+    elif isinstance(carrier, Bytes) and isinstance(carrier.length, int):
+        return f"{carrier.length}s"
+    raise TypeError(f"no fast path for {carrier!r}")
+
+
+def _plain(field: Construct) -> Plain:
+    if not isinstance(field, Renamed):
+        raise TypeError(f"a field without a name: {field!r}")
+    inner = field.subcon
+    if isinstance(inner, Meaning):
+        return Plain(
+            field.name, _wire_format(inner.subcon), inner.from_wire, inner.to_wire, table=None
+        )
+    if isinstance(inner, Mapping):
+        return Plain(
+            field.name,
+            _wire_format(inner.subcon),
+            inner.decmapping.__getitem__,
+            inner.encmapping.__getitem__,
+            inner.decmapping,
+        )
+    return Plain(field.name, _wire_format(inner), _same, _same, table=None)
+
+
+def derive(kind: Kind, layout: Construct) -> Derived:
+    """The fast path of one declared layout.
+
+    Raises:
+        TypeError: the layout uses something that has no fixed length or no little-endian form.
+    """
+    fields = tuple(_plain(field) for field in layout.subcons)
+    payload = "".join(field.format for field in fields)
+    return Derived(
+        kind,
+        fields,
+        struct.Struct(f"<2x{payload}{CRC_BYTES}x"),
+        struct.Struct("<" + payload),
+    )
+
+
+DERIVED: dict[Kind, Derived] = {kind: derive(kind, layout) for kind, layout in PAYLOADS.items()}
+"""The fast path of every kind."""

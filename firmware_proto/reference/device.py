@@ -1,0 +1,173 @@
+"""The shoe's end of a connection: what firmware does, and what simulated shoes speak with.
+
+In: the host's bytes, events with their numbers, the time. Out: what the host said, bytes to it;
+what was not acknowledged in time is sent again from the oldest on.
+Must not know: cards in the shoe, its memory, ports, clocks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from firmware_proto.events import (
+    Acknowledged,
+    Armed,
+    Discarded,
+    Hello,
+    HelloAsked,
+    HostSaid,
+    Locked,
+    Reply,
+    ShoeEvent,
+    Status,
+)
+
+from .codec import Message, encode, read
+from .derived import FrameError
+from .framing import Splitter
+from .layouts import FIRST_OF_HOST, Kind
+from .timer import Timer
+
+SEND_AGAIN_S = 0.25
+"""A full window takes 90 ms of a 115200 baud line, and a host that commits to a slow disk before it
+acknowledges some tens more. Sooner would send twice what is only on its way."""
+
+WINDOW = 32
+"""Events on their way and not acknowledged: 31 bytes each, 1 kB. More would not be over before
+``SEND_AGAIN_S``, and a long memory would never get through."""
+
+
+class ReferenceDevice:
+    """One connection, from the shoe's end; see ``DeviceSession`` and SPEC 6 to 8.
+
+    Until the owner said hello, all else that it says is not sent: the host could not know whose it
+    is, and all that is kept is said again after hello.
+    """
+
+    def __init__(self) -> None:
+        self._splitter = Splitter()
+        self._hello: Message | None = None  # said, and not yet sent
+        self._boot_id: int | None = None
+        self._next = 0  # the number that the next event will have
+        self._kept: deque[tuple[int, bytes]] = deque()  # not acknowledged, oldest first
+        self._sent = 0  # how many of them are on their way
+        self._out = bytearray()
+        self._waiting = Timer()
+        self._armed: int | None = None  # the draw that the host's last command named
+
+    def receive(self, data: bytes, t: float) -> list[HostSaid]:
+        """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
+        said: list[HostSaid] = []
+        for stuffed, _, _, _, reason in self._splitter.feed(data):
+            if reason is not None:
+                said.append(Discarded(reason=reason))
+                continue
+            try:
+                kind, what, _, _, _ = read(stuffed)
+            except FrameError as error:
+                said.append(Discarded(reason=str(error)))
+                continue
+            said.append(self._hear(kind, what, t))
+        return said
+
+    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
+        """Sends an event; ``boot_id`` is the boot in which it happened, by default this one.
+
+        Raises:
+            ValueError: the profile has no frame for it, a value does not fit, or a number that is
+                not above the number of the event before it.
+        """
+        if isinstance(event, Hello):
+            self._start(event, seq, t_us)
+            return
+        if self._boot_id is None:
+            return
+        boot = self._boot_id if boot_id is None else boot_id
+        if isinstance(event, Reply) and event.number is None:
+            event = replace(event, number=self._armed)
+        frame = encode(Message(said=event, seq=seq, boot_id=boot, t_us=t_us))
+        if isinstance(event, Status | Reply):
+            self._out += frame
+            return
+        if self._kept and seq <= self._kept[-1][0]:
+            raise ValueError(f"event {seq} after event {self._kept[-1][0]}")
+        self._next = max(self._next, seq + 1)
+        self._kept.append((seq, frame))
+        self._fill()
+
+    def tick(self, t: float) -> None:
+        """Time passed: what was not acknowledged in time is sent again, from the oldest on."""
+        self._waiting.observe(t)
+        if self._waiting.ran_out:
+            self._waiting.stop()
+            self._sent = 0
+            self._fill()
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When ``tick`` wants to be called next; 0.0 is at once."""
+        return self._waiting.deadline
+
+    def outgoing(self) -> bytes:
+        """Takes the bytes to be sent now, in order."""
+        out = bytes(self._out)
+        self._out.clear()
+        if self._hello is not None:
+            out = encode(self._with_oldest(self._hello)) + out
+            self._hello = None
+        return out
+
+    def _start(self, hello: Hello, seq: int, t_us: int) -> None:
+        """Hello: everything that is kept will be said anew."""
+        self._hello = Message(said=hello, seq=seq, boot_id=hello.boot_id, t_us=t_us)
+        encode(self._hello)  # what does not fit is the owner's to hear of now
+        self._boot_id = hello.boot_id
+        self._next = seq
+        self._kept.clear()
+        self._sent = 0
+        self._out.clear()
+        self._waiting.stop()
+
+    def _with_oldest(self, message: Message) -> Message:
+        """Where the owner did not name the oldest event, the first that it said after hello."""
+        hello = message.said
+        assert isinstance(hello, Hello)
+        if hello.oldest_seq is None and self._kept:
+            oldest = min(self._kept[0][0], message.seq or 0)
+            return replace(message, said=replace(hello, oldest_seq=oldest))
+        return message
+
+    def _hear(self, kind: int, said: object, t: float) -> HostSaid:
+        if kind < FIRST_OF_HOST:
+            return Discarded(reason=f"{Kind(kind).name.lower()} is for the host to hear")
+        if isinstance(said, HelloAsked):
+            return said
+        if self._boot_id is None:
+            return Discarded(reason=f"{Kind(kind).name.lower()} before hello")
+        if isinstance(said, Acknowledged):
+            if said.through >= self._next:
+                return Discarded(reason=f"acknowledge of {said.through}, which never was")
+            self._forget(said.through, t)
+            return said
+        assert isinstance(said, Armed | Locked)
+        self._armed = said.number if isinstance(said, Armed) else None
+        return said
+
+    def _forget(self, through: int, t: float) -> None:
+        kept = len(self._kept)
+        while self._kept and self._kept[0][0] <= through:
+            self._kept.popleft()
+        self._sent = max(0, self._sent - (kept - len(self._kept)))
+        if len(self._kept) < kept:
+            self._waiting.stop()
+            self._fill()
+            self._waiting.observe(t)
+
+    def _fill(self) -> None:
+        """Sends what the window has room for."""
+        while self._sent < min(len(self._kept), WINDOW):
+            self._out += self._kept[self._sent][1]
+            self._sent += 1
+        if self._kept and self._waiting.idle:
+            self._waiting.start(SEND_AGAIN_S)

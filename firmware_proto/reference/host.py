@@ -1,0 +1,279 @@
+"""The host's end of a connection to a reference shoe.
+
+In: the shoe's bytes, what is stored, what the shoe should be, the time. Out: events, each once and
+in order; acknowledgements, arm and lock. What is given depends on ``resume`` and the bytes alone.
+Must not know: ports, clocks, the journal, the round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from firmware_proto.events import (
+    Acknowledged,
+    DesiredShoeState,
+    Discarded,
+    Gap,
+    Hello,
+    HelloAsked,
+    Repeated,
+    Reply,
+    ShoeEvent,
+    Status,
+)
+from firmware_proto.session import Capabilities, Heard, Resume
+
+from .assertion import Assertion
+from .codec import Message, encode, read
+from .derived import FrameError
+from .framing import DELIMITER, Splitter
+from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
+from .timer import Timer
+
+CAPABILITIES = Capabilities(
+    arm=True, replay=True, judges=False, names_hands=False, decks=("french52", "element65")
+)
+"""What shoes of this profile can do."""
+
+ASK_AGAIN_S = 1.0
+"""The answer, with the longest hello, takes 15 ms of a 115200 baud line; a shoe that is booting may
+take seconds. Once a second costs it nothing and is soon enough after it is up."""
+
+SILENCE_S = 6.0
+"""Three of a shoe's status intervals (SPEC 7): two may be lost before the host asks who speaks."""
+
+_new = object.__new__
+_set_event = Heard.__dict__["event"].__set__
+_set_seq = Heard.__dict__["seq"].__set__
+_set_first = Heard.__dict__["first"].__set__
+_set_last = Heard.__dict__["last"].__set__
+
+_CARD_DRAWN = int(Kind.CARD_DRAWN)
+
+
+class ReferenceHost:
+    """One connection, from the host's end; see ``HostSession`` and SPEC 6 to 8.
+
+    ``Hello`` is given with the last number that this host needs no more, and a gap with its last:
+    stored like any event, they move what the host durably knows of the shoe.
+    """
+
+    def __init__(self, resume: Resume | None) -> None:
+        self.capabilities = CAPABILITIES
+        self._splitter = Splitter()
+        self._resume = resume
+        self._hello: Hello | None = None  # None while it is not known who speaks
+        self._known: str | None = None  # whose numbers _expected counts
+        self._expected = 0  # the next number to give; none has this one before hello
+        self._boot_id = -1
+        self._told_next = 0  # the next number as the last hello gave it
+        self._history = 0  # numbers up to here are from before this host knew the shoe
+        self._stored = -1
+        self._stale = range(0)  # numbers of a device that went, given and not yet stored
+        self._behind_at: int | None = None
+        self._met_at = 0  # the next number to give when hello came
+        self._heard_t: float | None = None
+        self._out = bytearray(DELIMITER)
+        self._acknowledge = False
+        self._asking = Timer()
+        self._asking.fire()
+        self._assertion = Assertion()
+
+    # --- in ----------------------------------------------------------------------------------
+
+    def receive(self, data: bytes, t: float) -> list[Heard]:
+        """What these bytes say. Never raises; any split of the same bytes gives the same."""
+        heard: list[Heard] = []
+        for stuffed, _, first, last, reason in self._splitter.feed(data):
+            if reason is not None:
+                heard.append(Heard(Discarded(reason=reason), None, first, last))
+                continue
+            try:
+                kind, said, seq, boot_id, _ = read(stuffed)
+            except FrameError as error:
+                heard.append(Heard(Discarded(reason=str(error)), None, first, last))
+                continue
+            self._heard_t = t
+            if (
+                seq == self._expected
+                and FIRST_NUMBERED <= kind < FIRST_OF_HOST
+                and (boot_id == self._boot_id or seq < self._told_next)
+            ):
+                self._expected = seq + 1
+                if kind != _CARD_DRAWN:
+                    self._assertion.assert_again()
+                given = _new(Heard)
+                _set_event(given, said)
+                _set_seq(given, seq)
+                _set_first(given, first)
+                _set_last(given, last)
+                heard.append(given)
+            else:
+                heard.extend(
+                    Heard(event, number, first, last)
+                    for event, number in self._other(kind, said, seq, boot_id)
+                )
+        return heard
+
+    def stored(self, seq: int | str) -> None:
+        """The event with this number, and all before it, is stored durably: acknowledge it."""
+        if not isinstance(seq, int):
+            return
+        if seq in self._stale:
+            if seq == self._stale[-1]:
+                self._stale = range(0)
+            return
+        if self._hello is not None and self._stored < seq < self._expected:
+            self._stored = seq
+            self._acknowledge = True
+
+    def desire(self, state: DesiredShoeState) -> None:
+        """What the shoe should be from now on."""
+        self._assertion.desire(state)
+
+    def tick(self, t: float) -> list[Heard]:
+        """Time passed. Nothing is ever heard from that."""
+        if self._heard_t is None:
+            self._heard_t = t
+        if self._hello is not None and self._expected > self._met_at:
+            self._asking.stop()
+            self._met_at = self._expected
+        self._asking.observe(t)
+        self._assertion.timer.observe(t)
+        if self._asking.idle and t >= self._heard_t + SILENCE_S:
+            self._asking.fire()
+        return []
+
+    # --- out ---------------------------------------------------------------------------------
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When ``tick`` wants to be called next; 0.0 is at once."""
+        deadlines = [self._asking.deadline]
+        if self._asking.idle and self._heard_t is not None:
+            deadlines.append(self._heard_t + SILENCE_S)
+        if self._caught_up and self._assertion.waits:
+            deadlines.append(self._assertion.timer.deadline)
+        return min((d for d in deadlines if d is not None), default=None)
+
+    def outgoing(self) -> bytes:
+        """Takes the bytes to be sent now, in order."""
+        if self._asking.ran_out:
+            self._asking.start(ASK_AGAIN_S)
+            self._out += encode(Message(said=HelloAsked()))
+        if self._acknowledge and self._hello is not None:
+            self._acknowledge = False
+            self._out += encode(Message(said=Acknowledged(self._stored)))
+        if self._caught_up:
+            state = self._assertion.take()
+            if state is not None:
+                self._out += encode(Message(said=state))
+        out = bytes(self._out)
+        self._out.clear()
+        return out
+
+    @property
+    def _caught_up(self) -> bool:
+        """All that had happened by the last hello is here and stored, and the shoe obeys."""
+        return (
+            self._hello is not None
+            and self.capabilities.arm
+            and self._stored >= self._told_next - 1
+        )
+
+    # --- all but the next event ----------------------------------------------------------------
+
+    def _other(
+        self, kind: int, said: Any, seq: int, boot_id: int
+    ) -> list[tuple[ShoeEvent, int | None]]:
+        """What is to be given for a frame that is not the next event, each with its number."""
+        if kind >= FIRST_OF_HOST:
+            name = Kind(kind).name.lower()
+            return [(Discarded(reason=f"{name} is for the shoe to hear"), None)]
+        if isinstance(said, Hello):
+            return self._meet(said, seq)
+        if self._hello is not None and self._is_newer_boot(kind, seq, boot_id):
+            self._hello, self._boot_id, self._told_next = None, -1, 0
+            self._asking.fire()
+        if self._hello is None:
+            return [(Discarded(reason=f"{said.type} before hello"), None)]
+        self._asking.stop()
+        if kind >= FIRST_NUMBERED:
+            return [(self._out_of_order(said, seq), None)]
+        if isinstance(said, Status):
+            self._assertion.status(said)
+            self._look_behind(seq)
+        elif isinstance(said, Reply):
+            self._assertion.reply(said)
+        return [(said, None)]
+
+    def _is_newer_boot(self, kind: int, seq: int, boot_id: int) -> bool:
+        """Whether the shoe restarted and its hello was lost.
+
+        An event in its memory may well be of an earlier boot, but not one that it had not had
+        when it said hello.
+        """
+        numbered_before = kind >= FIRST_NUMBERED and seq < self._told_next
+        return boot_id != self._boot_id and not numbered_before
+
+    def _out_of_order(self, said: ShoeEvent, seq: int) -> ShoeEvent:
+        if seq > self._expected:
+            return Discarded(reason=f"{said.type} {seq} before {self._expected}")
+        if seq <= self._history:
+            return Discarded(reason=f"{said.type} {seq} is history: of before this host")
+        if seq <= self._stored:
+            self._acknowledge = True  # what said so was lost
+        return Repeated(of=said.type)
+
+    def _look_behind(self, next_seq: int) -> None:
+        """Two statuses without progress while the shoe has more, or has less than it had."""
+        if next_seq == self._expected:
+            self._behind_at = None
+        elif next_seq < self._expected or self._behind_at == self._expected:
+            self._behind_at = None
+            if self._asking.idle:
+                self._asking.fire()
+        else:
+            self._behind_at = self._expected
+
+    def _meet(self, hello: Hello, next_seq: int) -> list[tuple[ShoeEvent, int | None]]:
+        """Hello: who speaks, from which number on, and what is lost for good."""
+        again = (
+            self._known == hello.device_id
+            and self._boot_id == hello.boot_id
+            and self._expected <= next_seq
+        )
+        self._asking.start(ASK_AGAIN_S)  # a shoe says hello unasked too, and then nothing more
+        resumed = self._count_from(hello, next_seq)
+        self._hello = hello
+        self._boot_id = hello.boot_id
+        self._told_next = next_seq
+        self._met_at = self._expected
+        self.capabilities = replace(CAPABILITIES, arm=hello.can_arm is not False)
+        self._assertion.assert_again()
+        given: list[tuple[ShoeEvent, int | None]] = [(Repeated(of=hello.type), None)]
+        if not again:
+            given = [(replace(hello, resumed=resumed), self._expected - 1)]
+        oldest = min(hello.oldest_seq or self._expected, next_seq)
+        if oldest > self._expected:
+            given.append((Gap(first=self._expected, last=oldest - 1), oldest - 1))
+            self._expected = oldest
+        return given
+
+    def _count_from(self, hello: Hello, next_seq: int) -> bool:
+        """Sets the next number to give; true when this host goes on where it stopped."""
+        if self._known is None and self._resume and self._resume.device_id == hello.device_id:
+            self._expected = self._resume.seq + 1
+            self._stored = self._resume.seq
+            self._known = hello.device_id
+        if self._known == hello.device_id and self._expected <= next_seq:
+            self._acknowledge = self._stored >= 0
+            return True
+        self._stale = range(self._stored + 1, self._expected) if self._known else range(0)
+        self._known = hello.device_id
+        self._expected = next_seq
+        self._history = next_seq - 1
+        self._stored = -1
+        self._acknowledge = False
+        return False
