@@ -1,0 +1,237 @@
+"""What the link's tests stand on: a shoe's end of a pty, a clock by hand, a profile of lines."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tty
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from firmware_proto.events import (
+    Armed,
+    DesiredShoeState,
+    Discarded,
+    Error,
+    ShoeEvent,
+    Standby,
+)
+from firmware_proto.profiles import SerialSettings
+from firmware_proto.session import Capabilities, DeviceSession, Heard, HostSession, Resume
+from shoe_ctl.link.transport import TransportLost
+
+CAPABILITIES = Capabilities(
+    arm=True, replay=True, judges=False, names_hands=False, decks=("french52",)
+)
+
+
+class ShoeEnd:
+    """The shoe's end of a pty, which the host finds under a link, as udev would make it."""
+
+    def __init__(self, link: Path) -> None:
+        self.link = link
+        self._fd: int | None = None
+        self.plug_in()
+
+    @property
+    def fd(self) -> int:
+        assert self._fd is not None
+        return self._fd
+
+    def plug_in(self) -> None:
+        """A new pty under the same link."""
+        self._fd, host = os.openpty()
+        tty.setraw(host)
+        os.set_blocking(self._fd, False)
+        self.link.unlink(missing_ok=True)
+        self.link.symlink_to(os.ttyname(host))
+        os.close(host)
+
+    def unplug(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def say(self, data: bytes) -> None:
+        assert os.write(self.fd, data) == len(data)
+
+    async def hear(self, size: int) -> bytes:
+        """The next ``size`` bytes that the host sends."""
+        heard = b""
+        while len(heard) < size:
+            try:
+                heard += os.read(self.fd, size - len(heard))
+            except OSError:  # nothing yet, or the host has not opened its end yet
+                await asyncio.sleep(0.001)
+        return heard
+
+
+class HandClock:
+    """A clock that stands until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.asked: list[float] = []
+        self._timers: list[HandTimer] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall_us(self) -> int:
+        return round(self.now * 1_000_000)
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> HandTimer:
+        self.asked.append(delay_s)
+        timer = HandTimer(self, self.now + delay_s, callback)
+        if delay_s <= 0:
+            asyncio.get_running_loop().call_soon(timer.run)
+        else:
+            self._timers.append(timer)
+        return timer
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._timers)
+
+    def forget(self, timer: HandTimer) -> None:
+        if timer in self._timers:
+            self._timers.remove(timer)
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        for timer in [t for t in self._timers if t.due <= self.now]:
+            self.forget(timer)
+            timer.run()
+
+    async def pass_next(self) -> None:
+        """Waits until somebody waits for the time, then moves to that moment."""
+        await until(lambda: self.waiting)
+        self.advance(min(t.due for t in self._timers) - self.now)
+
+
+class HandTimer:
+    def __init__(self, clock: HandClock, due: float, callback: Callable[[], None]) -> None:
+        self.due = due
+        self._clock = clock
+        self._callback: Callable[[], None] | None = callback
+
+    def run(self) -> None:
+        if self._callback is not None:
+            self._callback()
+
+    def cancel(self) -> None:
+        self._callback = None
+        self._clock.forget(self)
+
+
+class LineSession:
+    """A host session of lines: ``c`` a stand-by, ``!`` raises, anything else is discarded.
+
+    It greets with the number it resumes from, acknowledges ``+N``, asserts ``*N`` (0: locked).
+    With a patience, silence for so many seconds is an error event.
+    """
+
+    capabilities = CAPABILITIES
+
+    def __init__(self, resume: Resume | None, patience_s: float | None) -> None:
+        self._out = bytearray(b"?%d\n" % (resume.seq if resume else 0))
+        self._seq = resume.seq if resume else 0
+        self._line = b""
+        self._offset = 0
+        self._patience_s = patience_s
+        self._deadline: float | None = None
+
+    def receive(self, data: bytes, t: float) -> list[Heard]:
+        if self._patience_s is not None:
+            self._deadline = t + self._patience_s
+        heard = []
+        for byte in data:
+            self._line += bytes([byte])
+            if byte == ord("\n"):
+                heard.append(self._say(self._line.rstrip(b"\n")))
+        return heard
+
+    def _say(self, line: bytes) -> Heard:
+        if line == b"!":
+            raise ZeroDivisionError("as never happens")
+        first, self._offset, self._line = self._offset, self._offset + len(line) + 1, b""
+        event: ShoeEvent = Standby() if line == b"c" else Discarded(reason=repr(line))
+        self._seq += 1
+        return Heard(event, self._seq, first, self._offset)
+
+    def stored(self, seq: int | str) -> None:
+        self._out += b"+%d\n" % int(seq)
+
+    def desire(self, state: DesiredShoeState) -> None:
+        self._out += b"*%d\n" % (state.number if isinstance(state, Armed) else 0)
+
+    def tick(self, t: float) -> list[Heard]:  # noqa: ARG002 - as the protocol has it
+        self._deadline = None
+        return [Heard(Error(code="silence"), None, self._offset, self._offset)]
+
+    @property
+    def next_deadline(self) -> float | None:
+        return self._deadline
+
+    def outgoing(self) -> bytes:
+        out, self._out = bytes(self._out), bytearray()
+        return out
+
+
+class LineProfile:
+    """The profile of ``LineSession``; remembers what each session was to resume from."""
+
+    CAPABILITIES = CAPABILITIES
+    SERIAL = SerialSettings(baud=115200)
+
+    def __init__(self) -> None:
+        self.resumed_from: list[Resume | None] = []
+
+    def host_session(self, *, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
+        unknown = set(settings) - {"patience_s"}
+        if unknown:
+            raise ValueError(f"unknown setting: {unknown}")
+        self.resumed_from.append(resume)
+        patience_s = settings.get("patience_s")
+        return LineSession(resume, patience_s if isinstance(patience_s, float) else None)
+
+    def device_session(self, *, settings: Mapping[str, object]) -> DeviceSession:
+        raise NotImplementedError
+
+
+class ScriptedTransport:
+    """A transport whose other end is a list of chunks; at its end the line is lost."""
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        self.chunks = list(chunks)
+        self.reads = 0
+        self.written = b""
+        self.closed = False
+        self.lost: str | None = None
+        self.hold = False
+
+    def read(self) -> bytes:
+        self.reads += 1
+        if self.hold and not self.chunks:
+            return b""
+        if not self.chunks:
+            self.lost = "the script is over"
+            raise TransportLost(self.lost)
+        return self.chunks.pop(0)
+
+    def when_readable(self, wake: Callable[[], None] | None) -> None:
+        if wake is not None and (self.chunks or not self.hold):
+            asyncio.get_running_loop().call_soon(wake)
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def until(true: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    """Lets the loop run until it is so."""
+    async with asyncio.timeout(timeout_s):
+        while not true():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0.001)

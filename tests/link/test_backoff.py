@@ -1,0 +1,42 @@
+"""How long is waited before a port is tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_ctl.link.backoff import Backoff
+
+
+def delays(backoff: Backoff, until_s: float) -> list[tuple[float, float]]:
+    """Each failure's time and the delay after it, when every attempt fails at once."""
+    now, found = 0.0, []
+    while now <= until_s:
+        found.append((now, backoff.failed(now)))
+        now += found[-1][1]
+    return found
+
+
+def test_the_first_retries_are_quick() -> None:
+    assert [delay for _, delay in delays(Backoff(), 1)] == pytest.approx(
+        [0.05, 0.1, 0.2, 0.25, 0.25, 0.25]
+    )
+
+
+def test_for_a_minute_no_delay_is_over_a_quarter_of_a_second() -> None:
+    assert max(delay for at, delay in delays(Backoff(), 300) if at < 60) == 0.25
+
+
+def test_later_the_delays_grow_to_a_cap() -> None:
+    late = [delay for at, delay in delays(Backoff(), 300) if at >= 60]
+    assert late[:6] == [0.5, 1, 2, 4, 5, 5]
+    assert max(late) == 5
+
+
+def test_a_shoe_that_spoke_is_waited_for_afresh() -> None:
+    backoff = Backoff()
+    delays(backoff, 300)
+    assert backoff.failing
+    backoff.spoke()
+    assert not backoff.failing
+    assert backoff.failed(1000) == 0.05
+    assert backoff.failed(1059) == 0.1
