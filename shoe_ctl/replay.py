@@ -20,7 +20,6 @@ from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, from_bytes
 
 
-
 class Handler(Protocol):
     """A table's controller: what an input brings about."""
 
