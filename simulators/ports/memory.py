@@ -73,9 +73,9 @@ class MemoryPort:
         """
         for _ in range(_TOO_MANY_TURNS):
             moved = self._host_turn()
-            moved = self._shoe_turn() or moved
             if self._dealer is not None:
                 self._dealer.tick(self.t)
+            moved = self._shoe_turn() or moved
             moved = self._pulled() or moved
             due = self.next_deadline
             if not moved and (due is None or due > self.t):
@@ -87,7 +87,7 @@ class MemoryPort:
         end = self.t + seconds
         self.pump()
         while (due := self.next_deadline) is not None and due <= end:
-            self.t = due
+            self.t = max(self.t, due)
             self.pump()
         self.t = end
 

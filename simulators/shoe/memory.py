@@ -20,10 +20,11 @@ RESERVE = 16
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An event in memory; ``t_us`` is µs since the boot in which it happened."""
+    """An event in memory; ``t_us`` is µs since ``boot_id``, the boot in which it happened."""
 
     seq: int
     event: ShoeEvent
+    boot_id: int
     t_us: int
 
 
@@ -50,13 +51,13 @@ class EventMemory:
         """How many numbers were given and not acknowledged, kept or lost."""
         return self.next_seq - 1 - self._acknowledged
 
-    def store(self, event: ShoeEvent, t_us: int) -> Stored:
+    def store(self, event: ShoeEvent, *, boot_id: int, t_us: int) -> Stored:
         """Gives the event its number and keeps it.
 
         With even the reserve used up the event itself is lost, counted in ``lost``, and its
         number stays used: the host sees a gap that it can name, and nothing older goes.
         """
-        stored = Stored(self.next_seq, event, t_us)
+        stored = Stored(self.next_seq, event, boot_id, t_us)
         self.next_seq += 1
         if len(self._kept) < self.capacity:
             self._kept.append(stored)

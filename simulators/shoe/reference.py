@@ -7,6 +7,7 @@ Must not know: hands and rules (the host names the slot it arms), bytes, ports.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from firmware_proto.events import (
     Acknowledged,
@@ -26,7 +27,7 @@ from firmware_proto.events import (
 from firmware_proto.session import DeviceSession
 
 from .device import FIRMWARE, Device, Lamp
-from .memory import EventMemory
+from .memory import EventMemory, Stored
 from .model import CardOut, Refused, Shoe
 from .truth import Truth
 
@@ -37,6 +38,12 @@ SURE = 100
 """The simulated sensor is never in doubt: it reads a card or it does not."""
 
 
+class ReplayingSession(DeviceSession, Protocol):
+    """A session of a profile whose events may be of an earlier boot than the one that says them."""
+
+    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None: ...
+
+
 class ReferenceDevice(Device):
     """Says nothing on a connection until the host asks for hello; then everything unheard."""
 
@@ -45,10 +52,12 @@ class ReferenceDevice(Device):
         shoe: Shoe,
         truth: Truth,
         *,
-        session: Callable[[], DeviceSession],
+        session: Callable[[], ReplayingSession],
         memory: EventMemory | None = None,
     ) -> None:
-        super().__init__(shoe, truth, session=session)
+        super().__init__(shoe, truth, session=self._opened)
+        self._replaying: ReplayingSession | None = None
+        self._open_session = session
         self.memory = EventMemory() if memory is None else memory
         self._greeted = False
         self._lamp: Lamp | None = None
@@ -85,16 +94,12 @@ class ReferenceDevice(Device):
         self._greeted = False
         self._status_due = None
         if self.connected:
-            self._hello(t)
+            self._greet(t)
 
     def _on_host(self, said: HostSaid, t: float) -> None:
         match said:
             case HelloAsked():
-                self._greeted = True
-                self._hello(t)
-                for stored in self.memory.unheard():
-                    self._send(stored.event, stored.seq, stored.t_us)
-                self._status(t)
+                self._greet(t)
             case Acknowledged(through):
                 self.memory.acknowledge(through)
             case Armed():
@@ -132,14 +137,22 @@ class ReferenceDevice(Device):
                 raise Refused("memory full")
             self.shoe.arm(order.number)
         except Refused as refusal:
-            self._refuse(str(refusal), t)
+            self._refuse(str(refusal), t, number=order.number)
         else:
             self._lamp = Lamp(order.number, order.hand, order.index)
         self._status(t)
 
-    def _refuse(self, reason: str, t: float) -> None:
+    def _refuse(self, reason: str, t: float, *, number: int | None = None) -> None:
         self.refused.append(reason)
-        self._say_now(Reply(accepted=False, reason=reason), t)
+        self._say_now(Reply(accepted=False, reason=reason, number=number), t)
+
+    def _greet(self, t: float) -> None:
+        """Hello, then everything unheard: when asked, and unasked when power comes back."""
+        self._greeted = True
+        self._hello(t)
+        for stored in self.memory.unheard():
+            self._replay(stored)
+        self._status(t)
 
     def _hello(self, t: float) -> None:
         cards = self.shoe.cards
@@ -153,6 +166,8 @@ class ReferenceDevice(Device):
                 decks=None if cards is None else cards.decks,
                 drawn=self.shoe.drawn,
                 cutting_card_out=self.shoe.cutting_card_out,
+                oldest_seq=self.memory.next_seq - self.memory.unacknowledged,
+                can_arm=True,
             ),
             t,
         )
@@ -177,8 +192,18 @@ class ReferenceDevice(Device):
         self._send(event, self.memory.next_seq, self._t_us(t))
 
     def _remember(self, event: ShoeEvent, t: float) -> None:
-        stored = self.memory.store(event, self._t_us(t))
+        stored = self.memory.store(event, boot_id=self.shoe.boot_id, t_us=self._t_us(t))
         if self.memory.full:
             self.shoe.lock()
         if self._greeted:
-            self._send(event, stored.seq, stored.t_us)
+            self._replay(stored)
+
+    def _replay(self, stored: Stored) -> None:
+        if self.connected and self._replaying is not None:
+            self._replaying.say(
+                stored.event, seq=stored.seq, t_us=stored.t_us, boot_id=stored.boot_id
+            )
+
+    def _opened(self) -> ReplayingSession:
+        self._replaying = self._open_session()
+        return self._replaying
