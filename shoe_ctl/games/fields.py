@@ -15,7 +15,7 @@ from shoe_ctl.errors import GameFileError
 NONE = "none"
 """What a file writes where the rule document has nothing."""
 
-_RULE = re.compile(r"\d+(\.\d+)*\Z")
+_RULE = re.compile(r"[0-9]+(\.[0-9]+)*\Z")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _NAME_EXPECTED = "an id of lower-case letters, digits and underscores"
 _SHOWN = 60

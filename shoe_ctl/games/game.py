@@ -166,11 +166,8 @@ class Game:
             InputRefused: a round cut short or too long, a card of another deck, more copies of a
                 card than the decks hold, or a number of decks the game is not played with.
         """
-        if decks is not None and not self.decks.min <= decks <= self.decks.max:
-            bounds = "" if self.decks.min == self.decks.max else f" to {self.decks.max}"
-            raise InputRefused(
-                f"{self.id} is played with {self.decks.min}{bounds} decks, not {decks}"
-            )
+        if decks is not None:
+            self.check_decks(decks)
         return self._table.settle(cards, decks)
 
     def settle_hands(
@@ -197,6 +194,18 @@ class Game:
             )
         offered = {name: done.wagers[name] for name in self.layouts[layout].wagers}
         return msgspec.structs.replace(done, wagers=MappingProxyType(offered))
+
+    def check_decks(self, decks: int) -> None:
+        """Refuse a number of decks that the game is not played with.
+
+        Raises:
+            InputRefused: fewer or more decks than ``decks`` of the game allows.
+        """
+        if not self.decks.min <= decks <= self.decks.max:
+            bounds = "" if self.decks.min == self.decks.max else f" to {self.decks.max}"
+            raise InputRefused(
+                f"{self.id} is played with {self.decks.min}{bounds} decks, not {decks}"
+            )
 
     def rule(self, key: str, end: str) -> str | None:
         """The rule number to cite for this end of this irregularity, None if there is none.

@@ -18,7 +18,7 @@ from shoe_ctl.games.judge import named
 from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
 from shoe_ctl.games.settlement import WagerResult
 
-_ODDS = re.compile(r"(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)\Z")
+_ODDS = re.compile(r"([0-9]+(?:\.[0-9]+)?):([0-9]+(?:\.[0-9]+)?)\Z")
 _ODDS_EXPECTED = 'odds to a stake such as "8:1", "1:2" or "0.95:1"'
 
 
@@ -48,7 +48,7 @@ def outcome(lines: tuple[Fields, ...], deck: Deck, decks: int) -> tuple[OutcomeL
     read = tuple(_outcome_line(fields) for fields in lines)
     names = named(line.when for line in read)
     reached = set()
-    for seen in reachable(names, deck, decks):
+    for seen in sorted(reachable(names, deck, decks), key=_told):
         first = next((n for n, line in enumerate(read) if line.when.holds(seen)), None)
         if first is None:
             raise lines[-1].error("when", f"a line for every round, none matches {_told(seen)}")
@@ -116,7 +116,7 @@ def _odds(fields: Fields) -> Fraction:
 def _commission(fields: Fields, odds: Fraction) -> Fraction:
     expected = f'the part kept of an even-money win, "{float(1 - odds):g}" for these odds'
     text = fields.text("commission", expected)
-    if not re.fullmatch(r"0\.\d+", text) or Fraction(text) + odds != 1:
+    if not re.fullmatch(r"0\.[0-9]+", text) or Fraction(text) + odds != 1:
         raise fields.error("commission", expected, text)
     return Fraction(text)
 
@@ -136,15 +136,19 @@ def _prove(
     """Refuse lines that no finished round matches, and two that match one round and differ."""
     names = named(c for line in lines for c in (line.when, *line.unless))
     matched: set[int] = set()
+    clashes: list[tuple[int, int, str]] = []
     for seen in reachable(names, deck, decks):
         hits = [place for place, line in enumerate(lines) if line.holds(seen)]
         matched.update(hits)
-        for other in hits[1:]:
-            if _pays(lines[other]) != _pays(lines[hits[0]]):
-                raise wager.error(
-                    f"lines[{other}]",
-                    f"no overlap with lines[{hits[0]}], which ends otherwise for {_told(seen)}",
-                )
+        clashes += [
+            (other, hits[0], _told(seen))
+            for other in hits[1:]
+            if _pays(lines[other]) != _pays(lines[hits[0]])
+        ]
+    if clashes:
+        other, first, told = min(clashes)
+        expected = f"no overlap with lines[{first}], which ends otherwise for {told}"
+        raise wager.error(f"lines[{other}]", expected)
     for place, row in enumerate(rows):
         if place not in matched:
             raise row.error("when", "a line that can match, but no finished round does")

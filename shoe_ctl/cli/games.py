@@ -1,0 +1,88 @@
+"""``shoectl games``: which games there are, or whether a game file is good.
+
+In: shipped game files, or one file. Out: a table of 80 columns, or JSON.
+Must not know: how rounds are settled.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from shoe_ctl.errors import GameFileError
+from shoe_ctl.games import catalog
+from shoe_ctl.games.game import Game
+
+_ROW = "{:<26}  {:>7}  {:<10}  {:<9}  {:>5}  {:<7}  {:>2}"
+_HEADS = ("GAME", "VERSION", "DATE", "DECK", "DECKS", "METHODS", "WAGERS")
+
+
+@click.command()
+@click.option("as_json", "--json", is_flag=True, help="Print JSON, for programs.")
+@click.option(
+    "file",
+    "--check",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Check this game file instead of listing the games.",
+)
+def games(as_json: bool, file: Path | None) -> None:
+    """List the games, or say what is wrong with a game file.
+
+    Example: shoectl games --check my-baccarat.toml
+    """
+    if file is not None:
+        _check(file, as_json)
+        return
+    found = [catalog.load(name) for name in catalog.shipped()]
+    if as_json:
+        click.echo(json.dumps([_plain(game) for game in found], indent=2))
+        return
+    click.echo(_ROW.format(*_HEADS))
+    for game in found:
+        click.echo(_row(game))
+
+
+def _check(file: Path, as_json: bool) -> None:
+    try:
+        game = catalog.load_file(file)
+    except GameFileError as error:
+        if as_json:
+            click.echo(json.dumps({"ok": False, "file": str(file), "error": str(error)}))
+        raise
+    if as_json:
+        click.echo(json.dumps({"ok": True, "file": str(file), "game": _plain(game)}, indent=2))
+        return
+    lines = sum(len(wager.lines) for wager in game.wagers.values())
+    click.echo(
+        f"{file}: good: {game.title} ({game.id}), {len(game.wagers)} wagers, {lines} pay lines"
+    )
+
+
+def _plain(game: Game) -> dict[str, object]:
+    return {
+        "id": game.id,
+        "title": game.title,
+        "version": game.version,
+        "date": game.date,
+        "deck": game.deck.name,
+        "decks": game.decks._asdict(),
+        "methods": list(game.methods),
+        "wagers": list(game.wagers),
+        "sha256": game.sha256,
+    }
+
+
+def _row(game: Game) -> str:
+    low, high = game.decks.min, game.decks.max
+    return _ROW.format(
+        game.id,
+        game.version or "-",
+        game.date or "-",
+        game.deck.name,
+        str(low) if low == high else f"{low}-{high}",
+        " ".join(game.methods) or "-",
+        len(game.wagers),
+    ).rstrip()

@@ -1,0 +1,107 @@
+"""``shoectl settle``: what every wager of a round comes to.
+
+In: rounds on stdin, one a line, cards in dealing order. Out: one line each, as text or JSON.
+Must not know: how a round is judged, shoes, stakes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+import click
+
+from firmware_proto.cards import Card, card
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games import catalog
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, plain_wagers
+
+
+@click.command()
+@click.argument("game")
+@click.option("--decks", type=int, metavar="N", help="Decks in the shoe; default: the game's own.")
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON object a round.")
+@click.pass_context
+def settle(ctx: click.Context, game: str, decks: int | None, as_json: bool) -> None:
+    """Settle rounds from stdin on GAME: a shipped game, or a path to a game file.
+
+    A round is one line of card codes in dealing order: Player, Banker, Player, Banker, then the
+    third cards that are due. Blank lines, and all that follows a #, are left out. A line that
+    cannot be settled is told and the next one taken; the exit code is then 1.
+
+    Example: echo "7D 9C TS TH" | shoectl settle immortal_dragon_tiger
+    """
+    rules = catalog.load(game)
+    if decks is not None:
+        rules.check_decks(decks)
+    rounds, refused, first = 0, 0, ""
+    for number, text in _lines():
+        rounds += 1
+        try:
+            done = rules.settle(_cards(text, rules), decks=decks)
+        except InputRefused as error:
+            refused += 1
+            first = first or f"line {number}: {error}"
+            told = (
+                json.dumps({"cards": text, "error": str(error)})
+                if as_json
+                else _refused(text, error)
+            )
+        else:
+            told = json.dumps(_plain(text, done)) if as_json else _told(text, done)
+        # One line out for each line in, at once: whoever feeds us may wait for the answer.
+        sys.stdout.write(told + "\n")
+        sys.stdout.flush()
+    if refused:
+        lines = "line" if rounds == 1 else "lines"
+        click.echo(f"shoectl: {refused} of {rounds} {lines} refused: {first}", err=True)
+        ctx.exit(1)
+
+
+def _lines() -> Iterator[tuple[int, str]]:
+    """Each line that holds a round, with its number; bytes that are no text become bad cards."""
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        text = " ".join(line.decode(errors="replace").partition("#")[0].split())
+        if text:
+            yield number, text
+
+
+def _cards(text: str, game: Game) -> list[Card]:
+    try:
+        return [card(code) for code in text.split()]
+    except ValueError as error:
+        raise InputRefused(f"{error}; {game.id} is played with {game.deck.name}") from None
+
+
+def _plain(text: str, done: Settlement) -> dict[str, object]:
+    return {
+        "cards": text,
+        "winner": done.winner,
+        "player": {"total": done.player.total, "cards": len(done.player.cards)},
+        "banker": {"total": done.banker.total, "cards": len(done.banker.cards)},
+        "wagers": plain_wagers(done.wagers),
+    }
+
+
+def _told(text: str, done: Settlement) -> str:
+    """The round for people: totals, winner, then what wins and what pushes; the rest loses."""
+    winner = "tie" if done.winner == "tie" else f"{done.winner} wins"
+    wagers = [_wager(name, end) for name, end in done.wagers.items() if end.result != "lose"]
+    hands = f"player {_hand(done.player)}, banker {_hand(done.banker)}"
+    return f"{text:<17}  {hands}: {winner}; {', '.join(wagers)}"
+
+
+def _hand(hand: HandResult) -> str:
+    return f"natural {hand.total}" if hand.natural else str(hand.total)
+
+
+def _wager(name: str, end: WagerResult) -> str:
+    if end.odds is None:
+        return f"{name} pushes"
+    return f"{name} pays {end.odds.numerator}:{end.odds.denominator}"
+
+
+def _refused(text: str, error: InputRefused) -> str:
+    return f"{text:<17}  refused: {error}"
