@@ -35,8 +35,8 @@ def test_later_the_delays_grow_to_a_cap() -> None:
 def test_a_shoe_that_spoke_is_waited_for_afresh() -> None:
     backoff = Backoff()
     delays(backoff, 300)
-    assert backoff.failing
+    failing = [backoff.failing]
     backoff.spoke()
-    assert not backoff.failing
+    assert [*failing, backoff.failing] == [True, False]
     assert backoff.failed(1000) == 0.05
     assert backoff.failed(1059) == 0.1
