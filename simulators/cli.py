@@ -21,6 +21,7 @@ from simulators.ports.port import parse
 if TYPE_CHECKING:
     from simulators.serving import Choices, Serving
 
+_ENVIRONMENT = 3
 _INTERRUPTED = 130
 _MOST_SHOES = 1_000_000
 
@@ -139,6 +140,9 @@ def run(command: click.Command, name: str) -> int:
     except SimulatorError as error:
         click.echo(f"{name}: {error}", err=True)
         return error.exit_code
+    except OSError as error:  # stdout or stderr cannot be written
+        click.echo(f"{name}: {error.strerror}", err=True)
+        return _ENVIRONMENT
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     return int(code or 0)

@@ -113,7 +113,7 @@ class FaultyLine:
     def take(self, t: float) -> list[bytes]:
         if self._kept and t >= self._kept_until:
             chunk, self._kept = self._kept, b""
-            self._send(chunk, t)
+            self._send(chunk, self._kept_until)
         arrived: list[bytes] = []
         while self._under_way and self._under_way[0][0] <= t:
             arrived.append(self._under_way.popleft()[1])

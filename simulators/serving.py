@@ -91,6 +91,7 @@ async def _serve(
         dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000)
         rig = Rig(device, _port(choices.port), dealer)
         cleanup.callback(rig.stop)
+        dealer.open_table(rig.now)
         rig.start()
         opened(Serving(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:

@@ -64,6 +64,10 @@ class Dealer(ABC):
         """True when the last set's last round is over."""
         return self.supply.left == 0 and self._set_is_over()
 
+    def open_table(self, t: float) -> None:
+        """Switches the shoe on."""
+        self.device.boot(t)
+
     def tick(self, t: float) -> None:
         """Looks, acts if it is time, and looks again."""
         self._look(t)
@@ -138,6 +142,9 @@ class JudgeDealer(Dealer):
         super().__init__(device, supply, pace_s=pace_s)
         self._settle_s = settle_s
         self._settled_at: float | None = None
+
+    def open_table(self, t: float) -> None:
+        """Waits for a host: what the shoe says when it starts would be lost without one."""
 
     def _look(self, t: float) -> None:
         if not self.device.line_open:
