@@ -176,8 +176,8 @@ class SettleTable:
                 banker += (dealt,)
         due = next_hand(player, banker)
         if due is not None:
-            count = f"{len(cards)} card{'' if len(cards) == 1 else 's'}"
-            raise InputRefused(f"{count} are too few: the next card is {due.title()}'s")
+            count = "1 card is" if len(cards) == 1 else f"{len(cards)} cards are"
+            raise InputRefused(f"{count} too few: the next card is {due.title()}'s")
         return player, banker
 
     def _count(self, cards: Sequence[Card], decks: int | None) -> None:
