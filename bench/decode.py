@@ -56,7 +56,7 @@ def hello_frame() -> bytes:
 
 
 def host_run(frames: list[bytes]) -> Run:
-    """The daemon's way: a session of its own for each run, each event stored."""
+    """The daemon's way: a session that met its shoe, from bytes to events with their place."""
 
     def run() -> None:
         session = host_session(resume=None, settings={})

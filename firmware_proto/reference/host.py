@@ -25,6 +25,7 @@ from firmware_proto.events import (
 from firmware_proto.session import Capabilities, Heard, Resume
 
 from .assertion import Assertion
+from .blank import blank
 from .codec import Message, encode, read
 from .derived import FrameError
 from .framing import DELIMITER, Splitter
@@ -43,12 +44,7 @@ take seconds. Once a second costs it nothing and is soon enough after it is up."
 SILENCE_S = 6.0
 """Three of a shoe's status intervals (SPEC 7): two may be lost before the host asks who speaks."""
 
-_new = object.__new__
-_set_event = Heard.__dict__["event"].__set__
-_set_seq = Heard.__dict__["seq"].__set__
-_set_first = Heard.__dict__["first"].__set__
-_set_last = Heard.__dict__["last"].__set__
-
+_BlankHeard = blank(Heard)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
 
 
@@ -65,7 +61,7 @@ class ReferenceHost:
         self._resume = resume
         self._hello: Hello | None = None  # None while it is not known who speaks
         self._known: str | None = None  # whose numbers _expected counts
-        self._expected = 0  # the next number to give; none has this one before hello
+        self._expected = -1  # the next number to give; none has this one before hello
         self._boot_id = -1
         self._told_next = 0  # the next number as the last hello gave it
         self._history = 0  # numbers up to here are from before this host knew the shoe
@@ -96,18 +92,19 @@ class ReferenceHost:
                 continue
             self._heard_t = t
             if (
-                seq == self._expected
-                and FIRST_NUMBERED <= kind < FIRST_OF_HOST
+                seq == self._expected  # which no frame of a host has
+                and kind >= FIRST_NUMBERED
                 and (boot_id == self._boot_id or seq < self._told_next)
             ):
                 self._expected = seq + 1
                 if kind != _CARD_DRAWN:
                     self._assertion.assert_again()
-                given = _new(Heard)
-                _set_event(given, said)
-                _set_seq(given, seq)
-                _set_first(given, first)
-                _set_last(given, last)
+                given = _BlankHeard()
+                given.event = said
+                given.seq = seq
+                given.first = first
+                given.last = last
+                given.__class__ = Heard
                 heard.append(given)
             else:
                 heard.extend(
