@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from firmware_proto.events import CommandAsked, Discarded, ShoeEvent
+from firmware_proto.events import CommandAsked, Discarded, Overheard, ShoeEvent
 from firmware_proto.session import Heard
 
 from . import layouts as wire
@@ -84,9 +84,9 @@ def _measure_host(head: bytes | bytearray) -> int:
 class _Stream:
     """One direction of a connection: any split of it gives the same items, and none raises."""
 
-    def __init__(self, scanner: Scanner, checks: tuple[CommandBcc, ...]) -> None:
+    def __init__(self, scanner: Scanner, check: CommandBcc) -> None:
         self._scanner = scanner
-        self._checks = checks
+        self._check = check
 
     @property
     def position(self) -> int:
@@ -106,7 +106,7 @@ class _Stream:
         if piece.reason is not None:
             return Item(Discarded(reason=piece.reason), raw, first)
         if raw[0] == wire.STX:
-            return Item(read_framed(raw, self._checks), raw, first)
+            return Item(read_framed(raw, self._check), raw, first)
         if raw[0] != wire.ENQ:
             return Item(read_reply(raw), raw, first)
         event = read_event(raw)
@@ -118,32 +118,32 @@ class _Stream:
 class Decoder(_Stream):
     """What a shoe sends, as items; commands that come back as an echo too.
 
-    ``checks``: which checks of framed replies and commands are taken.
+    ``check``: where the check of framed replies and commands begins.
     """
 
-    def __init__(self, *checks: CommandBcc) -> None:
+    def __init__(self, check: CommandBcc) -> None:
         starts = bytes((wire.ENQ, wire.ACK, wire.NAK, wire.STX))
         scanner = Scanner(_measure_shoe, starts=starts, restart=wire.ENQ)
-        super().__init__(scanner, checks or tuple(CommandBcc))
+        super().__init__(scanner, check)
 
 
 class CommandDecoder(_Stream):
     """What a host sends, as items."""
 
-    def __init__(self, *checks: CommandBcc) -> None:
+    def __init__(self, check: CommandBcc) -> None:
         scanner = Scanner(_measure_host, starts=bytes((wire.STX,)), restart=wire.STX)
-        super().__init__(scanner, checks or tuple(CommandBcc))
+        super().__init__(scanner, check)
 
 
 class Listener:
     """Hears a shoe's bytes without any part in the conversation, for people to look at.
 
-    It cannot know whether a command is outstanding: every reply is shown as one. A command of
-    the host that is heard on the line is discarded by name: the shoe did not say it.
+    It cannot know whether a command is outstanding: every reply is shown as one, and a command
+    of the host, in a recording of both directions, as ``Overheard``.
     """
 
-    def __init__(self) -> None:
-        self._decoder = Decoder()
+    def __init__(self, check: CommandBcc = CommandBcc.FROM_STX) -> None:
+        self._decoder = Decoder(check)
         self._repeats = Repeats()
 
     def feed(self, data: bytes) -> list[Heard]:
@@ -157,7 +157,7 @@ class Listener:
     def _heard(self, item: Item) -> Heard:
         said = item.said
         if isinstance(said, CommandAsked):
-            said = Discarded(reason=f"host_command {said.operation} {said.kind} {said.data}")
+            said = Overheard(command=f"{said.kind} {said.data}")
         elif item.seq is not None and item.code is not None:
             said = self._repeats.fresh_or_repeated(said, item.seq, item.code, item.raw)
         return Heard(said, item.seq, item.first, item.last)

@@ -234,12 +234,12 @@ def read_reply(bare: bytes) -> Reply | Discarded:
     return Reply(accepted=False, reason=reply.refusal.reason)
 
 
-def read_framed(raw: bytes, checks: tuple[CommandBcc, ...]) -> ShoeEvent | CommandAsked:
-    """What a command or a framed reply says, its check being any of these; or ``Discarded``."""
+def read_framed(raw: bytes, where: CommandBcc) -> ShoeEvent | CommandAsked:
+    """What a command or a framed reply says, its check beginning there; or ``Discarded``."""
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
     if body[-1] != wire.ETX:
         return Discarded(reason="etx")
-    if not any(_framed_bcc(body, where) == check for where in checks):
+    if _framed_bcc(body, where) != check:
         return Discarded(reason="bcc")
     if body[1] in (wire.ACK, wire.NAK):
         return read_reply(body[1:-1])

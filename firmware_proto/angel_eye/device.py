@@ -1,0 +1,78 @@
+"""The shoe's end of one connection: for simulated shoes. Sans I/O.
+
+In: the host's bytes; events with the owner's numbers. Out: commands heard, frames.
+Must not know: cards in the shoe, ports, clocks, what a command does.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from firmware_proto.events import (
+    CommandAsked,
+    Discarded,
+    Gap,
+    Hello,
+    HostSaid,
+    Reply,
+    ShoeEvent,
+    ShoeLoaded,
+    Status,
+)
+
+from .codec import CommandDecoder
+from .frames import encode_event, encode_reply
+from .settings import DeviceSettings
+
+SEQUENCE: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The sequence characters in order: number n is sent as the character at n modulo 36."""
+
+UNSAID: Final = (Hello, ShoeLoaded, Status, Gap)
+"""What the shoe knows of itself and this wire cannot carry."""
+
+
+class AngelEyeDevice:
+    """A ``DeviceSession``. Replies go out bare, and once."""
+
+    def __init__(self, settings: DeviceSettings) -> None:
+        self._decoder = CommandDecoder(settings.command_bcc)
+        self._sends = settings.sends
+        self._outgoing = bytearray()
+
+    def receive(self, data: bytes, t: float) -> list[HostSaid]:  # noqa: ARG002
+        """The host's commands; what is none is ``Discarded``. Never raises."""
+        return [
+            item.said
+            for item in self._decoder.feed(data)
+            if isinstance(item.said, CommandAsked | Discarded)
+        ]
+
+    def say(self, event: ShoeEvent, *, seq: int, t_us: int) -> None:  # noqa: ARG002
+        """Sends an event; the wire carries no time, and of ``seq`` its place in ``SEQUENCE``.
+
+        What the wire cannot carry (``UNSAID``) is left unsaid.
+
+        Raises:
+            ValueError: a value that the wire cannot carry, or an event that no shoe says.
+        """
+        if isinstance(event, UNSAID):
+            return
+        if isinstance(event, Reply):
+            self._outgoing += encode_reply(event)
+            return
+        frame = encode_event(event, SEQUENCE[seq % len(SEQUENCE)])
+        self._outgoing += frame * self._sends
+
+    def tick(self, t: float) -> None:
+        """Nothing is timed: this wire cannot send again what was lost."""
+
+    @property
+    def next_deadline(self) -> float | None:
+        """Never."""
+        return None
+
+    def outgoing(self) -> bytes:
+        """Takes the bytes to be sent now."""
+        data = bytes(self._outgoing)
+        self._outgoing.clear()
+        return data

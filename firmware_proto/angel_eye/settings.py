@@ -1,0 +1,87 @@
+"""The profile's settings: where integrators disagree, and whether commands may be sent.
+
+In: a mapping as a configuration holds it. Out: checked values; errors that name the key.
+Must not know: where the mapping came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from .frames import CommandBcc
+from .repeats import RepeatKey
+
+SENDS: Final = (1, 3)
+"""How often a shoe may send each event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSettings:
+    """The host's end; SPEC.md, "Settings"."""
+
+    command_bcc: CommandBcc = CommandBcc.FROM_STX
+    repeats: RepeatKey = RepeatKey.SEQ_AND_CODE
+    lock_confirmed_by_event: bool = False
+    commands: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceSettings:
+    """The shoe's end: where a command's check begins, and how often each event is sent."""
+
+    command_bcc: CommandBcc = CommandBcc.FROM_STX
+    sends: int = 1
+
+
+def host_settings(given: Mapping[str, object]) -> HostSettings:
+    """The host's settings, each at its default unless given.
+
+    Raises:
+        ValueError: a key that is none of them, or a value that it cannot take.
+    """
+    _only(given, ("command_bcc", "repeats", "lock_confirmed_by_event", "commands"))
+    return HostSettings(
+        command_bcc=_command_bcc(given),
+        repeats=RepeatKey(_one_of(given, "repeats", [k.value for k in RepeatKey])),
+        lock_confirmed_by_event=_flag(given, "lock_confirmed_by_event"),
+        commands=_flag(given, "commands"),
+    )
+
+
+def device_settings(given: Mapping[str, object]) -> DeviceSettings:
+    """The shoe's settings, each at its default unless given.
+
+    Raises:
+        ValueError: a key that is none of them, or a value that it cannot take.
+    """
+    _only(given, ("command_bcc", "sends"))
+    sends = given.get("sends", SENDS[0])
+    if type(sends) is not int or sends not in SENDS:
+        raise ValueError(f"sends: must be 1 or 3, not {sends!r}")
+    return DeviceSettings(command_bcc=_command_bcc(given), sends=sends)
+
+
+def _only(given: Mapping[str, object], known: Iterable[str]) -> None:
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{key}: not a setting of angel_eye (have: {', '.join(known)})")
+
+
+def _command_bcc(given: Mapping[str, object]) -> CommandBcc:
+    return CommandBcc(_one_of(given, "command_bcc", [c.value for c in CommandBcc]))
+
+
+def _one_of(given: Mapping[str, object], key: str, values: list[str]) -> str:
+    value = given.get(key, values[0])
+    if not isinstance(value, str) or value not in values:
+        raise ValueError(f"{key}: must be {' or '.join(values)}, not {value!r}")
+    return value
+
+
+def _flag(given: Mapping[str, object], key: str) -> bool:
+    value = given.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{key}: must be true or false, not {value!r}")
+    return value
