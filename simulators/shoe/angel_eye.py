@@ -122,10 +122,10 @@ class AngelEyeDevice(Device):
     def _on_host(self, said: HostSaid, t: float) -> None:
         """Of the commands it can only be locked and unlocked; there is no error to clear."""
         match said:
-            case CommandAsked("LK", kind) if kind in (_UNLOCK, _LOCK):
+            case CommandAsked("OP", "LK", data) if data in (_UNLOCK, _LOCK):
                 self._reply(t)
-                self.turn_key(t, locked=kind == _LOCK)
-            case CommandAsked("LK"):
+                self.turn_key(t, locked=data == _LOCK)
+            case CommandAsked("OP", "LK"):
                 self._reply(t, "type")
             case CommandAsked():
                 self._reply(t, "command")

@@ -181,7 +181,7 @@ def test_a_locked_shoe_names_its_cards_outside_the_game(angel_eye_shoe: Shoes, s
     device = angel_eye_shoe()
     device.host_opened()
     device.boot(0.0)
-    device.receive(b"command LK 02 00\n", 0.1)
+    device.receive(b"command OP LK 02\n", 0.1)
     device.draw(0.2)
     _, reply, lock, card = said(device.outgoing())
     assert reply == Reply(accepted=True)
@@ -189,11 +189,11 @@ def test_a_locked_shoe_names_its_cards_outside_the_game(angel_eye_shoe: Shoes, s
     assert isinstance(card, CardOutsideGame)
     assert card.mode == "lock"
     assert device.truth.lines[-1]["place"] == "set_aside"
-    device.receive(b"command LK 01 00\n", 0.3)
+    device.receive(b"command OP LK 01\n", 0.3)
     assert said(device.outgoing())[1] == Lock(locked=False)
 
 
-@pytest.mark.parametrize("command", [b"command LK 09 00\n", b"command EC 00 00\n"])
+@pytest.mark.parametrize("command", [b"command OP LK 09\n", b"command OP EC 00\n"])
 def test_a_command_that_cannot_be_done_is_refused(
     angel_eye_shoe: Shoes, said: Said, command: bytes
 ) -> None:

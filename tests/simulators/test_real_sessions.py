@@ -149,6 +149,18 @@ def test_angel_eye_carries_a_whole_shoe(sends: int, seed: int) -> None:
     assert drawn == len(device.truth.cards) == device.shoe.drawn
 
 
+def test_angel_eye_is_locked_and_refuses_by_its_own_codes() -> None:
+    device = simulated_shoe("angel_eye")
+    device.host_opened()
+    device.boot(0.0)
+    device.outgoing()
+    device.receive(b"\x02OPLK02\x031B", 0.1)
+    assert device.outgoing().startswith(b"\x06\x05")
+    assert device.shoe.locked_by_key
+    device.receive(b"\x02OPGP00\x0309", 0.2)
+    assert device.outgoing() == b"\x15\x13"
+
+
 def test_angel_eye_starts_again_with_a_new_set() -> None:
     _, heard = heard_from_angel_eye(left=1)
     assert sum(isinstance(e, Started) for e in heard) == 2

@@ -98,7 +98,10 @@ def test_a_child_says_its_port_deals_a_shoe_and_ends_with_its_stdin(
         last = lines()[-1]
         return "round" in last and any("cutting_card_after" in e for e in lines())
 
-    deal(told["port"], table, lambda: bool(table.rounds) and done())
+    def heard_all() -> bool:
+        return done() and len(table.rounds) == sum("round" in e for e in lines())
+
+    deal(told["port"], table, heard_all)
     rounds = [e for e in lines() if "round" in e]
     assert [e["cards"] for e in rounds] == table.rounds
     assert [e["round"] for e in rounds] == list(range(1, len(rounds) + 1))
