@@ -11,6 +11,7 @@ from typing import cast
 
 from firmware_proto import profiles
 from firmware_proto.cards import DECKS
+from firmware_proto.profiles import Profile
 from firmware_proto.session import DeviceSession
 from simulators.errors import WrongUsage
 
@@ -47,18 +48,8 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
         simulators.errors.WrongUsage: an unknown profile, deck or setting, decks out of range,
             or a deck whose cards the profile cannot name.
     """
-    try:
-        kind = profiles.profile(profile)
-        chosen = dict(settings or {})
-        kind.device_session(settings=chosen)  # a wrong setting is told now, not on first use
-    except ValueError as error:
-        raise WrongUsage(str(error)) from None
-    if deck not in DECKS:
-        raise WrongUsage(f"unknown deck {deck!r} (have: {', '.join(DECKS)})")
-    if deck not in kind.CAPABILITIES.decks:
-        raise WrongUsage(f"a shoe of profile {profile} cannot name the cards of {deck}")
-    if not 1 <= decks <= MOST_DECKS:
-        raise WrongUsage(f"{decks} decks: a shoe holds 1 to {MOST_DECKS}")
+    chosen = dict(settings or {})
+    kind = _checked(profile, deck, decks, chosen)
 
     def session() -> DeviceSession:
         return kind.device_session(settings=chosen)
@@ -73,3 +64,18 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
         device = AngelEyeDevice(shoe, seen, session=session)
     device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut)
     return device
+
+
+def _checked(name: str, deck: str, decks: int, settings: Mapping[str, object]) -> Profile:
+    try:
+        kind = profiles.profile(name)
+        kind.device_session(settings=settings)  # a wrong setting is told now, not on first use
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    if deck not in DECKS:
+        raise WrongUsage(f"unknown deck {deck!r} (have: {', '.join(DECKS)})")
+    if deck not in kind.CAPABILITIES.decks:
+        raise WrongUsage(f"a shoe of profile {name} cannot name the cards of {deck}")
+    if not 1 <= decks <= MOST_DECKS:
+        raise WrongUsage(f"{decks} decks: a shoe holds 1 to {MOST_DECKS}")
+    return kind
