@@ -6,8 +6,6 @@ Must not know: links, sinks, loops.
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import msgspec
 
 from shoe_ctl.errors import ConfigError, JournalError
@@ -22,6 +20,8 @@ from shoe_ctl.table.settings import TableSettings
 
 def meta(game: Game, settings: TableSettings, t_us: int) -> Meta:
     """What the journal keeps of a start: enough to run the table's inputs again, anywhere."""
+    from importlib.metadata import version  # costs more than the rest of a replay's imports
+
     return Meta(
         game=game.source,
         settings=msgspec.to_builtins(settings),
@@ -73,9 +73,7 @@ def recover(reader: Reader, table: str) -> tuple[TableController | None, Meta | 
     return now, kept
 
 
-def go_on(
-    before: TableController | None, kept: Meta | None, started: Meta
-) -> TableController:
+def go_on(before: TableController | None, kept: Meta | None, started: Meta) -> TableController:
     """The controller to start with: the table as it was, under the rules configured now.
 
     Raises:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import version
 
 import click
 
@@ -46,7 +45,7 @@ class _Lazy(click.Group):
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("shoe-ctl"), prog_name="shoectl")
+@click.version_option(package_name="shoe-ctl", prog_name="shoectl")
 def shoectl() -> None:
     """Drive a card-reading dealing shoe at a baccarat table.
 

@@ -141,7 +141,7 @@ def deal(turn: Turn) -> None:
     drawn = turn.drawn
     assert slot is not None and drawn.card is not None
     hand, index = slot
-    turn.change_link(aligned=True)
+    turn.set_link(aligned=True)
     shoe_cards.count_card(turn, drawn.card)
     dealt = Dealt(
         hand=hand,
@@ -150,7 +150,7 @@ def deal(turn: Turn) -> None:
         number=turn.shoe.drawn,
         drawn_us=turn.now.t_us,
     )
-    turn.change_round(cards=(*turn.round.cards, dealt), due=None)
+    turn.set_round(cards=(*turn.round.cards, dealt), due=None)
     face = "up" if turn.settings.faces == "face_up" else "down"
     turn.tell("round.card_dealt", {"hand": hand, "index": index, "face": face})
     turn.tell_restricted(

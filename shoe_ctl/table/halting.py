@@ -148,7 +148,7 @@ def keep(turn: Turn) -> None:
     drawn = turn.drawn
     assert isinstance(drawn, CardDrawn)
     if dealing.unaligned(turn) and dealing.aligns(turn):
-        turn.change_link(aligned=True)
+        turn.set_link(aligned=True)
         turn.tell("irregularity.step", {"key": _key(turn), "step": "the shoe is aligned again"})
     shoe_cards.count_unplaced(turn)
     kept = Kept(card=drawn.card, number=drawn.number, hand=drawn.hand, index=drawn.index)
@@ -161,7 +161,7 @@ def _key(turn: Turn) -> str:
 
 def align(turn: Turn) -> None:
     """A person says that the shoe stands where the table does."""
-    turn.change_link(aligned=True)
+    turn.set_link(aligned=True)
     turn.tell("irregularity.step", {"key": _key(turn), "step": "aligned by a person"})
 
 
@@ -178,8 +178,8 @@ def resume(turn: Turn) -> None:
 def play_on(turn: Turn) -> None:
     """A person rules that the table goes on; against the shoe's result the cards stand (6.3)."""
     if _key(turn) in ("result_missing", "result_disagrees"):
-        turn.change_round(result_overruled=True)
-    turn.change_link(aligned=True)
+        turn.set_round(result_overruled=True)
+    turn.set_link(aligned=True)
     _resolve(turn, _ruling(turn, "play_on"))
     _go_on(turn)
 

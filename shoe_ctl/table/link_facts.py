@@ -21,7 +21,7 @@ def connect(turn: Turn) -> None:
     """The link is up; a shoe that cannot replay is not aligned until Player card 1."""
     up = turn.happened
     assert isinstance(up, LinkUp)
-    turn.change_link(
+    turn.set_link(
         up=True,
         connection=up.connection,
         profile=up.profile,
@@ -41,7 +41,7 @@ def disconnect(turn: Turn) -> None:
     lost = turn.happened
     assert isinstance(lost, LinkLost)
     if turn.now.link.up:
-        turn.change_link(up=False, aligned=turn.now.link.replay)
+        turn.set_link(up=False, aligned=turn.now.link.replay)
         turn.tell("shoe.lost", {"reason": lost.reason})
 
 
@@ -50,7 +50,7 @@ def restart(turn: Turn) -> None:
     again = turn.happened
     assert isinstance(again, Restarted)
     if turn.now.link.up:
-        turn.change_link(up=False, aligned=turn.now.link.replay)
+        turn.set_link(up=False, aligned=turn.now.link.replay)
         turn.tell("shoe.lost", {"reason": "the controller was restarted"})
     turn.change(host_boot=again.host_boot)
 
@@ -63,7 +63,7 @@ def tell_not_aligned(turn: Turn) -> None:
 def lose_alignment(turn: Turn) -> None:
     """The shoe started anew in a round: where it stands is not known."""
     if turn.now.link.aligned and not turn.now.link.replay:
-        turn.change_link(aligned=False)
+        turn.set_link(aligned=False)
         tell_not_aligned(turn)
 
 

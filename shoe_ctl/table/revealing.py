@@ -127,7 +127,7 @@ def _reveal(turn: Turn, seen: list[Dealt]) -> None:
     cards = tuple(
         msgspec.structs.replace(d, revealed=True) if d in seen else d for d in turn.round.cards
     )
-    turn.change_round(cards=cards)
+    turn.set_round(cards=cards)
     for dealt in seen:
         data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
         turn.tell("round.card_revealed", data)
@@ -145,14 +145,14 @@ def advance(turn: Turn) -> None:
         turn.then("third_card_due")
         return
     if turn.round.complete_us is None:
-        turn.change_round(complete_us=turn.now.t_us)
+        turn.set_round(complete_us=turn.now.t_us)
     if turn.settings.implied and not result_is_awaited(turn):
         turn.then("outcome_due")
 
 
 def announce_totals(turn: Turn) -> None:
     """Both totals of the initial deal (I 3.13, N/F 3.14, T 3.15)."""
-    turn.change_round(totals_announced=True)
+    turn.set_round(totals_announced=True)
     for hand in ("player", "banker"):
         data = {"hand": hand, "total": total(turn.round.hand(hand))}
         turn.tell("round.total_announced", turn.inferred(data))
@@ -160,14 +160,14 @@ def announce_totals(turn: Turn) -> None:
 
 def want_third_card(turn: Turn) -> None:
     """A third card is due: only now, that revealed cards imply it, may it be armed."""
-    turn.change_round(due=_next(turn))
+    turn.set_round(due=_next(turn))
 
 
 def note_result(turn: Turn) -> None:
     """Keep the shoe's own result until the cards are seen."""
     event = turn.shoe_event
     assert isinstance(event, Result)
-    turn.change_round(
+    turn.set_round(
         result=ShoeResult(
             winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
         )
@@ -226,7 +226,7 @@ def close_round(turn: Turn) -> None:
     """Leave the round behind, settled or void, and see whether the shoe has another."""
     shoe = turn.shoe
     if shoe.cutting_card_out:
-        turn.change_shoe(rounds_since_cutting_card=shoe.rounds_since_cutting_card + 1)
+        turn.set_shoe(rounds_since_cutting_card=shoe.rounds_since_cutting_card + 1)
     turn.change(round=None)
     if turn.now.loaded is not None:
         shoe_cards.admit_kept_set(turn)

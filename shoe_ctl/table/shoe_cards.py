@@ -77,7 +77,7 @@ def admit_shoe(turn: Turn) -> None:
     assert isinstance(event, Hello | ShoeLoaded)
     _admit(turn, event.set_id, event.decks)
     if isinstance(event, Hello):
-        turn.change_shoe(
+        turn.set_shoe(
             drawn=event.drawn, unseen=event.drawn, cutting_card_out=event.cutting_card_out
         )
 
@@ -100,7 +100,7 @@ def note_cutting_card(turn: Turn) -> None:
     """The cutting card is out: it is removed, and the round is completed."""
     if turn.shoe.cutting_card_out:
         return
-    turn.change_shoe(cutting_card_out=True)
+    turn.set_shoe(cutting_card_out=True)
     first = turn.now.round is None or not turn.now.round.cards
     turn.tell(
         "irregularity.raised",
@@ -151,10 +151,10 @@ def count_card(turn: Turn, card: Card | None) -> None:
     """Enter a card in the composition ledger; one not read counts as unseen."""
     shoe = turn.shoe
     if card is None:
-        turn.change_shoe(drawn=shoe.drawn + 1, unseen=shoe.unseen + 1)
+        turn.set_shoe(drawn=shoe.drawn + 1, unseen=shoe.unseen + 1)
         return
     counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
-    turn.change_shoe(drawn=shoe.drawn + 1, counts=counts)
+    turn.set_shoe(drawn=shoe.drawn + 1, counts=counts)
 
 
 def one_too_many(turn: Turn, card: Card) -> bool:
@@ -167,7 +167,7 @@ def note_device(turn: Turn) -> None:
     """Remember who is speaking."""
     event = turn.shoe_event
     assert isinstance(event, Hello)
-    turn.change_link(device_id=event.device_id, boot_id=event.boot_id)
+    turn.set_link(device_id=event.device_id, boot_id=event.boot_id)
 
 
 def refuse_shoe(turn: Turn) -> None:

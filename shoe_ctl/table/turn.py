@@ -85,15 +85,15 @@ class Turn:
         """Replace fields of the table's state."""
         self.now = msgspec.structs.replace(self.now, **fields)
 
-    def change_round(self, **fields: Any) -> None:
+    def set_round(self, **fields: Any) -> None:
         """Replace fields of the open round."""
         self.change(round=msgspec.structs.replace(self.round, **fields))
 
-    def change_shoe(self, **fields: Any) -> None:
+    def set_shoe(self, **fields: Any) -> None:
         """Replace fields of the loaded shoe."""
         self.change(shoe=msgspec.structs.replace(self.shoe, **fields))
 
-    def change_link(self, **fields: Any) -> None:
+    def set_link(self, **fields: Any) -> None:
         """Replace fields of the link."""
         self.change(link=msgspec.structs.replace(self.now.link, **fields))
 

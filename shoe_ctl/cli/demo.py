@@ -1,0 +1,192 @@
+"""``shoectl demo``: a simulated shoe in a process of its own, the real daemon, rounds as you watch.
+
+In: a game, a seed, a profile. Out: rounds on the terminal (or events as JSON), a summary.
+Must not know: the simulator's insides; it is a child process with a port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoe_ctl.errors import EnvironmentFault, InputRefused
+
+if TYPE_CHECKING:
+    from shoe_ctl.cli.demo_view import View
+    from shoe_ctl.config import Config
+
+_TABLE = "demo"
+_ROUNDS_A_DECK = 7
+"""Fewer rounds than any deck gives, so that enough shoes are provided for a number of rounds."""
+
+
+@click.command
+@click.option("--game", default="tiger", show_default=True, help="A shipped game, or a file.")
+@click.option("--rounds", type=click.IntRange(1), help="Stop after so many rounds.  [one shoe]")
+@click.option("--seed", type=click.IntRange(0), help="Deal the same cards again.  [any]")
+@click.option("--profile", default="reference", show_default=True, help="The shoe's protocol.")
+@click.option(
+    "--pace-ms",
+    type=click.IntRange(0, 10_000),
+    default=20,
+    show_default=True,
+    help="How long the dealer takes to draw a card.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
+def demo(  # noqa: PLR0913 - the options of the command line
+    game: str,
+    rounds: int | None,
+    seed: int | None,
+    profile: str,
+    pace_ms: int,
+    as_json: bool,
+) -> None:
+    """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
+
+    Example: shoectl demo --game fa_fa_fabulous_4 --rounds 10
+    """
+    from shoe_ctl.cli.demo_view import JsonView, RichView
+    from shoe_ctl.config import parse
+    from shoe_ctl.daemon import check
+
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    seed = random.SystemRandom().getrandbits(32) if seed is None else seed
+    journal = Path(tempfile.mkdtemp(prefix="shoe-demo-")) / "journal.db"
+    plan = check(parse(_toml(game, profile, str(journal), "pty"), "demo"))[0]
+    deck, decks = plan.game.deck, plan.settings.decks
+    view: View
+    view = JsonView(rounds) if as_json else RichView(rounds, decks * len(deck.cards))
+    shoes = 1 if rounds is None else 1 + rounds // (decks * _ROUNDS_A_DECK)
+    options = {
+        "--profile": profile,
+        "--port": "pty",
+        "--deck": deck.name,
+        "--decks": str(decks),
+        "--seed": str(seed),
+        "--shoes": str(shoes),
+        "--pace-ms": str(pace_ms),
+    }
+    with _simulated_shoe(options) as port, view:
+        config = parse(_toml(game, profile, str(journal), port), "demo")
+        asyncio.run(_deal(config, view, stop_at_change=rounds is None))
+    view.sum_up(journal=journal, seed=seed)
+    if view.halted:
+        raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
+
+
+def _toml(game: str, profile: str, journal: str, port: str) -> bytes:
+    """The demo's configuration, as an integrator would write it."""
+    quote = json.dumps
+    return f"""
+[journal]
+path = {quote(journal)}
+[[table]]
+id = "{_TABLE}"
+game = {quote(str(Path(game).absolute()) if game.endswith(".toml") else game)}
+announcements = "implied"
+[table.method_b]
+faces = "face_up"
+face_up_after_ms = 0
+[table.shoe]
+profile = {quote(profile)}
+port = {quote(port)}
+""".encode()
+
+
+@contextlib.contextmanager
+def _simulated_shoe(options: dict[str, str]) -> Iterator[str]:
+    """A simulated shoe as a child process, and the port to open; it ends with its stdin.
+
+    Raises:
+        EnvironmentFault: it did not start.
+    """
+    words = [word for option in options.items() for word in option]
+    with subprocess.Popen(
+        [sys.executable, "-m", "simulators", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as child:
+        assert child.stdin is not None and child.stdout is not None
+        try:
+            first = child.stdout.readline()
+            if not first:
+                raise EnvironmentFault("the simulated shoe did not start (see above)")
+            yield json.loads(first)["port"]
+        finally:
+            child.stdin.close()
+            child.wait()
+
+
+async def _deal(config: Config, view: View, *, stop_at_change: bool) -> None:
+    """Run the daemon until the view has seen what it waits for."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from shoe_ctl.cli.run import host_boot, until_terminated
+    from shoe_ctl.daemon import Daemon, SinkPlace
+    from shoe_ctl.link.clock import SystemClock
+    from shoe_ctl.records import Audience
+
+    seen_enough = asyncio.Event()
+    sink = _Watching(view.show, seen_enough.set, stop_at_change=stop_at_change)
+    with ThreadPoolExecutor(thread_name_prefix="port") as executor:
+        daemon = Daemon(
+            config,
+            clock=SystemClock(),
+            executor=executor,
+            host_boot=host_boot(),
+            sinks=[SinkPlace("demo", Audience.PUBLIC, sink)],
+        )
+
+        async def until_seen() -> None:
+            serving = asyncio.create_task(daemon.run())
+            enough = asyncio.create_task(seen_enough.wait())
+            try:
+                await asyncio.wait({serving, enough}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                enough.cancel()
+                serving.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await serving
+
+        await until_terminated(until_seen())
+
+
+class _Watching:
+    """A sink that shows each event and says when enough was seen."""
+
+    def __init__(
+        self,
+        show: Callable[[dict[str, Any]], bool],
+        enough: Callable[[], None],
+        *,
+        stop_at_change: bool,
+    ) -> None:
+        self._show = show
+        self._enough = enough
+        self._stop_at_change = stop_at_change
+        self._over = False
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        """Show them, in order; what comes after the end is not shown."""
+        for body in events:
+            if self._over:
+                return
+            event = json.loads(body)
+            ends = self._show(event)
+            halted = event["type"] == "table.halted"
+            due = self._stop_at_change and event["type"] == "shoe.change_due"
+            if ends or halted or due:
+                self._over = True
+                self._enough()

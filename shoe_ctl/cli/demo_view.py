@@ -1,0 +1,193 @@
+"""What the demo shows: rounds as they happen, a bar, a summary; or the events as they are.
+
+In: public events. Out: lines for people, or JSON lines.
+Must not know: daemons, shoes, journals' insides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import click
+
+
+class View(Protocol):
+    """Where the demo's events go."""
+
+    @property
+    def halted(self) -> str | None:
+        """Why the table halted, or None."""
+
+    def __enter__(self) -> Self:
+        """Start showing."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop showing."""
+
+    def show(self, event: dict[str, Any]) -> bool:
+        """Show one event; True when it ends what was asked for."""
+
+    def sum_up(self, *, journal: Path, seed: int) -> None:
+        """Say what was dealt and where its journal is."""
+
+
+class Tally:
+    """Counts what the summary tells."""
+
+    def __init__(self, rounds: int | None) -> None:
+        self.wanted = rounds
+        self.rounds = 0
+        self.cards = 0
+        self.wins: Counter[str] = Counter()
+        self.cutting_card: str | None = None
+        self.halted: str | None = None
+
+    def count(self, event: dict[str, Any]) -> bool:
+        """Take one event in; True when the wanted rounds are settled."""
+        data = event["data"]
+        match event["type"]:
+            case "round.card_dealt":
+                self.cards += 1
+            case "round.outcome":
+                self.wins[data["winner"]] += 1
+            case "round.settled":
+                self.rounds += 1
+                return self.rounds == self.wanted
+            case "irregularity.raised" if data["key"] == "cutting_card":
+                self.cutting_card = f"after {self.cards} cards, in round {self.rounds + 1}"
+            case "table.halted":
+                self.halted = data["reason"]
+        return False
+
+
+class JsonView:
+    """The public events, one a line; the summary goes to stderr."""
+
+    def __init__(self, rounds: int | None) -> None:
+        self._tally = Tally(rounds)
+
+    @property
+    def halted(self) -> str | None:
+        """Why the table halted."""
+        return self._tally.halted
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Nothing is held."""
+
+    def show(self, event: dict[str, Any]) -> bool:
+        """Print the event."""
+        click.echo(json.dumps(event, separators=(",", ":")))
+        return self._tally.count(event)
+
+    def sum_up(self, *, journal: Path, seed: int) -> None:
+        """One line: the events were the result."""
+        click.echo(f"{self._tally.rounds} rounds, seed {seed}, journal {journal}", err=True)
+
+
+class RichView:
+    """A line a round and a bar of the cards dealt, made for 80 columns; plain when piped."""
+
+    def __init__(self, rounds: int | None, cards: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._tally = Tally(rounds)
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        rounds_wanted = rounds is not None
+        self._task = self._bar.add_task(
+            "rounds" if rounds_wanted else "cards", total=rounds or cards
+        )
+
+    @property
+    def halted(self) -> str | None:
+        """Why the table halted."""
+        return self._tally.halted
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def show(self, event: dict[str, Any]) -> bool:
+        """Print a line for a round or an irregularity, and move the bar."""
+        ended = self._tally.count(event)
+        data = event["data"]
+        match event["type"]:
+            case "round.outcome":
+                self._console.print(_round_line(self._tally.rounds + 1, data))
+            case "irregularity.raised":
+                rule = f" (rule {data['rule']})" if data.get("rule") else ""
+                self._console.print(f"      [yellow]{data['seen']}{rule}[/]")
+            case "shoe.change_due":
+                self._console.print("      the shoe is to be changed")
+            case "table.halted":
+                self._console.print(f"      [red]the table halts: {data['reason']}[/]")
+        tally = self._tally
+        done = tally.cards if tally.wanted is None else tally.rounds
+        self._bar.update(self._task, completed=done)
+        return ended
+
+    def sum_up(self, *, journal: Path, seed: int) -> None:
+        """The summary, as a table."""
+        tally = self._tally
+        wins = ", ".join(f"{side} {tally.wins[side]}" for side in ("player", "banker", "tie"))
+        lines = {
+            "rounds": f"{tally.rounds}  ({wins})",
+            "cards seen": str(tally.cards),
+            "cutting card": tally.cutting_card or "not reached",
+            "journal": str(journal),
+            "verify it": f"shoectl verify {journal}",
+            "replay it": f"shoectl replay {journal}",
+            "deal it again": f"shoectl demo --seed {seed}",
+        }
+        self._console.print()
+        for name, value in lines.items():
+            self._console.print(f"{name:>14}  {value}")
+
+
+def _round_line(number: int, data: dict[str, Any]) -> str:
+    hands = "  ".join(
+        f"{name} {' '.join(data[name]['cards']):<8} {data[name]['total']}"
+        f"{'*' if data[name]['natural'] else ' '}"
+        for name in ("player", "banker")
+    )
+    colour = {"player": "blue", "banker": "red", "tie": "green"}[data["winner"]]
+    side = [
+        f"{wager} {result['odds']}"
+        for wager, result in data["wagers"].items()
+        if result["result"] == "win" and wager not in ("player", "banker", "tie")
+    ]
+    extra = f"  {', '.join(side)}" if side else ""
+    return f"{number:>4}  {hands} [{colour}]{data['winner']:<6}[/]{extra}"

@@ -1,0 +1,124 @@
+"""``shoectl run``: the daemon on a configuration file, until it is stopped.
+
+In: a configuration file, signals. Out: logs on stderr; with --json public events on stdout.
+Must not know: how the daemon does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shoe_ctl.errors import ConfigError
+
+if TYPE_CHECKING:
+    from shoe_ctl.config import Config
+    from shoe_ctl.table.settings import TableSettings
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@click.command
+@click.option(
+    "--config", "config_file", required=True, metavar="FILE", help="The tables, their shoes, sinks."
+)
+@click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every attempt to reach a shoe.")
+def run(config_file: str, as_json: bool, verbose: bool) -> None:
+    """Run the daemon: read the shoe, hold the round to the rules, journal, publish.
+
+    Example: shoectl run --config table.toml --json
+    """
+    from shoe_ctl.config import SinkConfig, load
+
+    logging.basicConfig(
+        format="%(asctime)s %(levelname)s %(message)s",
+        level=logging.DEBUG if verbose else logging.INFO,
+    )
+    logging.getLogger("transitions").setLevel(logging.WARNING)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+    config = load(config_file)
+    if as_json and all(sink.path != "-" for sink in config.sink):
+        config.sink.append(SinkConfig(kind="jsonl", path="-"))
+    if asyncio.run(serve(config)):
+        logging.getLogger(__name__).info("stopped; what is stored was delivered")
+
+
+async def serve(config: Config) -> bool:
+    """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
+
+    Raises:
+        ConfigError: the configuration needs what this version cannot be told.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from shoe_ctl.daemon import Daemon
+    from shoe_ctl.link.clock import SystemClock
+
+    with ThreadPoolExecutor(thread_name_prefix="port") as executor:
+        daemon = Daemon(config, clock=SystemClock(), executor=executor, host_boot=host_boot())
+        for settings in daemon.settings:
+            refuse_what_needs_people(settings)
+        return await until_terminated(daemon.run(_say_ready))
+
+
+def _say_ready() -> None:
+    logging.getLogger(__name__).info("ready: every shoe's port is open")
+
+
+def host_boot() -> str:
+    """An id that changes when this host boots."""
+    return _BOOT_ID.read_text().strip()
+
+
+async def until_terminated(work: object) -> bool:
+    """Await ``work``; SIGTERM cancels it, and is then the reason to say True."""
+    assert asyncio.iscoroutine(work)
+    task = asyncio.create_task(work)
+    loop = asyncio.get_running_loop()
+    terminated = False
+
+    def stop() -> None:
+        nonlocal terminated
+        terminated = True
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not terminated:
+            raise
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+    return terminated
+
+
+def refuse_what_needs_people(settings: TableSettings) -> None:
+    """Refuse a table that waits for announcements or exposures: nothing can bring them yet.
+
+    Raises:
+        ConfigError: one line that says which key and what to set instead.
+    """
+    where = f"table {settings.table}"
+    needs = "and there is no way in for commands yet"
+    if not settings.implied:
+        raise ConfigError(
+            f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs}: '
+            'set "implied"'
+        )
+    if settings.method in ("A", "C"):
+        raise ConfigError(
+            f'{where}: method = "{settings.method}" waits for Players\' cards to be exposed, '
+            f'{needs}: set "B"'
+        )
+    if settings.faces == "turned_by_dealer":
+        raise ConfigError(
+            f'{where}: method_b.faces = "turned_by_dealer" waits for expose commands, {needs}: '
+            'set "face_up"'
+        )
