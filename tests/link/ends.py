@@ -58,11 +58,12 @@ class ShoeEnd:
     async def hear(self, size: int) -> bytes:
         """The next ``size`` bytes that the host sends."""
         heard = b""
-        while len(heard) < size:
-            try:
-                heard += os.read(self.fd, size - len(heard))
-            except OSError:  # nothing yet, or the host has not opened its end yet
-                await asyncio.sleep(0.001)
+        async with asyncio.timeout(10):
+            while len(heard) < size:
+                try:
+                    heard += os.read(self.fd, size - len(heard))
+                except OSError:  # nothing yet, or the host has not opened its end yet
+                    await asyncio.sleep(0.001)
         return heard
 
 

@@ -199,7 +199,7 @@ async def test_a_first_open_that_must_succeed_raises_the_one_clear_line(
     shoe.unplug()
     host = Host(opener)
     with pytest.raises(PortError, match="no such port"):
-        await host.link.run(must_open_first=True)
+        await asyncio.wait_for(host.link.run(must_open_first=True), 10)
     assert host.told == []
     assert host.link.state is LinkState.STOPPED
 
