@@ -15,8 +15,8 @@ from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 
-_ROW = "{:<26}  {:>7}  {:<10}  {:<9}  {:>5}  {:<7}  {:>2}"
-_HEADS = ("GAME", "VERSION", "DATE", "DECK", "DECKS", "METHODS", "WAGERS")
+_ROW = "{:<26}  {:>3}  {:<10}  {:<9}  {:>5}  {:<7}  {:>6}"
+_HEADS = ("GAME", "VER", "DATE", "DECK", "DECKS", "METHODS", "WAGERS")
 
 
 @click.command()

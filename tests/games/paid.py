@@ -1,6 +1,7 @@
 """Rounds of each game with what they come to, written from the rule documents by hand.
 
-Cards are in dealing order: P B P B, then Player's and Banker's third card. What is not listed loses.
+Cards are in dealing order: P B P B, then the third cards of Player and Banker. What is not listed
+loses.
 """
 
 from __future__ import annotations
