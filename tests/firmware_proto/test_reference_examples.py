@@ -1,0 +1,108 @@
+"""The examples of SPEC.md are what the codec reads and writes, and what the SPEC's rules give.
+
+In: SPEC.md. Out: that SPEC, layouts and codec say the same. Must not know: sessions.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from firmware_proto.cards import CARDS
+from firmware_proto.events import (
+    Acknowledged,
+    Armed,
+    HelloAsked,
+    HostSaid,
+    Locked,
+    ShoeEvent,
+    from_plain,
+    to_plain,
+)
+from firmware_proto.reference.codec import Decoder, Listener, Message, encode
+from firmware_proto.reference.derived import DERIVED
+from firmware_proto.reference.layouts import CARD_CODES, FIRST_OF_HOST, MAX_BODY_BYTES, Kind
+from tests.firmware_proto.reference_spec import (
+    EXAMPLES,
+    SPEC,
+    Example,
+    framed_by_the_book,
+    unstuffed_by_the_book,
+)
+
+every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
+
+
+def told(example: Example) -> Message:
+    """The message that an example describes."""
+    plain = dict(example.plain["said"])
+    said: ShoeEvent | HostSaid
+    match plain.get("command"):
+        case None:
+            said = from_plain(plain)
+        case "hello_request":
+            said = HelloAsked()
+        case "acknowledge":
+            said = Acknowledged(plain["through"])
+        case "arm":
+            said = Armed(plain["number"], plain["hand"], plain["index"])
+        case _:
+            said = Locked()
+    seq, boot_id, t_us = (example.plain.get(name) for name in ("seq", "boot_id", "t_us"))
+    return Message(said=said, seq=seq, boot_id=boot_id, t_us=t_us)
+
+
+def test_there_is_an_example_of_every_kind() -> None:
+    assert {unstuffed_by_the_book(e.frame)[1] for e in EXAMPLES} == set(Kind)
+
+
+@every_example
+def test_the_frame_says_what_the_spec_says_of_it(example: Example) -> None:
+    [found] = Decoder().feed(example.frame)
+    assert found.said == told(example)
+    assert (found.raw, found.first, found.last) == (example.frame, 0, len(example.frame))
+    assert isinstance(found.said, Message)
+    assert found.said.raw == example.frame
+
+
+@every_example
+def test_the_codec_writes_the_frame_of_the_spec(example: Example) -> None:
+    assert encode(told(example)) == example.frame
+
+
+@every_example
+def test_decode_shows_the_fields_of_the_spec(example: Example) -> None:
+    [heard] = Listener().feed(example.frame)
+    assert to_plain(heard.event) == example.plain["said"]
+
+
+@every_example
+def test_stuffing_and_crc_are_as_the_spec_says_and_not_as_a_library_does(example: Example) -> None:
+    body = unstuffed_by_the_book(example.frame)[:-4]
+    assert framed_by_the_book(body) == example.frame
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_spec_gives_the_kind_and_its_exact_length(kind: Kind) -> None:
+    text = SPEC.read_text(encoding="utf-8")
+    row = re.search(rf"^\| `{kind:02X}` \| {kind.name.lower()} \| (shoe|host) ", text, re.MULTILINE)
+    assert row
+    assert (row[1] == "host") == (kind >= FIRST_OF_HOST)
+    section = text[text.index(f"**{kind.name.lower()}** `{kind:02X}`") :]
+    length = re.search(r"\*\*(\d+)\*\*", section)
+    assert length
+    assert int(length[1]) == DERIVED[kind].frame.size <= MAX_BODY_BYTES
+
+
+def test_the_longest_frame_leaves_room_for_a_mac() -> None:
+    assert max(d.frame.size for d in DERIVED.values()) + 16 <= MAX_BODY_BYTES
+
+
+def test_every_card_of_both_decks_has_a_code_of_its_own() -> None:
+    codes = [code for card, code in CARD_CODES.items() if card is not None]
+    assert len(set(codes)) == len(codes) == len(CARDS) == 52 + 65
+    assert 0 not in codes
+    assert CARD_CODES[CARDS["KC"]] == 0x4D
+    assert CARD_CODES[CARDS["Af"]] == 0x51
+    assert CARD_CODES[CARDS["Fa"]] == 0x9D
