@@ -7,6 +7,7 @@ Must not know: which controller that is, the wire, loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from shoe_ctl.journal.bodies import Kind, Meta
 from shoe_ctl.journal.group import Counters, Group
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import meta_of
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Record
 from shoe_ctl.table.effects import Effect
@@ -110,23 +112,27 @@ class _Run(Generic[H]):
         return Difference(
             table=self.table,
             n=n,
-            round_id=_subject(left) or _subject(right),
+            round_id=_told(left).subject or _told(right).subject,
             why=why,
-            recorded=left.decode() if left is not None else None,
-            replayed=right.decode() if right is not None else None,
+            recorded=_text(left),
+            replayed=_text(right),
         )
 
 
-class _Subject(msgspec.Struct):
-    subject: str | None
+class _Told(msgspec.Struct):
+    type: str = ""
+    subject: str | None = None
 
 
-class _Type(msgspec.Struct):
-    type: str
+def _told(event: bytes | None) -> _Told:
+    """What an event is and is about; nothing where its bytes were spoilt."""
+    with suppress(ValueError):
+        return msgspec.json.decode(event or b"", type=_Told)
+    return _Told()
 
 
-def _subject(event: bytes | None) -> str | None:
-    return None if event is None else msgspec.json.decode(event, type=_Subject).subject
+def _text(event: bytes | None) -> str | None:
+    return None if event is None else event.decode(errors="backslashreplace")
 
 
 def replay(reader: Reader, make_handler: Callable[[Meta, H | None], H]) -> Replay:
@@ -148,13 +154,13 @@ def replay(reader: Reader, make_handler: Callable[[Meta, H | None], H]) -> Repla
         if record.kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
             run.recorded.append(record)
             if record.kind == Kind.RESTRICTED.value:
-                rounds += msgspec.json.decode(record.body, type=_Type).type == _COUNTED
+                rounds += _told(record.body).type == _COUNTED
             continue
         differences += _found(run)
         if record.kind == Kind.INPUT.value:
             run.input = record
         else:
-            _start(run, Meta.from_bytes(record.body), make_handler)
+            _start(run, meta_of(record), make_handler)
     for run in runs.values():
         differences += _found(run)
     return Replay(rounds, differences)

@@ -76,9 +76,12 @@ def diagnose(broken: Break) -> BadRecord:
     n, table, kind, body, digest = broken.row
     if n > max((head.n for head in broken.heads.values()), default=0):
         return BadRecord(table, n, "added: it stands behind the journal's end")
+    displaced = _displaced(broken)
+    if displaced is not None:
+        return displaced
     if link(broken.end(table), n + 1, table, kind, body) == digest:
         return BadRecord(None, n, "missing: taken out, and the records after it renumbered")
-    return _displaced(broken) or _by_successor(broken)
+    return _by_successor(broken)
 
 
 def _by_successor(broken: Break) -> BadRecord:

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from shoe_ctl.errors import JournalError
+from shoe_ctl.records import Record
+
 from .bodies import Kind, Meta
 from .group import Counters
 from .reader import Head, Reader
@@ -37,8 +40,7 @@ def recover(reader: Reader, table: str) -> Recovered:
     """What the journal knows of this table; a table it does not know is as new.
 
     Raises:
-        JournalError: the journal cannot be read.
-        ValueError: a ``meta`` record is not one.
+        JournalError: the journal cannot be read, or a ``meta`` record in it.
     """
     _, heads = reader.heads()
     head = heads.get(table, Head(0, b"", Counters()))
@@ -58,11 +60,25 @@ def _rules(reader: Reader, table: str) -> tuple[Meta | None, int]:
     meta: Meta | None = None
     since = 0
     for record in reader.records(table=table, kinds=(Kind.META,)):
-        started = Meta.from_bytes(record.body)
+        started = meta_of(record)
         if meta is None or not started.same_rules(meta):
             since = record.n
         meta = started
     return meta, since
+
+
+def meta_of(record: Record) -> Meta:
+    """What a ``meta`` record says.
+
+    Raises:
+        JournalError: its body was spoilt.
+    """
+    try:
+        return Meta.from_bytes(record.body)
+    except ValueError as error:
+        raise JournalError(
+            f"record {record.n} does not say how table {record.table} was started: {error}"
+        ) from None
 
 
 def inputs(reader: Reader, table: str, *, after: int = 0) -> Iterator[tuple[int, bytes]]:

@@ -145,7 +145,7 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         JournalError: another program's file, another version, not writable.
         apsw.Error: it cannot be opened.
     """
-    reading(path, vfs=vfs, in_use=True)[0].close()  # so that a foreign file is not touched
+    reading(path, vfs=vfs)[0].close()  # so that a foreign file is not touched
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
         if connection.readonly("main"):

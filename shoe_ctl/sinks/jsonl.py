@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import stat
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -36,7 +37,10 @@ def open_jsonl(path: str, audience: Audience, writer: Executor) -> JsonlStream |
         EnvironmentFault: the file cannot be opened, or is no file of events.
     """
     if path == "-":
-        return JsonlStream(os.dup(1), writer)
+        try:
+            return JsonlStream(os.dup(1), writer)
+        except OSError:
+            raise EnvironmentFault("sink -: standard output is closed") from None
     return JsonlFile(Path(path), audience, writer)
 
 
@@ -109,6 +113,8 @@ class JsonlFile(Sink):
         except OSError as error:
             raise EnvironmentFault(f"sink file {path}: {error.strerror}") from None
         try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+                raise EnvironmentFault(f"sink file {path}: not a regular file")
             self._size = _whole_lines(self._fd, path)
             os.ftruncate(self._fd, self._size)
         except BaseException:
