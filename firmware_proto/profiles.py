@@ -29,9 +29,7 @@ class Profile(Protocol):
     CAPABILITIES: Capabilities
     SERIAL: SerialSettings
 
-    def host_session(
-        self, *, resume: Resume | None, settings: Mapping[str, object]
-    ) -> HostSession:
+    def host_session(self, *, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
         """A fresh session for one connection.
 
         Raises:

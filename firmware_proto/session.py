@@ -1,6 +1,6 @@
 """The seam between a profile and everything else: what each profile's sessions offer.
 
-In: bytes as they come and the time. Out: heard events with their place in the stream, bytes to send.
+In: bytes as they come, the time. Out: heard events with their place in the stream, bytes to send.
 Must not know: ports, clocks, threads, the journal, the round.
 """
 

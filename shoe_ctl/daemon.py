@@ -222,7 +222,5 @@ def _check(config: Config, table: TableConfig) -> Checked:
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """The error to tell: one of ours before any other."""
-    leaves: list[BaseException] = []
-    for error in errors.exceptions:
-        leaves.append(_first(error) if isinstance(error, BaseExceptionGroup) else error)
+    leaves = [_first(e) if isinstance(e, BaseExceptionGroup) else e for e in errors.exceptions]
     return next((e for e in leaves if isinstance(e, ShoeCtlError)), leaves[0])

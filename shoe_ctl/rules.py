@@ -1,6 +1,6 @@
 """What a table is run under, from and to the journal: its game file, its settings, its state.
 
-In: a game and settings, or the journal's account of them. Out: Meta records, a controller as it was.
+In: a game and settings, or the journal's account of them. Out: Meta records, a controller.
 Must not know: links, sinks, loops.
 """
 

@@ -24,7 +24,7 @@ from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.effects import Answer, Effect
 from shoe_ctl.table.inputs import (
     Fault,
     Input,
@@ -222,16 +222,19 @@ class TableRunner:
         handles: list[int] = []
         answers: list[Answer] = []
         for happened in inputs:
-            try:
-                effects = self.controller.handle(happened)
-            except Exception as error:
-                log.exception("%s: an input could not be handled", self.table)
-                what = f"{type(error).__name__}: {error}"
-                happened = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
-                effects = self.controller.handle(happened)
-            handles += record_input(group, self.table, happened, effects)
+            taken, effects = self._handle_or_halt(happened)
+            handles += record_input(group, self.table, taken, effects)
             answers += [e for e in effects if isinstance(e, Answer)]
         return handles, answers
+
+    def _handle_or_halt(self, happened: Input) -> tuple[Input, list[Effect]]:
+        try:
+            return happened, self.controller.handle(happened)
+        except Exception as error:
+            log.exception("%s: an input could not be handled", self.table)
+            what = f"{type(error).__name__}: {error}"
+            fault = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
+            return fault, self.controller.handle(fault)
 
     async def _commit(self, group: Group) -> Any:
         result = await self._journal.commit(group)

@@ -109,9 +109,7 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="s
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
-_decoder = msgspec.json.Decoder(
-    _Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault
-)
+_decoder = msgspec.json.Decoder(_Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault)
 
 
 def to_bytes(happened: Input) -> bytes:
