@@ -19,6 +19,9 @@ BATCH = 256
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 30.0
 
+STALLED_S = 5.0
+"""How long stopping waits for a sink that takes nothing."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -61,6 +64,7 @@ class Pump:
         self._sink = sink
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._batches = 0
 
     def wake(self) -> None:
         """There may be more to deliver. Call it on the loop."""
@@ -69,7 +73,8 @@ class Pump:
     def stop(self) -> None:
         """Lets ``run`` return once what is committed now has been delivered.
 
-        A sink that fails then is not tried again; its events stay behind its cursor.
+        A sink that fails then is not tried again, and one that takes nothing for ``STALLED_S`` is
+        left: what it did not get stays behind its cursor.
         """
         self._stopping.set()
         self._news.set()
@@ -80,7 +85,31 @@ class Pump:
         Raises:
             JournalError: the feed cannot be read or its cursor not moved.
         """
+        work = asyncio.create_task(self._work(), name=f"pump {self.name}")
+        stop = asyncio.create_task(self._stopping.wait(), name=f"pump {self.name} stop")
+        try:
+            await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not await self._finish(work):
+                _log.warning("sink %s took nothing for %g s and was left", self.name, STALLED_S)
+        finally:
+            for task in (work, stop):
+                task.cancel()
+            await asyncio.wait({work, stop})
+        if not work.cancelled():
+            work.result()
+
+    async def _finish(self, work: asyncio.Task[None]) -> bool:
+        """Waits for ``work`` as long as it gets on; whether it ended."""
+        while not work.done():
+            before = self._batches
+            await asyncio.wait({work}, timeout=STALLED_S)
+            if self._batches == before:
+                break
+        return work.done()
+
+    async def _work(self) -> None:
         while True:
+            last_pass = self._stopping.is_set()  # before looking: what came since is looked for
             self._news.clear()
             try:
                 if not await self._drain():
@@ -88,7 +117,7 @@ class Pump:
             except SinkEnded as end:
                 _log.warning("sink %s has ended: %s", self.name, end)
                 return
-            if self._stopping.is_set():
+            if last_pass:
                 return
             await self._news.wait()
 
@@ -98,6 +127,7 @@ class Pump:
             if not await self._deliver([body for _, body in events]):
                 return False
             await self._feed.delivered(events[-1][0])
+            self._batches += 1
         return True
 
     async def _deliver(self, bodies: Sequence[bytes]) -> bool:

@@ -78,6 +78,7 @@ def test_a_killed_writer_leaves_every_acknowledged_group_and_no_part_of_another(
             writer.send_signal(signal.SIGKILL)
             for line in writer.stdout:  # what it said before it died counts as well
                 acknowledged = int(line)
+        assert verified(path).ok  # as the crash left it, before anyone writes again
         with opened(path):
             pass
         groups = numbers_in(path)

@@ -1,13 +1,8 @@
-"""The store: what is committed stays, in one piece, with contiguous ids; nobody else writes."""
+"""The store: what is committed stays, in one piece, with contiguous ids."""
 
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import stat
-import tempfile
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -15,24 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.bodies import Connection, Direction, Kind, Meta, Resume, Wire
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import inputs, recover
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope
-from tests.journal.making import T_US, child, dealt, opened, records, spoil, stored, verified
+from tests.journal.making import T_US, dealt, opened, records, stored, verified
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "journal.db"
-
-
-def beside(path: Path) -> list[str]:
-    """Every file in the journal's folder."""
-    return sorted(entry.name for entry in path.parent.iterdir())
 
 
 def test_a_group_is_stored_in_the_order_it_was_built(path: Path) -> None:
@@ -238,164 +227,3 @@ def test_a_restart_finds_what_it_needs(path: Path) -> None:
     stored(path, [again])
     with Reader.open(path) as reader:
         assert recover(reader, "a").since == 11
-
-
-def test_a_second_writer_is_told_who_has_the_journal(path: Path) -> None:
-    with opened(path):
-        with pytest.raises(JournalError, match=rf"in use by process {os.getpid()}$"):
-            Store.open(path)
-        link = path.with_name("link.db")
-        link.symlink_to(path)
-        with pytest.raises(JournalError, match="in use by process"):
-            Store.open(link)
-    with opened(path):
-        pass
-
-
-def test_a_writer_that_died_has_let_go_of_the_lock(path: Path) -> None:
-    program = """
-import sys
-from shoe_ctl.journal.store import Store
-store = Store.open(sys.argv[1])
-print("open", flush=True)
-sys.stdin.read()
-"""
-    with child(program, str(path)) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "open\n"
-        with pytest.raises(JournalError, match=f"in use by process {other.pid}$"):
-            Store.open(path)
-        other.kill()
-        other.wait()
-        with opened(path) as store:
-            store.commit([dealt(1)])
-    assert len(records(path)) == 4
-
-
-def test_a_new_journal_is_for_its_owner_only_and_leaves_nothing_beside_it(path: Path) -> None:
-    stored(path, [dealt(1)])
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert beside(path) == ["journal.db"]
-
-
-def test_reading_a_journal_at_rest_leaves_nothing_beside_it(path: Path) -> None:
-    stored(path, [dealt(1)])
-    assert verified(path).ok
-    assert beside(path) == ["journal.db"]
-
-
-def test_an_empty_file_becomes_a_journal(path: Path) -> None:
-    path.touch()
-    assert len(stored(path, [dealt(1)])) == 1
-
-
-def test_a_half_made_journal_is_made_anew(path: Path) -> None:
-    path.with_name("journal.db-new").write_bytes(b"cut off")
-    stored(path, [dealt(1)])
-    assert beside(path) == ["journal.db"]
-
-
-def _text(path: Path) -> None:
-    path.write_text("not a database at all, but long enough to look like one\n" * 20)
-
-
-def _foreign(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (x)")
-
-
-def _other_version(path: Path) -> None:
-    stored(path, [])
-    spoil(path, "PRAGMA user_version = 2")
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (_text, "is not a journal of shoe-ctl: it is not an SQLite file"),
-        (_foreign, "is not a journal of shoe-ctl: another program's file"),
-        (_other_version, "has version 2; this shoe-ctl reads version 1"),
-        (Path.mkdir, "is a"),
-    ],
-    ids=["text", "foreign", "version", "directory"],
-)
-def test_what_is_no_journal_is_refused_in_one_line_and_left_as_it_is(
-    path: Path, make: object, told: str
-) -> None:
-    assert callable(make)
-    make(path)
-    before = path.read_bytes() if path.is_file() else None
-    for refused in (Store.open, Reader.open):
-        with pytest.raises(JournalError) as error:
-            refused(path)
-        assert "\n" not in str(error.value)
-        if before is not None or refused is Store.open:
-            assert told in str(error.value)
-    if before is not None:
-        assert path.read_bytes() == before
-    assert beside(path) == ["journal.db"]
-
-
-def test_a_missing_directory_and_a_missing_journal_are_told(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="no such directory"):
-        Store.open(tmp_path / "none" / "journal.db")
-    with pytest.raises(JournalError, match="does not exist"):
-        Reader.open(tmp_path / "journal.db")
-
-
-def test_places_that_cannot_be_written_are_told() -> None:
-    # root may write anywhere, so the child becomes nobody once it has imported what it needs
-    program = """
-import os, sys
-from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.store import Store
-if os.geteuid() == 0:
-    os.setuid(65534)
-for name in ("new.db", "old.db"):
-    try:
-        Store.open(f"{sys.argv[1]}/{name}")
-    except JournalError as error:
-        print(error)
-"""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        stored(folder / "old.db", [dealt(1)])
-        folder.chmod(0o555)
-        with child(program, name) as other:
-            out, err = other.communicate()
-        folder.chmod(0o755)
-        assert beside(folder / "old.db") == ["old.db"]
-    assert err == ""
-    assert [line.partition("db ")[2] for line in out.splitlines()] == [
-        "is not writable: Permission denied"
-    ] * 2
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM record WHERE n = 8",
-        "UPDATE record SET hash = x'00' WHERE n = 8",
-        "DELETE FROM head",
-        "INSERT INTO record VALUES (9, 'x', 'input', x'00', x'00')",
-    ],
-)
-def test_a_journal_that_does_not_end_as_it_should_is_not_written_on(
-    path: Path, statement: str
-) -> None:
-    stored(path, [dealt(1), dealt(2)])
-    spoil(path, statement)
-    with pytest.raises(JournalError, match="is damaged"):
-        Store.open(path)
-    assert not path.with_name("journal.db-lock").exists()
-
-
-def test_a_damaged_file_is_told_in_one_line(path: Path) -> None:
-    stored(path, [dealt(n) for n in range(200)])
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xa5" * (size - 4096))
-    for refused in (Store.open, verified):
-        with pytest.raises(JournalError, match="is damaged"):
-            refused(path)

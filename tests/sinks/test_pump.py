@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
@@ -57,6 +58,14 @@ class Taker:
         self.taken += events
 
 
+class Blocked(Taker):
+    """A sink that never takes anything and never says no."""
+
+    async def deliver(self, events: Sequence[bytes]) -> None:  # noqa: ARG002 - never taken
+        self.called.set()
+        await asyncio.Event().wait()
+
+
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries need not be waited for."""
@@ -100,6 +109,50 @@ async def test_a_stopped_pump_first_delivers_what_is_committed() -> None:
     pump.stop()
     await running
     assert sink.taken == numbered(3)
+
+
+async def test_what_is_committed_while_it_looks_is_delivered_by_a_stopped_pump_too() -> None:
+    class Slow(Ledger):
+        async def upcoming(self, limit: int) -> Sequence[tuple[int, bytes]]:
+            seen = await super().upcoming(limit)
+            looked.set()
+            await answer.wait()
+            return seen
+
+    looked, answer = asyncio.Event(), asyncio.Event()
+    feed, sink = Slow(), Taker()
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    await looked.wait()
+    feed.events = numbered(1)
+    pump.stop()
+    answer.set()
+    await running
+    assert sink.taken == numbered(1)
+
+
+async def test_a_sink_that_takes_nothing_does_not_hold_up_stopping(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pump_module, "STALLED_S", 0.01)
+    feed, sink = Ledger(), Blocked()
+    feed.events = numbered(1)
+    pump = Pump("test", feed, sink)
+    pump.stop()
+    await pump.run()
+    assert feed.moved == []
+    assert caplog.messages == ["sink test took nothing for 0.01 s and was left"]
+
+
+async def test_a_journal_that_fails_ends_the_pump_with_its_error() -> None:
+    class Failing(Ledger):
+        async def delivered(self, n: int) -> None:
+            raise JournalError(f"journal failed at {n}")
+
+    feed = Failing()
+    feed.events = numbered(1)
+    with pytest.raises(JournalError, match="failed at 1"):
+        await Pump("test", feed, Taker()).run()
 
 
 @pytest.mark.usefixtures("at_once")
@@ -169,11 +222,6 @@ async def test_a_sink_that_has_ended_is_said_in_one_line(caplog: pytest.LogCaptu
 
 @pytest.mark.usefixtures("at_once")
 async def test_a_blocked_sink_holds_up_no_other() -> None:
-    class Blocked(Taker):
-        async def deliver(self, events: Sequence[bytes]) -> None:  # noqa: ARG002 - never takes it
-            self.called.set()
-            await asyncio.Event().wait()
-
     stuck, free = Blocked(), Taker()
     feeds = [Ledger(), Ledger()]
     pumps = [Pump("stuck", feeds[0], stuck), Pump("free", feeds[1], free)]

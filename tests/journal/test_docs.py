@@ -1,0 +1,50 @@
+"""The auditor's page: its queries run, on a journal as the daemon writes it."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from shoe_ctl.journal.bodies import Direction, Kind, Meta
+from shoe_ctl.journal.group import Group
+from shoe_ctl.records import Audience
+from tests.journal.making import T_US, stored
+
+PAGE = (Path(__file__).parents[2] / "docs/auditor/journal.md").read_text("utf-8")
+
+
+def journal(path: Path) -> None:
+    group = Group()
+    group.meta("bac-07", Meta(game=b"x", settings={}, software="0.1.0", t_us=T_US))
+    group.wire(
+        "bac-07", connection=1, direction=Direction.TO_SHOE, offset=0, t_us=T_US, data=b"\x05\xff"
+    )
+    for n in range(1, 900):
+        group.input("bac-07", b'{"n":%d}' % n, T_US + n)
+    group.event(
+        "bac-07", Audience.PUBLIC, "round.outcome", t_us=T_US, subject="ROUND", data={"a": 1}
+    )
+    stored(path, [group])
+
+
+def test_the_queries_of_the_page_find_what_they_say(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    journal(path)
+    (block,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    queries = [query for query in block.split(";\n") if query.strip()]
+    with closing(sqlite3.connect(path)) as connection:
+        found = [connection.execute(query).fetchall() for query in queries]
+    heads, outcomes, round_, inputs, raw, games = found
+    assert [head[:2] for head in heads] == [("bac-07", 903)]
+    assert [n for n, _ in outcomes] == [902]
+    assert [n for n, *_ in round_] == [903]
+    assert [body for _, body in inputs] == [f'{{"n":{n}}}' for n in range(812, 828)]
+    assert raw == [(2, ">", "05FF")]
+    assert games == [(1, "eA==")]
+
+
+def test_the_page_names_every_kind_of_record() -> None:
+    for kind in Kind:
+        assert f"`{kind.value}`" in PAGE
