@@ -34,9 +34,14 @@ class Assertion:
         return self._desired is not None and not self._rests
 
     def desire(self, state: DesiredShoeState) -> None:
-        """From now on the shoe should be this."""
-        self._desired = state
-        self.assert_again()
+        """From now on the shoe should be this; the same again is nothing new.
+
+        An owner that says it after each event would otherwise be answered for ever: the shoe shows
+        its state after each order, and that is an event too.
+        """
+        if state != self._desired:
+            self._desired = state
+            self.assert_again()
 
     def assert_again(self) -> None:
         """Whatever was known of the shoe holds no more: it has to be told."""
