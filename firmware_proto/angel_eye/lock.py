@@ -99,8 +99,6 @@ class LockKeeper:
             return False
         if self._sent != self._wanted:
             self._send_wanted()
-        elif self._done:
-            self._phase = _Phase.IDLE
         elif self._attempts < ATTEMPTS:
             self._send()
         else:

@@ -54,6 +54,10 @@ def _hear(host: HostSession, data: bytes, t: float = 0.0) -> list[ShoeEvent]:
     return [h.event for h in host.receive(data, t)]
 
 
+def _due(host: HostSession) -> float | None:
+    return host.next_deadline
+
+
 def _refused(reason: str) -> bytes:
     return encode_reply(Reply(accepted=False, reason=reason))
 
@@ -210,7 +214,7 @@ def test_a_command_without_a_reply_is_sent_again_and_then_given_up() -> None:
     host.desire(Locked())
     sent = [host.outgoing()]
     t = 10.0
-    assert host.next_deadline == float("-inf")
+    assert _due(host) == float("-inf")
     host.tick(t)
     events: list[ShoeEvent] = []
     while (deadline := host.next_deadline) is not None:

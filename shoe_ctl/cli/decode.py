@@ -1,0 +1,201 @@
+"""``shoectl decode``: what recorded bytes of a shoe say.
+
+In: raw bytes, or hexadecimal text, of a file or stdin. Out: one line an event, as text or JSON.
+Must not know: what any profile's bytes mean, the round, ports.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+import click
+
+from firmware_proto.events import Discarded, Repeated, to_plain
+from firmware_proto.profiles import PROFILES
+from firmware_proto.session import Heard
+from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
+
+CHUNK_BYTES = 65536
+"""At most so many are read at once; fewer as soon as any are there."""
+
+_HEX = frozenset(b"0123456789abcdefABCDEF")
+_SPACE = frozenset(b" \t\r\n")
+
+
+class _Listener(Protocol):
+    """What each profile's ``codec`` offers under this name."""
+
+    def feed(self, data: bytes) -> list[Heard]: ...
+
+    def end(self) -> list[Heard]: ...
+
+
+@click.command()
+@click.option(
+    "--profile",
+    "name",
+    required=True,
+    metavar="PROFILE",
+    help=f"The protocol that the shoe speaks: {', '.join(PROFILES)}.",
+)
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON object an event.")
+@click.option(
+    "as_hex", "--hex", is_flag=True, help="The input is text: bytes of two hexadecimal digits."
+)
+@click.argument("file", required=False)
+def decode(name: str, as_json: bool, as_hex: bool, file: str | None) -> None:
+    """Decode a shoe's bytes from FILE, or from stdin without one (or with -).
+
+    Each event is one line: its place in the input (the first byte is 0), its type, the shoe's
+    number for it, its fields, and its bytes. Bytes that do not fit are discarded lines with the
+    reason, frames that the shoe sent again are repeated ones; nothing is left out. Lines come as
+    the bytes do. The last line, on stderr, counts them.
+
+    Example: echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
+    """
+    listener = _listener(name)
+    counts: Counter[str] = Counter()
+    with ExitStack() as files:
+        chunks = _chunks(_opened(file, files), file or "stdin")
+        for heard, raw in _events(listener, _from_hex(chunks) if as_hex else chunks):
+            kind = heard.event.type if isinstance(heard.event, Repeated | Discarded) else "event"
+            counts[kind] += 1
+            sys.stdout.write((_json if as_json else _text)(heard, raw) + "\n")
+    sys.stdout.flush()
+    events = "1 event" if counts["event"] == 1 else f"{counts['event']} events"
+    repeated, discarded = counts[Repeated.type], counts[Discarded.type]
+    click.echo(f"{events}, {repeated} repeated, {discarded} discarded", err=True)
+
+
+def _listener(profile: str) -> _Listener:
+    if profile not in PROFILES:
+        raise UsageError(f"--profile: unknown profile {profile!r} (have: {', '.join(PROFILES)})")
+    module = import_module(f"firmware_proto.{profile}.codec")
+    return cast(_Listener, module.Listener())
+
+
+def _opened(file: str | None, files: ExitStack) -> BinaryIO:
+    if file is None or file == "-":
+        stdin: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+        if stdin is None:
+            raise EnvironmentFault("stdin is closed")
+        return stdin
+    try:
+        return files.enter_context(Path(file).open("rb"))
+    except (OSError, ValueError) as error:
+        raise EnvironmentFault(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
+    """The input as it comes: what is there is handed on without waiting for more."""
+    read1: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    while True:
+        try:
+            chunk = read1(CHUNK_BYTES)
+        except OSError as error:
+            raise EnvironmentFault(f"{name}: {error.strerror or error}") from None
+        if not chunk:
+            return
+        yield chunk
+
+
+def _from_hex(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes that hexadecimal text names; what stands before a mistake comes first."""
+    text = _HexText()
+    for chunk in chunks:
+        found = bytearray()
+        try:
+            for character in chunk:
+                found += text.feed(character)
+        except InputRefused:
+            yield bytes(found)
+            raise
+        yield bytes(found)
+    text.end()
+
+
+class _HexText:
+    """Hexadecimal text, character by character; says where it is wrong."""
+
+    def __init__(self) -> None:
+        self._line, self._column = 1, 0
+        self._half, self._half_at = "", ""
+
+    def feed(self, character: int) -> bytes:
+        """The byte that this character completes, or none."""
+        self._column += 1
+        if character == ord("\n"):
+            self._line, self._column = self._line + 1, 0
+        if character in _SPACE:
+            self.end()
+        elif character not in _HEX:
+            raise InputRefused(f"hex: {self._at()}: {_not_hex(character)}")
+        elif self._half:
+            whole, self._half = bytes.fromhex(self._half + chr(character)), ""
+            return whole
+        else:
+            self._half, self._half_at = chr(character), self._at()
+        return b""
+
+    def _at(self) -> str:
+        return f"line {self._line}, column {self._column}"
+
+    def end(self) -> None:
+        """A byte ends here, if one began."""
+        if self._half:
+            raise InputRefused(
+                f"hex: {self._half_at}: a byte has two digits, not {self._half!r} alone"
+            )
+
+
+def _not_hex(byte: int) -> str:
+    shown = (
+        repr(chr(byte)) if chr(byte).isascii() and chr(byte).isprintable() else f"byte {byte:02x}"
+    )
+    return f"{shown} is no hexadecimal digit"
+
+
+def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[Heard, bytes]]:
+    """Every event with its bytes; keeps only the bytes whose event is still to come."""
+    kept, base = bytearray(), 0
+    for chunk in chunks:
+        kept += chunk
+        through = base
+        for heard in listener.feed(chunk):
+            yield heard, bytes(kept[heard.first - base : heard.last - base])
+            through = max(through, heard.last)
+        del kept[: through - base]
+        base = through
+        sys.stdout.flush()  # whoever watches sees an event when its bytes have come
+    for heard in listener.end():
+        yield heard, bytes(kept[heard.first - base : heard.last - base])
+
+
+def _json(heard: Heard, raw: bytes) -> str:
+    plain = to_plain(heard.event)
+    told: dict[str, object] = {"type": plain.pop("type")}
+    if heard.seq is not None:
+        told["seq"] = heard.seq
+    return json.dumps(told | plain | {"raw": raw.hex()})
+
+
+def _text(heard: Heard, raw: bytes) -> str:
+    plain = to_plain(heard.event)
+    kind = plain.pop("type")
+    fields = " ".join(f"{name}={_shown(value)}" for name, value in plain.items())
+    seq = "" if heard.seq is None else heard.seq
+    return f"{heard.first:>8}  {kind:<17} {seq:>6}  {fields:<44}  {raw.hex(' ')}".rstrip()
+
+
+def _shown(value: object) -> str:
+    """A word as it is; whatever could be mistaken for more, or move the cursor, as JSON."""
+    text = str(value)
+    plain = isinstance(value, str | int) and not isinstance(value, bool)
+    return text if plain and text.isprintable() and " " not in text else json.dumps(value)
