@@ -241,7 +241,8 @@ class ReferenceHost:
             and self._boot_id == hello.boot_id
             and self._expected <= next_seq
         )
-        self._asking.start(ASK_AGAIN_S)  # a shoe says hello unasked too, and then nothing more
+        if not self._asking.ran_out:  # a shoe says hello unasked too, and then nothing more
+            self._asking.start(ASK_AGAIN_S)
         resumed = self._count_from(hello, next_seq)
         self._hello = hello
         self._boot_id = hello.boot_id
