@@ -18,69 +18,24 @@ from firmware_proto.events import (
     Gap,
     Hello,
     HelloAsked,
-    Locked,
     Repeated,
     Reply,
-    ShoeEvent,
-    ShoeLoaded,
-    Status,
 )
 from firmware_proto.profiles import profile
-from firmware_proto.reference.codec import Decoder, Message, encode
+from firmware_proto.reference.codec import Decoder, Message
 from firmware_proto.reference.host import ASK_AGAIN_S, SILENCE_S, ReferenceHost
 from firmware_proto.session import Heard, Resume
-from tests.firmware_proto.reference_ends import card_event
+from tests.firmware_proto.reference_host_frames import (
+    card,
+    frame,
+    given_by,
+    hello,
+    met,
+    names,
+    sent,
+    status,
+)
 from tests.firmware_proto.reference_spec import EXAMPLES
-
-
-def frame(event: ShoeEvent, seq: int, boot_id: int = 1) -> bytes:
-    return encode(Message(said=event, seq=seq, boot_id=boot_id, t_us=9))
-
-
-def hello(
-    seq: int, *, device: str = "SH-1", boot: int = 1, oldest: int | None = None, arm: bool = True
-) -> bytes:
-    event = Hello(
-        device_id=device,
-        firmware="1",
-        boot_id=boot,
-        deck="french52",
-        oldest_seq=oldest,
-        can_arm=arm,
-    )
-    return frame(event, seq, boot)
-
-
-def status(seq: int, *, armed: int | None = None, drawn: int = 0, boot: int = 1) -> bytes:
-    return frame(Status(armed=armed, drawn=drawn, unacknowledged=0), seq, boot)
-
-
-def card(seq: int, boot: int = 1) -> bytes:
-    return frame(card_event(seq), seq, boot)
-
-
-def given_by(session: ReferenceHost, *frames: bytes) -> list[tuple[ShoeEvent, int | str | None]]:
-    return [(h.event, h.seq) for f in frames for h in session.receive(f, 1.0)]
-
-
-def names(session: ReferenceHost, *frames: bytes) -> list[str]:
-    return [event.type for event, _ in given_by(session, *frames)]
-
-
-def sent(session: ReferenceHost) -> list[object]:
-    found = Decoder().feed(b"\0" + session.outgoing())
-    assert all(isinstance(f.said, Message) for f in found)
-    return [f.said.said for f in found if isinstance(f.said, Message)]
-
-
-def met(seq: int = 1, resume: Resume | None = None) -> ReferenceHost:
-    """A session that has had hello, stored it, and sent what there was to send."""
-    session = ReferenceHost(resume)
-    for heard in session.receive(hello(seq), 1.0):
-        if heard.seq is not None:
-            session.stored(heard.seq)
-    session.outgoing()
-    return session
 
 
 def test_the_first_bytes_are_a_delimiter_and_a_hello_request_in_delimiters() -> None:
@@ -283,77 +238,6 @@ def test_what_only_a_host_says_is_discarded_so_an_echo_does_nothing() -> None:
     assert len(heard) == 1 + len(commands)
     assert all(isinstance(e, Discarded) and e.reason.endswith("to hear") for e, _ in heard)
     assert sent(session) == []
-
-
-def test_a_state_is_said_once_everything_before_hello_is_stored() -> None:
-    session = ReferenceHost(Resume("SH-1", 0))
-    session.desire(Locked())
-    session.receive(hello(3, oldest=1) + card(1) + card(2), 1.0)
-    assert Locked() not in sent(session)
-    session.stored(1)
-    assert sent(session) == [Acknowledged(1)]
-    session.stored(2)
-    assert sent(session) == [Acknowledged(2), Locked()]
-
-
-def test_a_state_is_said_again_until_a_status_shows_it() -> None:
-    session = met()
-    session.receive(status(1), 2.0)
-    arm = Armed(4, "banker", 2)
-    session.desire(arm)
-    said = []
-    for tenth in range(21):
-        session.tick(3.0 + tenth / 10)
-        said += sent(session)
-        session.tick(3.0 + tenth / 10)  # at once after sending: the timer starts
-    assert said == [arm] * 5
-    session.receive(status(1, armed=4, drawn=3), 5.1)
-    session.tick(6.0)
-    assert sent(session) == []
-    session.receive(status(1, drawn=3), 6.1)
-    assert sent(session) == [arm]
-
-
-def test_a_draw_that_is_out_is_not_armed_again() -> None:
-    session = met()
-    session.receive(status(1), 2.0)
-    session.desire(Armed(4, "banker", 2))
-    assert sent(session) == [Armed(4, "banker", 2)]
-    session.receive(card(1) + status(2, drawn=4), 2.1)
-    session.tick(2.2)
-    session.tick(5.0)
-    assert sent(session) == []
-
-
-def test_a_reply_to_an_earlier_command_does_not_stop_the_present_one() -> None:
-    session = met()
-    session.receive(status(1), 2.0)
-    session.desire(Armed(5, "player", 1))
-    late = Reply(accepted=False, reason="already drawn", number=4)
-    assert given_by(session, frame(late, 1)) == [(late, None)]
-    assert sent(session) == [Armed(5, "player", 1)]
-
-
-def test_a_loaded_set_makes_a_refused_state_be_said_again() -> None:
-    session = met()
-    session.receive(status(1), 2.0)
-    session.desire(Armed(1, "burn", 1))
-    session.outgoing()
-    session.receive(frame(Reply(accepted=False, reason="empty", number=1), 1), 2.1)
-    session.tick(9.0)
-    session.outgoing()
-    session.receive(frame(ShoeLoaded(set_id="S", decks=8), 1), 9.1)
-    assert sent(session) == [Armed(1, "burn", 1)]
-
-
-def test_a_shoe_that_cannot_be_armed_is_told_nothing() -> None:
-    session = ReferenceHost(None)
-    assert session.capabilities.arm
-    session.desire(Locked())
-    session.receive(hello(1, arm=False), 1.0)
-    session.stored(0)
-    assert Locked() not in sent(session)
-    assert not session.capabilities.arm
 
 
 def test_two_statuses_ahead_of_a_standing_host_make_it_ask() -> None:

@@ -108,6 +108,11 @@ def test_frames_may_share_a_delimiter() -> None:
     assert [(f.first, f.last) for f in found] == [(0, len(a)), (len(a), len(a) + len(b) - 1)]
 
 
+def test_a_delimiter_on_its_own_is_not_counted_twice() -> None:
+    a, b = EXAMPLES[2].frame, EXAMPLES[6].frame
+    assert decoded(b"\0", a, b[1:]) == decoded(b"\0" + a + b[1:])
+
+
 def test_what_precedes_the_first_delimiter_is_discarded_even_if_it_is_a_frame() -> None:
     frame = EXAMPLES[0].frame
     cut, whole = decoded(frame[1:] + frame)
@@ -123,6 +128,12 @@ def test_a_line_without_delimiters_is_discarded_piece_by_piece_and_not_kept() ->
     assert {f.said for f in found[:-1]} == {Discarded(reason="longer than any frame")}
     assert max(len(f.raw) for f in found) <= MAX_STUFFED_BYTES + 1
     assert sum(len(f.raw) for f in found[:-1]) == len(flood) + 2
+    assert messages(found) == [BEHIND.strip(b"\0")]
+
+
+def test_a_flood_before_the_first_delimiter_is_discarded_as_such() -> None:
+    found = decoded(b"\x55" * 1000 + b"\0" + BEHIND)
+    assert {f.said for f in found[:-1]} == {Discarded(reason="before the first delimiter")}
     assert messages(found) == [BEHIND.strip(b"\0")]
 
 
