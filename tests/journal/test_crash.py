@@ -13,6 +13,7 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.store import _Batch
 from tests.journal.faulty import faulty_disk
 from tests.journal.making import child, dealt, opened, records, verified
 
@@ -168,3 +169,27 @@ except JournalError as error:
     assert list(tmp_path.iterdir()) == []
     with opened(path):
         pass
+
+
+def test_a_write_that_is_broken_off_leaves_nothing_and_is_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    with opened(path) as store:
+        store.commit([dealt(0)])
+
+        def broken_off(batch: _Batch, connection: apsw.Connection) -> None:
+            write(batch, connection)
+            raise KeyboardInterrupt
+
+        write = _Batch.write
+        with monkeypatch.context() as patched:
+            patched.setattr(_Batch, "write", broken_off)
+            with pytest.raises(KeyboardInterrupt):
+                store.commit([dealt(1)])
+        with pytest.raises(JournalError, match=r"was broken off; it must be reopened$"):
+            store.commit([dealt(1)])
+    assert numbers_in(path) == {0: 4}
+    with opened(path) as store:
+        store.commit([dealt(1)])
+    assert numbers_in(path) == {0: 4, 1: 4}

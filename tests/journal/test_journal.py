@@ -16,10 +16,11 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from tests.journal.faulty import faulty_disk
-from tests.journal.making import dealt, records
+from tests.journal.making import dealt, records, stored
 
 
 class Held(Store):
@@ -162,6 +163,11 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
             assert await ids(public) == await ids(feed(Audience.PUBLIC)) == ["a/p2", "b/p2"]
             assert await ids(feed(Audience.PUBLIC, "b")) == ["b/p1", "b/p2"]
             assert await ids(feed(Audience.RESTRICTED, "b"), 3) == ["b/r1", "b/r2", "b/r3"]
+            one_by_one = feed(Audience.RESTRICTED, "a")
+            for expected in ("a/r1", "a/r2", "a/r3", "a/r4"):
+                ((n, body),) = await one_by_one.upcoming(1)
+                assert json.loads(body)["id"] == expected
+                await one_by_one.delivered(n)
             # a quiet stream is looked through once, and what comes later is still found
             quiet = feed(Audience.PUBLIC, "c")
             assert await ids(quiet) == []
@@ -169,3 +175,18 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
             assert await ids(quiet) == ["c/p1"]
             assert await ids(quiet) == ["c/p1"]
         await journal.close()
+
+
+def test_a_reader_says_how_far_it_looked(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    stored(path, [dealt(0), dealt(1)])
+    with Reader.open(path) as reader:
+
+        def look(after: int, limit: int) -> tuple[list[int], int]:
+            events, looked = reader.events(Audience.PUBLIC, after=after, limit=limit)
+            return [n for n, _ in events], looked
+
+        assert look(0, 1) == ([2], 2)
+        assert look(0, 2) == ([2, 6], 6)
+        assert look(0, 3) == ([2, 6], 8)
+        assert look(6, 3) == ([], 8)

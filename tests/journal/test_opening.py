@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import stat
@@ -37,6 +38,23 @@ def test_a_second_writer_is_told_who_has_the_journal(path: Path) -> None:
             Store.open(link)
     with opened(path):
         pass
+
+
+def test_a_lock_whose_file_was_removed_before_it_was_had_is_no_lock(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside_it = path.with_name("journal.db-lock")
+    lock = fcntl.flock
+
+    def too_late(fd: int, operation: int) -> None:
+        if removals:
+            removals.pop().unlink()  # its last holder went just now
+        lock(fd, operation)
+
+    removals = [beside_it]
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with opened(path), pytest.raises(JournalError, match="in use by process"):
+        Store.open(path)
 
 
 def test_a_writer_that_died_has_let_go_of_the_lock(path: Path) -> None:

@@ -18,7 +18,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.replay import Replay, replay
 from shoe_ctl.table.effects import Answer, Effect, TableEvent, WakeAt
 from shoe_ctl.table.inputs import Input, TableCommand, Tick
-from tests.journal.making import T_US, spoil, stored, verified
+from tests.journal.making import T_US, records, spoil, stored, verified
 
 META = Meta(game=b"id = 'toy'", settings={"pays": 1}, software="0.1.0", t_us=T_US)
 
@@ -98,18 +98,22 @@ def test_a_change_of_settings_is_replayed_where_it_was_made(path: Path) -> None:
     assert replayed(path) == Replay(14, [])
 
 
-def test_effects_that_are_no_events_leave_no_record(path: Path) -> None:
+def test_events_are_recorded_for_whom_they_are_and_no_other_effect_is(
+    path: Path,
+) -> None:
     group = Group()
     effects: list[Effect] = [
         WakeAt(1),
         Locked(),
-        TableEvent("a", Audience.PUBLIC, None, {}),
+        TableEvent("a", Audience.PUBLIC, None, {"x": 1}, {"x": 1, "proof": 2}),
         TableEvent("b", Audience.RESTRICTED, None, {}),
     ]
     handles = record_input(group, "t", Tick(t_us=T_US), effects)
     (result,) = stored(path, [group])
     assert result.last_n == 4
     assert [result.ids[handle].restricted for handle in handles] == ["t/r1", "t/r2"]
+    told = [json.loads(record.body)["data"] for record in records(path)[1:]]
+    assert told == [{"x": 1}, {"proof": 2, "x": 1}, {}]
 
 
 def test_a_rule_that_changed_is_found_input_by_input_and_nothing_else_is(path: Path) -> None:
