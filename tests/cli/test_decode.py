@@ -6,6 +6,7 @@ In: bytes and hexadecimal text. Out: lines, exit codes. Must not know: profiles'
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -173,8 +174,10 @@ def test_the_command_line_exits_as_promised(tmp_path: Path) -> None:
 
 
 def test_events_are_shown_as_their_bytes_come() -> None:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(
         [*DECODE, "--json"],
+        env=buffered,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
