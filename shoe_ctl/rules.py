@@ -13,6 +13,7 @@ from shoe_ctl.games import form
 from shoe_ctl.games.game import Game
 from shoe_ctl.journal.bodies import Kind, Meta
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import meta_of
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import from_bytes
 from shoe_ctl.table.settings import TableSettings
@@ -62,7 +63,7 @@ def recover(reader: Reader, table: str) -> tuple[TableController | None, Meta | 
     kept: Meta | None = None
     for record in reader.records(table=table, kinds=(Kind.META, Kind.INPUT)):
         if record.kind == Kind.META.value:
-            started = Meta.from_bytes(record.body)
+            started = meta_of(record)
             if now is None or kept is None or not started.same_rules(kept):
                 now = controller(started, now)
             kept = started
