@@ -188,12 +188,22 @@ class Game:
         done = self._table.settle(cards, len(cards))
         if layout is None:
             return done
+        offered = {name: done.wagers[name] for name in self.offered(layout)}
+        return msgspec.structs.replace(done, wagers=MappingProxyType(offered))
+
+    def offered(self, layout: str | None = None) -> tuple[str, ...]:
+        """The wagers which this layout offers, or every wager of the game, by id.
+
+        Raises:
+            InputRefused: the layout is unknown.
+        """
+        if layout is None:
+            return tuple(self.wagers)
         if layout not in self.layouts:
             raise InputRefused(
                 f"{self.id} has no layout {layout!r} (layouts: {', '.join(self.layouts)})"
             )
-        offered = {name: done.wagers[name] for name in self.layouts[layout].wagers}
-        return msgspec.structs.replace(done, wagers=MappingProxyType(offered))
+        return self.layouts[layout].wagers
 
     def check_decks(self, decks: int) -> None:
         """Refuse a number of decks that the game is not played with.

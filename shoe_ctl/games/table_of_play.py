@@ -72,6 +72,23 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     return _bankers_turn(player, banker)
 
 
+def player_draws(player: int, banker: int) -> bool:
+    """Whether Player receives a third card, by both two-card totals, 0-9."""
+    return player <= _PLAYER_DRAWS_TO and banker < _NATURAL_FROM
+
+
+def banker_draws(player: int, banker: int, third: int | None) -> bool:
+    """Whether Banker receives a third card, by both two-card totals, 0-9.
+
+    ``third`` is the points of Player's third card, None where Player stood.
+    """
+    if player >= _NATURAL_FROM or banker >= _NATURAL_FROM:
+        return False
+    if third is None:
+        return banker <= _BANKER_DRAWS_ALONE_TO
+    return third in BANKER_DRAWS[banker]
+
+
 def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     points = total(banker[:_INITIAL])
     if len(player) == _INITIAL:
