@@ -17,7 +17,7 @@ import click
 from shoe_ctl.errors import ConfigError
 
 if TYPE_CHECKING:
-    from shoe_ctl.config import Config
+    from shoe_ctl.config import Config, TableConfig
     from shoe_ctl.table.settings import TableSettings
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -64,6 +64,8 @@ async def serve(config: Config) -> bool:
         daemon = Daemon(config, clock=SystemClock(), executor=executor, host_boot=host_boot())
         for settings in daemon.settings:
             refuse_what_needs_people(settings)
+        for table in config.table:
+            refuse_commands_to_a_shoe_without_arming(table)
         return await until_terminated(daemon.run(_say_ready))
 
 
@@ -121,4 +123,20 @@ def refuse_what_needs_people(settings: TableSettings) -> None:
         raise ConfigError(
             f'{where}: method_b.faces = "turned_by_dealer" waits for expose commands, {needs}: '
             'set "face_up"'
+        )
+
+
+def refuse_commands_to_a_shoe_without_arming(table: TableConfig) -> None:
+    """Refuse commands where the table arms nothing: it would keep the shoe locked for good.
+
+    Raises:
+        ConfigError: one line that says which key and what to set instead.
+    """
+    from firmware_proto.profiles import profile
+
+    shoe = table.shoe
+    if shoe.session_settings.get("commands") and not profile(shoe.profile).CAPABILITIES.arm:
+        raise ConfigError(
+            f"table {table.id}: shoe.commands: a shoe of {shoe.profile} cannot be armed, and "
+            "nothing decides yet when else to unlock it: set false"
         )
