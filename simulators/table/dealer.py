@@ -131,7 +131,8 @@ class JudgeDealer(Dealer):
     """Draws what the shoe names next; opens no round, and no shoe, while no host listens.
 
     A round or a burn once begun is finished, whoever listens. After the cutting card's round
-    the set is changed, if there is another.
+    the set is changed, if there is another; a cutting card that comes before a round's first
+    card counts as that card, so that round is still dealt.
     """
 
     device: AngelEyeDevice
@@ -168,7 +169,9 @@ class JudgeDealer(Dealer):
 
     def _set_is_over(self) -> bool:
         shoe = self.device.shoe
-        return (shoe.cutting_card_out and self.device.between_rounds) or not shoe.remaining
+        dealt_on = shoe.cards is not None and shoe.drawn > shoe.cards.cut_at
+        finished = shoe.cutting_card_out and dealt_on and self.device.between_rounds
+        return finished or not shoe.remaining
 
 
 def dealer_for(device: Device, supply: Supply, *, pace_s: float) -> Dealer:
