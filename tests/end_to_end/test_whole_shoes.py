@@ -1,0 +1,135 @@
+"""Whole shoes in process, many seeds: every round as the simulator dealt and judged it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from shoe_ctl.records import Audience
+from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.effects import TableEvent
+from shoe_ctl.table.inputs import from_bytes, to_bytes
+from tests.end_to_end.at_a_table import Table, game_of
+from tests.end_to_end.rounds import all_agree, counts, dealt
+
+SEEDS = 100
+"""So many shoes of each profile."""
+
+GAMES = {
+    "reference": (
+        *("tiger", "fa_fa_fabulous_4", "tiger", "dragon_tiger_no_commission"),
+        *("tiger", "immortal_dragon_tiger", "fa_fa_fabulous_4", "dragon_bonus_royal"),
+    ),
+    "angel_eye": (
+        *("tiger", "dragon_tiger_no_commission", "tiger", "immortal_dragon_tiger"),
+        *("tiger", "dragon_bonus_royal"),
+    ),
+}
+"""In rotation by seed; the suits of ``element65`` only the reference profile can name."""
+
+SEEN_AFTER_MS = (0, 50, 300)
+PACE_S = 0.35
+"""Longer than any of them: an Angel Eye shoe is dealt on whatever the table has seen."""
+
+SPOKEN = (
+    *("round.opened", "round.bets_closed", "round.card_dealt", "round.card_revealed"),
+    *("round.total_announced", "round.outcome", "round.settled"),
+)
+
+
+def dealt_table(profile_name: str, seed: int) -> Table:
+    games = GAMES[profile_name]
+    sets = 2 if seed % 10 == 9 else 1
+    table = Table(
+        game_of(games[seed % len(games)]),
+        profile_name,
+        seed,
+        sets=sets,
+        pace_s=PACE_S,
+        face_up_after_ms=SEEN_AFTER_MS[seed % len(SEEN_AFTER_MS)],
+    )
+    table.deal(sets)
+    return table
+
+
+def hold_to_the_truth(table: Table) -> None:
+    truth = table.device.truth
+    outcomes = table.of_type("round.outcome")
+    all_agree(outcomes, dealt(truth.lines))
+    assert len(outcomes) > 60
+    drawn = [(data["number"], data["card"]) for data in table.of_type("round.card_drawn")]
+    assert drawn == truth.cards
+    shoe = table.controller.state.shoe
+    assert shoe is not None
+    begun = max(i for i, (number, _) in enumerate(truth.cards) if number == 1)
+    assert shoe.counts == counts(code for _, code in truth.cards[begun:])
+    assert (shoe.drawn, shoe.unseen) == (sum(shoe.counts.values()), 0)
+    assert table.count["irregularity.raised"] == table.count["shoe.change_due"]  # cutting cards
+    assert set(table.count) & {"table.halted", "round.void", "frame.discarded"} <= {
+        "frame.discarded"  # the delimiter's worth of a first frame, before hello
+    }
+    each_round_is_told_in_order(table.told)
+
+
+def each_round_is_told_in_order(told: list[TableEvent]) -> None:
+    """Bets, then as many cards seen as dealt, the first four before any total, then the outcome."""
+    rounds: dict[str | None, list[str]] = {}
+    for event in told:
+        if event.type in SPOKEN and event.audience is Audience.PUBLIC:
+            rounds.setdefault(event.subject, []).append(event.type)
+    for kinds in rounds.values():
+        cards = kinds.count("round.card_dealt")
+        assert 4 <= cards <= 6
+        assert kinds.count("round.card_revealed") == cards
+        assert kinds[:3] == ["round.opened", "round.bets_closed", "round.card_dealt"]
+        totals = kinds.index("round.total_announced")
+        assert kinds[:totals].count("round.card_revealed") == 4
+        assert kinds[:totals].count("round.card_dealt") == 4
+        assert kinds[-2:] == ["round.outcome", "round.settled"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("profile_name", GAMES)
+def test_every_round_of_a_whole_shoe_agrees_with_how_it_was_dealt(
+    profile_name: str, seed: int
+) -> None:
+    hold_to_the_truth(dealt_table(profile_name, seed))
+
+
+@pytest.mark.parametrize("profile_name", GAMES)
+def test_the_same_inputs_from_their_bytes_tell_the_same_again(profile_name: str) -> None:
+    table = dealt_table(profile_name, 1)
+    again = TableController(table.controller.game, table.controller.settings)
+    told: list[TableEvent] = []
+    for happened in table.inputs:
+        effects = again.handle(from_bytes(to_bytes(happened)))
+        told += [effect for effect in effects if isinstance(effect, TableEvent)]
+    assert told == table.told
+    assert again.state == table.controller.state
+
+
+def test_a_reference_shoe_and_its_host_do_not_answer_one_another_without_end() -> None:
+    """An arm and a card are confirmed once each; at rest only the interval's statuses come."""
+    table = dealt_table("reference", 0)
+    said = [getattr(happened, "event", happened).__class__.__name__ for happened in table.inputs]
+    seconds = table.inputs[-1].t_us / 1e6
+    assert said.count("Status") <= 2 * said.count("CardDrawn") + seconds / 2 + 2
+    assert "Reply" not in said
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("profile_name", GAMES)
+def test_seeds_without_number_agree_with_how_they_were_dealt(profile_name: str, seed: int) -> None:
+    """Half of the time that the soak has, for each profile."""
+    until = time.monotonic() + float(os.environ.get("SHOE_CTL_SOAK_S", "60")) / len(GAMES)
+    number = SEEDS + seed * 1_000_000
+    while time.monotonic() < until:
+        try:
+            hold_to_the_truth(dealt_table(profile_name, number))
+        except BaseException as error:
+            error.add_note(f"the shoe's seed was {number}")
+            raise
+        number += 1
