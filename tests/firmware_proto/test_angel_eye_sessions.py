@@ -1,4 +1,4 @@
-"""Angel Eye sessions: repeats, commands and replies, settings, and the shoe's own end.
+"""Angel Eye sessions: repeats, settings, and the shoe's own end.
 
 In: frames and times. Out: heard events, bytes to send. Must not know: layouts.
 """
@@ -9,22 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
-from firmware_proto.angel_eye.lock import ATTEMPTS, REPLY_TIMEOUT_S
+from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event
 from firmware_proto.angel_eye.repeats import WINDOW
 from firmware_proto.angel_eye.session import CAPABILITIES, SERIAL, device_session, host_session
 from firmware_proto.cards import card
 from firmware_proto.events import (
-    Armed,
     CardDrawn,
     CommandAsked,
     CuttingCard,
     Discarded,
-    Error,
     Gap,
     Hello,
-    Lock,
-    Locked,
     Repeated,
     Reply,
     Result,
@@ -38,8 +33,6 @@ from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession
 
 LOCK, UNLOCK = encode_command("LK", "02"), encode_command("LK", "01")
-ACCEPTED = encode_reply(Reply(accepted=True))
-ARMED = Armed(1, "player", 1)
 
 
 def _draw(code: str, index: int = 1) -> CardDrawn:
@@ -52,14 +45,6 @@ def _host(**settings: object) -> HostSession:
 
 def _hear(host: HostSession, data: bytes, t: float = 0.0) -> list[ShoeEvent]:
     return [h.event for h in host.receive(data, t)]
-
-
-def _due(host: HostSession) -> float | None:
-    return host.next_deadline
-
-
-def _refused(reason: str) -> bytes:
-    return encode_reply(Reply(accepted=False, reason=reason))
 
 
 def test_the_profile_says_what_these_shoes_can_do() -> None:
@@ -161,196 +146,6 @@ def test_heard_events_name_their_sequence_and_bytes() -> None:
     raw = encode_event(_draw("8S"), "1")
     heard = _host().receive(b"\xff" + raw + raw, 0.0)
     assert [(h.seq, h.first, h.last) for h in heard] == [(None, 0, 1), ("1", 1, 9), ("1", 9, 17)]
-
-
-# --- commands ---
-
-
-def test_read_only_by_default_sends_no_byte_whatever_is_desired() -> None:
-    host = _host()
-    for state in (Locked(), ARMED, Locked()):
-        host.desire(state)
-        host.receive(encode_event(_draw("8S"), "1"), 1.0)
-        host.stored("1")
-        assert host.tick(100.0) == []
-        assert host.next_deadline is None
-        assert host.outgoing() == b""
-
-
-def test_locking_and_unlocking_wait_for_each_others_reply() -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    host.desire(ARMED)
-    assert host.outgoing() == LOCK
-    assert _hear(host, ACCEPTED) == [Reply(accepted=True)]
-    assert host.outgoing() == UNLOCK
-    assert _hear(host, ACCEPTED + ACCEPTED) == [
-        Reply(accepted=True),
-        Discarded(reason="reply_to_nothing"),
-    ]
-    host.desire(Armed(2, "banker", 1))  # unlocked already
-    assert (host.outgoing(), host.next_deadline) == (b"", None)
-
-
-def test_a_desire_that_came_back_is_not_sent_again() -> None:
-    host = _host(commands=True)
-    for state in (Locked(), ARMED, Locked()):
-        host.desire(state)
-    assert host.outgoing() == LOCK
-    _hear(host, ACCEPTED)
-    assert (host.outgoing(), host.next_deadline) == (b"", None)
-
-
-def test_commands_are_checked_from_where_the_setting_says() -> None:
-    host = _host(commands=True, command_bcc="after_stx")
-    host.desire(Locked())
-    assert host.outgoing() == bytes.fromhex("02 4F 50 4C 4B 30 32 03 31 39")
-    framed = encode_reply(Reply(accepted=True), framed=CommandBcc.AFTER_STX)
-    assert _hear(host, framed) == [Reply(accepted=True)]
-
-
-def test_a_command_without_a_reply_is_sent_again_and_then_given_up() -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    sent = [host.outgoing()]
-    t = 10.0
-    assert _due(host) == float("-inf")
-    host.tick(t)
-    events: list[ShoeEvent] = []
-    while (deadline := host.next_deadline) is not None:
-        assert deadline == t + REPLY_TIMEOUT_S
-        assert host.tick(deadline - 0.001) == []
-        t = deadline
-        events += [h.event for h in host.tick(t)]
-        sent.append(host.outgoing())
-    assert sent == [LOCK] * ATTEMPTS + [b""]
-    assert events == [Error(code="command_unanswered")]
-    assert _hear(host, ACCEPTED) == [Discarded(reason="reply_to_nothing")]
-    host.desire(Locked())
-    assert host.outgoing() == LOCK
-
-
-@pytest.mark.parametrize("reason", ["busy", "writing", "bcc", "no_etx", "line_error"])
-def test_a_passing_refusal_is_tried_again_after_the_time_out(reason: str) -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    host.outgoing()
-    host.tick(0.0)
-    assert _hear(host, _refused(reason)) == [Reply(accepted=False, reason=reason)]
-    assert host.outgoing() == b""
-    host.tick(REPLY_TIMEOUT_S)
-    assert host.outgoing() == LOCK
-    assert _hear(host, ACCEPTED) == [Reply(accepted=True)]
-    assert host.next_deadline is None
-
-
-@pytest.mark.parametrize("reason", ["format", "address", "command", "type", "other"])
-def test_a_lasting_refusal_is_final_until_the_next_desire(reason: str) -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    host.outgoing()
-    assert _hear(host, _refused(reason)) == [Reply(accepted=False, reason=reason)]
-    assert (host.outgoing(), host.next_deadline) == (b"", None)
-    host.desire(Locked())
-    assert host.outgoing() == LOCK
-
-
-def test_a_new_command_rests_until_the_last_time_out_of_one_sent_again() -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    host.tick(0.0)
-    host.tick(3.0)
-    host.desire(ARMED)
-    host.outgoing()
-    assert _hear(host, ACCEPTED, 3.1) == [Reply(accepted=True)]
-    assert host.outgoing() == b""
-    assert _hear(host, ACCEPTED, 3.2) == [Discarded(reason="reply_to_nothing")]
-    assert host.next_deadline == 6.0
-    host.tick(6.0)
-    assert host.outgoing() == UNLOCK
-    assert _hear(host, ACCEPTED, 6.1) == [Reply(accepted=True)]
-    assert host.next_deadline is None
-
-
-@pytest.mark.parametrize("event_first", [False, True])
-def test_where_the_event_confirms_a_lock_both_are_waited_for(event_first: bool) -> None:
-    host = _host(commands=True, lock_confirmed_by_event=True)
-    host.desire(Locked())
-    host.tick(0.0)
-    assert host.outgoing() == LOCK
-    event = encode_event(Lock(locked=True), "1")
-    parts = [event, ACCEPTED] if event_first else [ACCEPTED, event]
-    _hear(host, parts[0])
-    assert host.next_deadline == REPLY_TIMEOUT_S
-    _hear(host, parts[1])
-    assert host.next_deadline is None
-
-
-def test_an_accepted_lock_without_its_event_is_sent_again_where_the_event_confirms() -> None:
-    host = _host(commands=True, lock_confirmed_by_event=True)
-    host.desire(Locked())
-    host.tick(0.0)
-    host.outgoing()
-    _hear(host, ACCEPTED)
-    host.tick(REPLY_TIMEOUT_S)
-    assert host.outgoing() == LOCK
-
-
-def test_the_key_is_not_fought_but_the_next_desire_is_sent() -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    host.outgoing()
-    _hear(host, ACCEPTED)
-    assert _hear(host, encode_event(Lock(locked=False), "1")) == [Lock(locked=False)]
-    assert (host.outgoing(), host.next_deadline) == (b"", None)
-    host.desire(Locked())
-    assert host.outgoing() == LOCK
-
-
-def test_an_echoed_command_is_no_event() -> None:
-    host = _host(commands=True)
-    host.desire(Locked())
-    assert _hear(host, host.outgoing()) == [Discarded(reason="host_command")]
-
-
-_steps = st.lists(
-    st.sampled_from(["lock", "unlock", "accept", "busy", "type", "L1", "L0", "tick", "wait"]),
-    max_size=40,
-)
-
-
-@given(steps=_steps, by_event=st.booleans())
-def test_whatever_happens_commands_end_and_none_is_sent_while_one_is_outstanding(
-    steps: list[str], by_event: bool
-) -> None:
-    host = _host(commands=True, lock_confirmed_by_event=by_event)
-    t, answered = 0.0, True
-    wire = {
-        "accept": ACCEPTED,
-        "busy": _refused("busy"),
-        "type": _refused("type"),
-        "L1": encode_event(Lock(locked=True), "1"),
-        "L0": encode_event(Lock(locked=False), "2"),
-    }
-    for step in steps:
-        if step in ("lock", "unlock"):
-            host.desire(Locked() if step == "lock" else ARMED)
-        elif step in wire:
-            replied = any(isinstance(e, Reply) for e in _hear(host, wire[step], t))
-            assert not (replied and answered)
-            answered = answered or replied
-        else:
-            t += 0.0 if step == "tick" else REPLY_TIMEOUT_S
-            host.tick(t)
-            answered = answered or step == "wait"
-        if sent := host.outgoing():
-            assert answered
-            assert sent in (LOCK, UNLOCK)
-            answered = False
-            host.tick(t)
-    for _ in range(3 * ATTEMPTS):
-        host.tick(t := t + REPLY_TIMEOUT_S)
-    assert host.next_deadline is None
 
 
 # --- the shoe's end ---
