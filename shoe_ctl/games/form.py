@@ -167,7 +167,8 @@ def _limits(fields: Fields, positions: tuple[str, ...]) -> Limits:
     per_area = None
     if fields.has("wagers_per_area"):
         per_area = fields.integer("wagers_per_area", 1, _MOST_SEATS)
-    limits = Limits(per_area, _position_or_none(fields, "lowered_by", positions))
+    players = fields.integer("players", 1, _MOST_SEATS) if fields.has("players") else None
+    limits = Limits(per_area, _position_or_none(fields, "lowered_by", positions), players)
     fields.close()
     return limits
 

@@ -75,11 +75,13 @@ class Limits(msgspec.Struct, frozen=True):
     """What bounds the number of wagers. The amounts are the table's settings.
 
     ``wagers_per_area`` None: no number in the document. ``lowered_by`` is the position that may
-    set a lower number, None where nobody may.
+    set a lower number, None where nobody may. ``players``: how many may play at once, None where
+    the document does not say.
     """
 
     wagers_per_area: int | None
     lowered_by: str | None
+    players: int | None = None
 
 
 class Window(msgspec.Struct, frozen=True):

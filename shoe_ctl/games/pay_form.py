@@ -98,9 +98,9 @@ def _line(fields: Fields, deck: Deck) -> PayLine:
         done = WagerResult("push", None, rule)
     else:
         odds = _odds(fields)
-        done = WagerResult("win", odds, rule)
         if fields.has("commission"):
             commission = _commission(fields, odds)
+        done = WagerResult("win", odds, rule, commission)
     fields.close()
     return PayLine(when, unless, done, commission)
 

@@ -30,12 +30,15 @@ class WagerResult(msgspec.Struct, frozen=True):
     """How one wager ended.
 
     ``odds`` are exact and *to 1* (``Fraction(19, 20)`` pays 0.95 for 1), None unless won.
-    ``rule`` is the number to cite for it, None where the document gives none.
+    ``rule`` is the number to cite for it, None where the document gives none. ``commission`` is
+    the part of one unit's even-money win that the house keeps (already taken off the odds), None
+    where the rules speak of none.
     """
 
     result: Result
     odds: Fraction | None = None
     rule: str | None = None
+    commission: Fraction | None = None
 
 
 class Settlement(msgspec.Struct, frozen=True):

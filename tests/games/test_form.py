@@ -44,6 +44,7 @@ def refusal(source: str | bytes) -> str:
         ('"pit_supervisor"', '"pit_boss"', "positions[1]: expected dealer, pit_supervisor"),
         ('decides = "gaming_shift', 'decides = "shift', "decides: expected dealer, pit_super"),
         ('lowered_by = "pit_manager"', 'lowered_by = "me"', "limits.lowered_by: expected dealer"),
+        ("lowered_by", "players = 0\nlowered_by", "limits.players: expected a whole number from 1"),
         # methods and windows
         ("[methods.B]", "[methods.D]", "methods.D: expected a method: A, B, C"),
         ('area = "any"', 'area = "vip"', "methods.B.area: expected hlga or any, found 'vip'"),

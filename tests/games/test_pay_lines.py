@@ -98,3 +98,15 @@ def test_the_commission_is_what_the_banker_wager_is_short_of_even_money(
 ) -> None:
     line = games["tiger"].wagers["banker"].lines[0]
     assert (line.done.odds, line.commission) == (Fraction(19, 20), Fraction(1, 20))
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("tiger", Fraction(1, 20)), ("immortal_dragon_tiger", None), ("dragon_bonus_royal", None)],
+)
+def test_a_settled_wager_names_a_commission_only_where_the_rules_do(
+    games: dict[str, Game], name: str, kept: Fraction | None
+) -> None:
+    done = settled(games[name], "7D 9C TS TH").wagers
+    assert (done["banker"].odds, done["banker"].commission) == (Fraction(19, 20), kept)
+    assert done["tie"].commission is None
