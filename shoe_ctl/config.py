@@ -40,11 +40,22 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
     commands: bool | None = None
     options: dict[str, Any] = {}
 
-    @property
-    def session_settings(self) -> dict[str, Any]:
-        """What the profile's session is given."""
-        commands = {} if self.commands is None else {"commands": self.commands}
-        return {**self.options, **commands}
+    def session_settings(self, *, armed: bool) -> dict[str, Any]:
+        """What the profile's session is given; ``armed``: shoes of the profile are told each draw.
+
+        Raises:
+            ConfigError: commands are turned off for a shoe that gives no card without them.
+        """
+        if self.commands is None:
+            return dict(self.options)
+        if not armed:
+            return {**self.options, "commands": self.commands}
+        if not self.commands:
+            raise ConfigError(
+                f"shoe.commands: a {self.profile} shoe gives no card unless it is told to: "
+                "expected true"
+            )
+        return dict(self.options)
 
 
 class MethodBConfig(_Strict, frozen=True, kw_only=True):

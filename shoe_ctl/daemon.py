@@ -156,7 +156,7 @@ class Daemon:
         meta = rules.meta(prepared.game, settings, self._clock.wall_us())
         controller = rules.go_on(before, kept, meta)
         runner = TableRunner(controller, journal, self._clock, devices=dict(numbers.devices))
-        session_settings = shoe.session_settings
+        session_settings = shoe.session_settings(armed=prepared.profile.CAPABILITIES.arm)
 
         async def on_up(connection: Connection) -> None:
             await runner.link_up(connection, shoe.profile, session_settings)
@@ -206,8 +206,9 @@ def _check(config: Config, table: TableConfig) -> Checked:
     where = f"table {table.id}"
     try:
         chosen = profile(table.shoe.profile)
-        chosen.host_session(resume=None, settings=table.shoe.session_settings)
-    except ValueError as error:
+        session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
+        chosen.host_session(resume=None, settings=session_settings)
+    except (ConfigError, ValueError) as error:
         raise ConfigError(f"{where}: shoe: {error}") from None
     parse_port(table.shoe.port)
     is_file = "/" in table.game or table.game.endswith(".toml")
