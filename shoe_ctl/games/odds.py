@@ -108,7 +108,7 @@ class _Shoe:
         for four, ways in first_four(self._deck, self._decks, sight).items():
             hands = four.player_points, four.banker_points
             if hands not in ends:
-                ends[hands] = dict(self._ends(*hands)) if sight.core else {None: self._last_two}
+                ends[hands] = self._ends(*hands) if sight.core else {None: self._last_two}
             for end, more in ends[hands].items():
                 found[end, four.player, four.banker] += ways * more
         return found
@@ -117,13 +117,13 @@ class _Shoe:
     def _last_two(self) -> int:
         return self._fifths * self._sixths
 
-    def _ends(self, player: Hand, banker: Hand) -> dict[_End, int]:
+    def _ends(self, player: Hand, banker: Hand) -> dict[_End | None, int]:
         """Ways to draw a fifth and a sixth card, by how the round then ends."""
         left = self._points.copy()
         for points in (*player, *banker):
             left[points] -= 1
         at, against = sum(player) % 10, sum(banker) % 10
-        found: Counter[_End] = Counter()
+        found: Counter[_End | None] = Counter()
         if player_draws(at, against):
             for third, ways in enumerate(left):
                 left[third] -= 1
