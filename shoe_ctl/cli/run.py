@@ -63,7 +63,7 @@ async def serve(config: Config) -> bool:
     with ThreadPoolExecutor(thread_name_prefix="port") as executor:
         daemon = Daemon(config, clock=SystemClock(), executor=executor, host_boot=host_boot())
         for settings in daemon.settings:
-            refuse_what_needs_people(settings)
+            refuse_what_needs_people(settings, way_in=config.socket is not None)
         for table in config.table:
             refuse_commands_to_a_shoe_without_arming(table)
         return await until_terminated(daemon.run(_say_ready))
@@ -101,28 +101,27 @@ async def until_terminated(work: object) -> bool:
     return terminated
 
 
-def refuse_what_needs_people(settings: TableSettings) -> None:
-    """Refuse a table that waits for announcements or exposures: nothing can bring them yet.
+def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
+    """Refuse a table that waits for what nobody can bring it; ``way_in``: commands are taken.
 
     Raises:
         ConfigError: one line that says which key and what to set instead.
     """
     where = f"table {settings.table}"
-    needs = "and there is no way in for commands yet"
-    if not settings.implied:
+    needs = "and there is no way in for them: add a [socket], or"
+    if not (settings.implied or way_in):
         raise ConfigError(
-            f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs}: '
+            f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs} '
             'set "implied"'
         )
     if settings.method in ("A", "C"):
         raise ConfigError(
-            f'{where}: method = "{settings.method}" waits for Players\' cards to be exposed, '
-            f'{needs}: set "B"'
+            f'{where}: method = "{settings.method}": this version deals Method B only: set "B"'
         )
-    if settings.faces == "turned_by_dealer":
+    if settings.faces == "turned_by_dealer" and settings.implied:
         raise ConfigError(
-            f'{where}: method_b.faces = "turned_by_dealer" waits for expose commands, {needs}: '
-            'set "face_up"'
+            f'{where}: announcements = "implied" follows cards that are dealt face up: '
+            'set method_b.faces = "face_up"'
         )
 
 
@@ -135,7 +134,7 @@ def refuse_commands_to_a_shoe_without_arming(table: TableConfig) -> None:
     from firmware_proto.profiles import profile
 
     shoe = table.shoe
-    if shoe.session_settings.get("commands") and not profile(shoe.profile).CAPABILITIES.arm:
+    if shoe.commands and not profile(shoe.profile).CAPABILITIES.arm:
         raise ConfigError(
             f"table {table.id}: shoe.commands: a shoe of {shoe.profile} cannot be armed, and "
             "nothing decides yet when else to unlock it: set false"
