@@ -1,0 +1,202 @@
+"""The ledger of wagers: placing, changing and withdrawing them, each act kept with who and when.
+
+In: Wagers, a request, WagerRules. Out: Accepted with the new Wagers, or Refused with the rule.
+Must not know: cards, outcomes, payment, how a request came in.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from . import checks
+from .held import Act, Entry, Wager, Wagers, holding
+from .limits import WagerRules
+from .request import Accepted, Answered, Asked, Refused, Restriction, Staked
+
+
+def open_bets(wagers: Wagers) -> Wagers:
+    """*Place your bets* (3.1). A restriction made before holds from this round.
+
+    In a round whose bets were closed (5.9) betting goes on with the wagers that stand.
+    """
+    if wagers.betting == "closed":
+        return msgspec.structs.replace(wagers, betting="open")
+    return Wagers(
+        betting="open",
+        restriction=wagers.restriction_next,
+        restriction_next=wagers.restriction_next,
+        settled_once=wagers.settled_once,
+    )
+
+
+def close_bets(wagers: Wagers) -> Wagers:
+    """*No more bets* (3.2)."""
+    return msgspec.structs.replace(wagers, betting="closed")
+
+
+def place(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
+    """A Player's first stake on a playing area. Side wagers need no main wager (3.6)."""
+    held = wagers.find(asked.player, asked.seat, asked.wager)
+    standing = None
+    if held is not None and held.amount > 0:
+        standing = Refused(why=f"{asked.player} has that wager already: increase it")
+    refused = (
+        _unfit(asked, rules)
+        or checks.too_late(wagers, rules, adds=True)
+        or standing
+        or checks.no_room(wagers, asked, rules)
+        or checks.outside_limits(asked.wager, asked.amount, rules)
+    )
+    return refused or added(wagers, asked, "placed", rules.game.clause("limits"))
+
+
+def increase(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
+    """More on a wager that stands; what it then is must be within the limits (3.5.1)."""
+    held = wagers.find(asked.player, asked.seat, asked.wager)
+    refused = (
+        _unfit(asked, rules)
+        or checks.too_late(wagers, rules, adds=True)
+        or checks.unknown(held, asked)
+        or checks.outside_limits(asked.wager, amount_of(held) + asked.amount, rules)
+    )
+    return refused or added(wagers, asked, "increased", rules.game.clause("limits"))
+
+
+def decrease(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
+    """Less on a wager that stands, not below the minimum: all of it is a withdrawal."""
+    held = wagers.find(asked.player, asked.seat, asked.wager)
+    refused = (
+        _unfit(asked, rules)
+        or checks.too_late(wagers, rules, adds=False)
+        or leaves_too_little(held, asked, rules)
+    )
+    return refused or lessened(wagers, asked, rules.game.clause("limits"))
+
+
+def withdraw(wagers: Wagers, asked: Asked, rules: WagerRules) -> Answered:
+    """The whole wager goes back to its Player, with chips that were not honoured on it."""
+    held = wagers.find(asked.player, asked.seat, asked.wager)
+    refused = (
+        _unfit(asked, rules)
+        or checks.too_late(wagers, rules, adds=False)
+        or checks.unknown(held, asked)
+    )
+    return refused or taken_out(wagers, asked, "withdrawn", None)
+
+
+def restrict(wagers: Wagers, asked: Restriction, rules: WagerRules) -> Answered:
+    """A Pit Manager's lower number of wagers per playing area, from the next round on."""
+    refused = checks.restriction_stands_against(asked, rules)
+    if refused is not None:
+        return refused
+    return Accepted(wagers=msgspec.structs.replace(wagers, restriction_next=asked.number))
+
+
+# What the other parts of the ledger build on: these change the wagers, unchecked.
+
+
+def amount_of(held: Wager | None) -> int:
+    """What plays on this wager, in minor units."""
+    return 0 if held is None else held.amount
+
+
+def leaves_too_little(held: Wager | None, asked: Staked, rules: WagerRules) -> Refused | None:
+    """A decrease of a wager that is not there, or to nothing, or to under the minimum."""
+    missing = checks.unknown(held, asked)
+    if missing is not None:
+        return missing
+    left = amount_of(held) - asked.amount
+    if left < 0:
+        return Refused(why=f"the wager is {amount_of(held)}: it cannot be {asked.amount} less")
+    if left == 0:
+        return Refused(why="nothing would be left of the wager: withdraw it")
+    return checks.under_minimum(asked.wager, left, rules)
+
+
+def added(wagers: Wagers, asked: Staked, act: Act, rule: str | None) -> Accepted:
+    """So much more plays on the wager, which begins with it where there was none."""
+    held = wagers.find(asked.player, asked.seat, asked.wager) or _begun(wagers, asked)
+    raised = msgspec.structs.replace(
+        held,
+        amount=held.amount + asked.amount,
+        raised_us=asked.by.t_us,
+        raised=len(wagers.history) + 1,
+    )
+    return written(wagers, raised, asked, act, rule)
+
+
+def not_honoured(wagers: Wagers, asked: Staked, rule: str | None) -> Accepted:
+    """So much lies on the wager's area and does not play."""
+    held = wagers.find(asked.player, asked.seat, asked.wager) or _begun(wagers, asked)
+    late = msgspec.structs.replace(held, not_honoured=held.not_honoured + asked.amount)
+    return written(wagers, late, asked, "found_late", rule)
+
+
+def lessened(wagers: Wagers, asked: Staked, rule: str | None) -> Accepted:
+    """So much goes back to the Player."""
+    held = _stands(wagers, asked)
+    less = msgspec.structs.replace(held, amount=held.amount - asked.amount)
+    return written(wagers, less, asked, "decreased", rule)
+
+
+def taken_out(wagers: Wagers, asked: Asked, act: Act, rule: str | None) -> Accepted:
+    """All of it goes back to the Player and the wager is gone."""
+    gone = msgspec.structs.replace(_stands(wagers, asked), amount=0, not_honoured=0)
+    return written(wagers, gone, asked, act, rule)
+
+
+def written(wagers: Wagers, held: Wager, asked: Asked, act: Act, rule: str | None) -> Accepted:
+    """The wager as it is now, with a line in the history that says what came or went."""
+    by = asked.by
+    former = wagers.find(asked.player, asked.seat, asked.wager)
+    entry = Entry(
+        number=len(wagers.history) + 1,
+        t_us=by.t_us,
+        act=act,
+        wager_number=held.number,
+        player=held.player,
+        seat=held.seat,
+        wager=held.wager,
+        change=held.chips - (0 if former is None else former.chips),
+        amount=held.amount,
+        person=by.person,
+        position=by.position,
+        on_behalf=by.on_behalf,
+        reason=by.reason,
+        rule=rule,
+    )
+    now = msgspec.structs.replace(
+        holding(wagers, held),
+        history=(*wagers.history, entry),
+        numbered=max(wagers.numbered, held.number),
+    )
+    return Accepted(wagers=now, entry=entry)
+
+
+def _begun(wagers: Wagers, asked: Asked) -> Wager:
+    """A wager of nothing yet, with the next number."""
+    return Wager(
+        number=wagers.numbered + 1,
+        player=asked.player,
+        seat=asked.seat,
+        wager=asked.wager,
+        amount=0,
+        placed_us=asked.by.t_us,
+        raised_us=asked.by.t_us,
+        raised=len(wagers.history) + 1,
+    )
+
+
+def _stands(wagers: Wagers, asked: Asked) -> Wager:
+    held = wagers.find(asked.player, asked.seat, asked.wager)
+    assert held is not None, "checked before"
+    return held
+
+
+def _unfit(asked: Asked, rules: WagerRules) -> Refused | None:
+    """What stands against any request: what it names, how much, who acts."""
+    return (
+        checks.unnamed(asked, rules)
+        or checks.amount_is_none(asked)
+        or checks.may_not_act(asked.by, rules)
+    )
