@@ -79,6 +79,8 @@ def _tally(wager: Wager, counted: Mapping[_Seen, int], rounds: int) -> WagerOdds
     won: Counter[Fraction] = Counter()
     pushed = 0
     for (end, player, banker), count in counted.items():
+        if not count:  # a card is wanted that a small shoe has no more of
+            continue
         seen = initial_features(player, banker)
         if end is not None:
             seen |= core_features(*end)
