@@ -1,7 +1,7 @@
 """The table's controller: one input in, the effects it wants out.
 
-In: inputs in the order they happened, times never running backwards. Out: events, the shoe's desired
-state, wishes to be woken, answers. Must not know: clocks, I/O, randomness, who delivers.
+In: inputs in the order they happened, times never running backwards. Out: events, the shoe's
+desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomness, who delivers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import msgspec
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import machine, positions
-from .dealing import armed_for
+from . import engine, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import Fault, Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
+from .revealing import result_is_awaited
 from .settings import TableSettings
+from .slots import desired_shoe
 from .state import TableState
 from .turn import Turn
 
@@ -38,12 +39,14 @@ class TableController:
     effects, always. If it raises, the state is as it was before.
     """
 
-    def __init__(self, game: Game, settings: TableSettings, state: TableState | None = None) -> None:
+    def __init__(
+        self, game: Game, settings: TableSettings, state: TableState | None = None
+    ) -> None:
         self.game = game
         self.settings = settings
         self.state = TableState() if state is None else state
         self._turn = Turn(game, settings)
-        self._machine = machine.build(self._turn)
+        self._machine = engine.build(self._turn)
 
     @property
     def desired(self) -> Armed | Locked:
@@ -74,44 +77,34 @@ class TableController:
 
     def _command(self, turn: Turn, command: TableCommand) -> None:
         answered = turn.now.answered
-        if command.command_id in answered:
-            error = answered[command.command_id]
-        else:
-            error = _unfit(turn, command)
-            if error is None:
+        answer = answered.get(command.command_id)
+        if answer is None:
+            if not _refuse_unfit(turn, command):
                 turn.trigger(command.command)
-            if turn.refusal is not None:
-                error = turn.refusal.error
+            answer = turn.refusal or Answer(command_id=command.command_id, accepted=True)
             kept = list(answered.items())[1 - REMEMBERED_COMMANDS :]
-            turn.change(answered={**dict(kept), command.command_id: error})
-        needs = turn.refusal.needs if turn.refusal is not None else {}
-        turn.effects.append(
-            Answer(
-                command_id=command.command_id, accepted=error is None, error=error, needs=needs
-            )
-        )
+            turn.change(answered={**dict(kept), command.command_id: answer})
+        turn.effects.append(answer)
 
 
-def _unfit(turn: Turn, command: TableCommand) -> str | None:
+def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
+    open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in positions.COMMANDS:
         turn.refuse(f"no such command: {command.command}")
-    elif not positions.may(command.position, command.command):
-        needed = positions.COMMANDS[command.command]
+    elif not positions.may(
+        command.position, needed := positions.needed(command.command, turn.game)
+    ):
         turn.refuse(f"{command.command} needs a {needed}", position=needed)
-    elif command.round_id is not None and command.round_id != _round_id(turn):
-        turn.refuse(f"round {command.round_id} is not the open round", round=_round_id(turn) or "")
-    return turn.refusal.error if turn.refusal is not None else None
-
-
-def _round_id(turn: Turn) -> str | None:
-    return turn.now.round.id if turn.now.round is not None else None
+    elif command.round_id is not None and command.round_id != open_round:
+        turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
+    return turn.refusal is not None
 
 
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    desired = armed_for(now, implied=settings.implied) if now.link.arm else Locked()
+    desired = desired_shoe(now, implied=settings.implied)
     armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
     if armed != now.armed:
         turn.effects.append(desired)
@@ -128,7 +121,6 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
     if unseen and settings.faces == "face_up":
         return min(unseen) + settings.face_up_after_ms * 1000
-    waits = now.link.judges and now.round.result is None and not now.round.result_overruled
-    if now.round.complete_us is not None and waits:
+    if now.round.complete_us is not None and result_is_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000
     return None

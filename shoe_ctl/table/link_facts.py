@@ -6,10 +6,15 @@ Must not know: ports, back-off, what a halt does.
 
 from __future__ import annotations
 
-from firmware_proto.events import Discarded, Gap
+from firmware_proto.events import Discarded
 
 from .inputs import LinkLost, LinkUp, Restarted
 from .turn import Turn
+
+
+def cannot_replay(turn: Turn) -> bool:
+    """What this shoe says while the link is away is never heard."""
+    return not turn.now.link.replay
 
 
 def cannot_name_its_set(turn: Turn) -> bool:
@@ -75,12 +80,5 @@ def tell_discarded(turn: Turn) -> None:
 
 
 def tell_quarantined(turn: Turn) -> None:
-    """A result that belongs to no open round is kept apart, never applied."""
-    turn.tell_restricted("frame.discarded", {"reason": "a result that belongs to no open round"})
-
-
-def what_is_missing(turn: Turn) -> str:
-    """A gap, in words."""
-    event = turn.shoe_event
-    assert isinstance(event, Gap)
-    return f"the shoe's events {event.first} to {event.last} are lost"
+    """A result that no round awaits is kept apart, never applied."""
+    turn.tell_restricted("frame.discarded", {"reason": "a result that no round awaits"})

@@ -6,6 +6,8 @@ Must not know: persons, PINs, how a command came in.
 
 from __future__ import annotations
 
+from shoe_ctl.games.game import Game
+
 LADDER = ("dealer", "pit_supervisor", "pit_manager", "gaming_shift_manager")
 """From low to high; a higher position may do what a lower one may (6.2)."""
 
@@ -18,13 +20,20 @@ COMMANDS: dict[str, str] = {
     "settle": "dealer",
     "change_shoe": "pit_supervisor",
     "align": "pit_supervisor",
-    "rule": "gaming_shift_manager",
+    "rule": LADDER[-1],
 }
 """Every command that the table takes, with the lowest position that may give it."""
 
 
-def may(position: str, command: str) -> bool:
-    """Whether this position is high enough for the command."""
-    if position not in LADDER:
-        return False
-    return LADDER.index(position) >= LADDER.index(COMMANDS[command])
+def needed(command: str, game: Game) -> str:
+    """The lowest position for this command; who rules is the game's to say, where it does (6.1)."""
+    if command == "rule" and game.decides is not None:
+        return game.decides
+    return COMMANDS[command]
+
+
+def may(position: str, lowest: str) -> bool:
+    """Whether this position is the one needed, or above it on the ladder."""
+    if position not in LADDER or lowest not in LADDER:
+        return position == lowest
+    return LADDER.index(position) >= LADDER.index(lowest)

@@ -12,6 +12,8 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 
+from .effects import Answer
+
 
 class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     """One card of the round, in its slot. ``number`` counts draws from the set, from 1."""
@@ -62,7 +64,9 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
-    ``unseen`` are cards drawn before this table knew the set, or never read.
+    ``unseen`` are cards drawn before this table knew the set, lost on the way, or never read;
+    ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
+    lost.
     """
 
     id: str
@@ -70,9 +74,24 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     decks: int
     drawn: int = 0
     unseen: int = 0
+    told_drawn: int = 0
     counts: dict[str, int] = {}
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
+
+
+class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A set of cards as the shoe announced it. ``fits``: it is what this table is set for.
+
+    ``decks`` is None where the shoe cannot tell, 0 where it holds no cards any more. ``drawn``
+    cards of it are out, and ``cutting_card_out``, before the table plays from it.
+    """
+
+    set_id: str | None
+    decks: int | None
+    fits: bool
+    drawn: int = 0
+    cutting_card_out: bool = False
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,19 +122,25 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """The irregularity that is open, and the state that the table left for it."""
+    """The irregularity that is open, and the state that the table left for it.
+
+    ``earlier`` are the keys that were open when this one came: all of them end together.
+    ``publicly`` is what the public was told was seen, None where nothing may be said.
+    """
 
     key: str
     seen: str
     back_to: str
     since_us: int
+    publicly: str | None = None
+    earlier: tuple[str, ...] = ()
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
 
-    ``loaded`` is a set (its id, its decks) that came while the table was halted. ``armed`` is the
-    draw last asked for. ``answered`` holds the last commands' ids and why one was refused.
+    ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
+    end. ``armed`` is the draw last asked for. ``answered`` holds the last answers by command id.
     """
 
     state: str = "no_shoe"
@@ -129,10 +154,10 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     link: Link = Link()
     halt: Halt | None = None
     kept: tuple[Kept, ...] = ()
-    loaded: tuple[str | None, int | None] | None = None
+    loaded: LoadedSet | None = None
     armed: tuple[int, str, int] | None = None
     wake_us: int | None = None
-    answered: dict[str, str | None] = {}
+    answered: dict[str, Answer] = {}
 
 
 def _enc(value: Any) -> Any:

@@ -127,6 +127,17 @@ class Turn:
         data = {"command_id": asked.command_id, "command": asked.command, "error": error}
         self.tell_restricted("command.refused", data)
 
-    def inferred(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Stamp data of an announcement that nobody made but the cards imply."""
-        return {**data, "inferred": True} if self.settings.implied else data
+    def announce(
+        self,
+        kind: str,
+        data: dict[str, Any],
+        *,
+        by: str,
+        restricted: dict[str, Any] | None = None,
+    ) -> None:
+        """An announcement: stamped *inferred* unless the command ``by`` made it."""
+        asked = self.happened
+        made = isinstance(asked, TableCommand) and asked.command == by
+        stamp = {} if made else {"inferred": True}
+        more = None if restricted is None else {**data, **stamp, **restricted}
+        self.tell(kind, {**data, **stamp}, restricted=more)

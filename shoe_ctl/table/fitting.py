@@ -1,0 +1,101 @@
+"""Whether a card fits where it was drawn, and which irregularity it is where it does not.
+
+In: a card drawn, the slot that is due. Out: conditions, Misfit values.
+Must not know: what is done with a card, how a halt ends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import shoe_cards
+from .slots import INITIAL_DEAL, next_slot, takes_cards
+from .turn import Turn
+
+
+class Misfit(NamedTuple):
+    """An irregularity's key and what was seen; ``publicly`` where the room may know less.
+
+    The words never hold the card's value.
+    """
+
+    key: str
+    seen: str
+    publicly: str | None = None
+
+
+DRAWN_EARLY = Misfit("overdraw", "a card was drawn early")
+_MISREAD = Misfit("misread", "a card was drawn that the shoe could not read")
+_FOREIGN = Misfit("foreign_card", "a card of another deck was drawn")
+_EXTRA = Misfit("extra_card", "a card was drawn beyond the number its decks hold")
+_UNARMED = Misfit("overdraw", "a card was drawn that the shoe was not armed for")
+_ASTRAY = Misfit("other", "a card was drawn and the shoe is not aligned")
+
+
+def what_is_wrong(turn: Turn) -> Misfit | None:
+    """The irregularity that this card is, or None where it fits."""
+    drawn, slot = turn.drawn, next_slot(turn.now)
+    if drawn.card is None:
+        return _MISREAD
+    if (strange := not_the_shoes(turn)) is not None:
+        return strange
+    if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
+        return Misfit("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+    if slot is None or turn.source not in takes_cards(implied=turn.settings.implied):
+        return DRAWN_EARLY
+    if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
+        # The shoe names hands from cards that the room may not have seen.
+        named = f"the shoe named {drawn.hand} {drawn.index} where {slot[0]} {slot[1]} was due"
+        return Misfit("wrong_order", named, "the shoe named another place than the one due")
+    if drawn.armed is False:
+        return _UNARMED
+    return _ASTRAY if ends_a_missed_round(turn) else None
+
+
+def not_the_shoes(turn: Turn) -> Misfit | None:
+    """A card that is of no deck of this shoe; None also where no shoe or no card is known."""
+    card = turn.drawn.card
+    if card is None or turn.now.shoe is None:
+        return None
+    if card not in turn.game.deck:
+        return _FOREIGN
+    return _EXTRA if shoe_cards.one_too_many(turn, card) else None
+
+
+def in_sequence(turn: Turn) -> bool:
+    """The card is readable, ours, in its turn, and for the slot that is due."""
+    return what_is_wrong(turn) is None
+
+
+def fits_the_decks(turn: Turn) -> bool:
+    """The card may be one of the shoe's; one not read cannot be told from them."""
+    return not_the_shoes(turn) is None
+
+
+def completes_initial_deal(turn: Turn) -> bool:
+    """This card is the fourth."""
+    return in_sequence(turn) and len(turn.round.cards) == len(INITIAL_DEAL) - 1
+
+
+def aligns(turn: Turn) -> bool:
+    """A fresh Player card 1: the only card that aligns a shoe that cannot replay."""
+    return (turn.drawn.hand, turn.drawn.index) == INITIAL_DEAL[0]
+
+
+def unaligned(turn: Turn) -> bool:
+    """The host does not know where in the round the shoe is."""
+    return not turn.now.link.aligned
+
+
+def ends_a_missed_round(turn: Turn) -> bool:
+    """Not aligned, and no new round begins with this card: it belongs to one that was missed."""
+    return unaligned(turn) and not aligns(turn)
+
+
+def repeats_a_slot(turn: Turn) -> bool:
+    """The shoe names a slot that holds this very card already: it is sent again."""
+    drawn, played = turn.drawn, turn.now.round
+    if played is None or unaligned(turn) or drawn.hand is None or drawn.number is not None:
+        return False
+    named = (drawn.hand, drawn.index, drawn.card)
+    return any((d.hand, d.index, d.card) == named for d in played.cards)

@@ -1,0 +1,144 @@
+"""The round judged and ended: the shoe's own result beside ours, the outcome, settled.
+
+In: a complete round, the shoe's result. Out: round.outcome .settled, the round left behind.
+Must not know: how cards came or were revealed, what a halt does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firmware_proto.events import Result
+from shoe_ctl.games.game import Settlement
+
+from . import shoe_cards
+from .revealing import is_complete, result_is_awaited
+from .state import ShoeResult
+from .turn import Turn
+
+# What was seen.
+
+
+def result_is_overdue(turn: Turn) -> bool:
+    """The shoe's own result should have come by now."""
+    complete = turn.round.complete_us
+    if complete is None or not result_is_awaited(turn.now):
+        return False
+    return turn.now.t_us >= complete + turn.settings.result_timeout_s * 1_000_000
+
+
+def result_disagrees(turn: Turn) -> bool:
+    """The shoe judged the round otherwise than the cards do (winner or a pair)."""
+    judged = turn.round.result
+    if judged is None or turn.round.result_overruled:
+        return False
+    hands = [turn.round.hand(h) for h in ("player", "banker")]
+    pairs = [h[0].rank is h[1].rank for h in hands]
+    ours = (_settle(turn).winner, pairs[0], pairs[1])
+    return ours != (judged.winner, judged.player_pair, judged.banker_pair)
+
+
+def outcome_is_wrong(turn: Turn) -> bool:
+    """The round is complete, and the shoe judged it otherwise."""
+    return is_complete(turn) and result_disagrees(turn)
+
+
+def outcome_is_known(turn: Turn) -> bool:
+    """The round is complete, and nothing more is awaited from the shoe."""
+    return is_complete(turn) and not result_is_awaited(turn.now)
+
+
+def no_outcome_yet(turn: Turn) -> str:
+    """Why the outcome cannot be announced."""
+    if not is_complete(turn):
+        return "the round is not complete"
+    return "the shoe's own result has not come yet"
+
+
+def result_is_forced(turn: Turn) -> bool:
+    """The shoe was told to quit the round."""
+    event = turn.shoe_event
+    assert isinstance(event, Result)
+    return event.winner == "forced_quit"
+
+
+def result_came(turn: Turn) -> bool:
+    """The shoe judged the round already."""
+    return turn.round.result is not None and not turn.round.result_overruled
+
+
+def _settle(turn: Turn) -> Settlement:
+    played = turn.round
+    return turn.game.settle_hands(
+        played.hand("player"), played.hand("banker"), layout=turn.settings.layout
+    )
+
+
+# What is done.
+
+
+def note_result(turn: Turn) -> None:
+    """Keep the shoe's own result until the cards are seen."""
+    event = turn.shoe_event
+    assert isinstance(event, Result)
+    turn.set_round(
+        result=ShoeResult(
+            winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
+        )
+    )
+
+
+def announce_outcome(turn: Turn) -> None:
+    """The outcome, with every wager of the game and layout."""
+    data = {
+        "table": turn.settings.table,
+        "shoe_id": turn.shoe.id,
+        "round_id": turn.round.id,
+        "game": turn.game.id,
+        "game_sha256": turn.game.sha256,
+        "method": turn.settings.method,
+        **outcome_data(_settle(turn)),
+        "manual": False,
+    }
+    proof = {"first": turn.round.first_input, "last": turn.now.inputs}
+    turn.announce("round.outcome", data, by="announce_outcome", restricted={"proof": proof})
+    if turn.settings.implied:
+        turn.then("round_over")
+
+
+def outcome_data(settlement: Settlement) -> dict[str, Any]:
+    """A settlement as events carry it."""
+    return {
+        "winner": settlement.winner,
+        **{
+            name: {
+                "cards": [c.code for c in hand.cards],
+                "total": hand.total,
+                "natural": hand.natural,
+            }
+            for name, hand in (("player", settlement.player), ("banker", settlement.banker))
+        },
+        "wagers": {
+            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
+            for wager, r in settlement.wagers.items()
+        },
+        "rules": list(settlement.rules),
+    }
+
+
+def end_round(turn: Turn) -> None:
+    """*Settled*: the round of play is over."""
+    turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
+    close_round(turn)
+
+
+def close_round(turn: Turn) -> None:
+    """Leave the round behind, settled or void, and see whether the shoe has another."""
+    if turn.shoe.cutting_card_out:
+        played = turn.shoe.rounds_since_cutting_card + 1
+        turn.set_shoe(rounds_since_cutting_card=played)
+    turn.change(round=None)
+    if turn.now.loaded is not None:
+        turn.then("set_shown")
+    elif shoe_cards.change_due(turn):
+        turn.then("change_due")
