@@ -15,6 +15,7 @@ import msgspec
 
 from .errors import ConfigError
 from .records import Audience
+from .table.positions import LADDER
 from .table.settings import TableSettings
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
@@ -127,17 +128,54 @@ class SinkConfig(_Strict, frozen=True, kw_only=True):
         return Audience[self.audience.upper()]
 
 
+class SocketUser(_Strict, frozen=True, kw_only=True):
+    """A user of this host, by name or id, with the highest position it may act in.
+
+    ``audience`` is whose event ids its answers carry.
+    """
+
+    user: str | Count
+    position: str
+    audience: Literal["public", "restricted"] = "public"
+
+    @property
+    def sees(self) -> Audience:
+        """The stream whose event ids this user is told."""
+        return Audience[self.audience.upper()]
+
+
+class SocketConfig(_Strict, frozen=True, kw_only=True):
+    """The local socket for commands; ``path`` is beside the journal where not given.
+
+    ``group`` (a name or an id) owns the socket's file: its members may connect.
+    """
+
+    user: Annotated[list[SocketUser], msgspec.Meta(min_length=1)]
+    path: str | None = None
+    group: str | Count | None = None
+
+
 class Config(_Strict, frozen=True, kw_only=True):
     """The whole file. ``folder`` is where relative paths start."""
 
     table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
     journal: JournalConfig = JournalConfig()
     sink: list[SinkConfig] = []
+    socket: SocketConfig | None = None
     folder: str = "."
 
     def path(self, name: str) -> Path:
         """A path of this file: relative ones start at the file's own folder."""
         return Path(self.folder) / name
+
+    @property
+    def socket_path(self) -> Path | None:
+        """Where commands are taken, or None where they are not."""
+        if self.socket is None:
+            return None
+        if self.socket.path is not None:
+            return self.path(self.socket.path)
+        return self.path(self.journal.path).with_name("shoectl.sock")
 
 
 def load(path: str | Path) -> Config:
@@ -171,6 +209,12 @@ def parse(source: bytes, name: str) -> Config:
     except msgspec.ValidationError as error:
         raise ConfigError(f"{name}: {_plainly(str(error))}") from None
     _check_ids(config, name)
+    for at, user in enumerate(config.socket.user if config.socket is not None else ()):
+        if user.position not in LADDER:
+            have = ", ".join(LADDER)
+            raise ConfigError(
+                f"{name}: socket.user[{at}].position: expected one of {have}, not {user.position!r}"
+            )
     return config
 
 

@@ -15,7 +15,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 
 from firmware_proto.profiles import Profile, profile
-from shoe_ctl import rules
+from shoe_ctl import answers, rules
+from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.config import Config, TableConfig
 from shoe_ctl.errors import ConfigError, ShoeCtlError
 from shoe_ctl.games import catalog
@@ -33,6 +34,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.sinks.jsonl import open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
+from shoe_ctl.staff import Staff, gid_of, users_of
 from shoe_ctl.table.settings import TableSettings
 
 log = logging.getLogger(__name__)
@@ -80,6 +82,8 @@ class Daemon:
         self._host_boot = host_boot
         self._sinks = sinks
         self._prepared = check(config)
+        self._users = {} if config.socket is None else users_of(config.socket)
+        self._gid = None if config.socket is None else gid_of(config.socket)
         self.runners: dict[str, TableRunner] = {}
 
     @property
@@ -96,7 +100,7 @@ class Daemon:
             PortError: a shoe's port cannot be opened at the start.
             JournalError: the journal cannot be opened, or does not take more: nothing that is not
                 stored was acknowledged or delivered.
-            EnvironmentFault: a sink's file cannot be opened.
+            EnvironmentFault: a sink's file cannot be opened, or the socket not be made.
         """
         async with AsyncExitStack() as stack:
             store = Store.open(self._config.path(self._config.journal.path))
@@ -106,8 +110,13 @@ class Daemon:
             await stack.enter_async_context(self._deliver(journal, store))
             waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
             at_work = [await self._open_table(p, journal, store, waiting) for p in self._prepared]
+            staff = Staff(self.runners)
+            if (path := self._config.socket_path) is not None:
+                way_in = serving_socket(path, self._users, staff.answer, gid=self._gid)
+                await stack.enter_async_context(way_in)
             try:
                 async with asyncio.TaskGroup() as group:
+                    group.create_task(staff.watch(), name="staff")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = supervisor.run(must_open_first=True)
@@ -153,9 +162,13 @@ class Daemon:
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
             before, kept = rules.recover(reader, settings.table)
+            known = {} if before is None else before.state.answered
+            answered = answers.recorded(reader, settings.table, known)
         meta = rules.meta(prepared.game, settings, self._clock.wall_us())
         controller = rules.go_on(before, kept, meta)
-        runner = TableRunner(controller, journal, self._clock, devices=dict(numbers.devices))
+        runner = TableRunner(
+            controller, journal, self._clock, devices=dict(numbers.devices), answers=answered
+        )
         session_settings = shoe.session_settings(armed=prepared.profile.CAPABILITIES.arm)
 
         async def on_up(connection: Connection) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from firmware_proto.events import Hello
 from firmware_proto.session import Resume
+from shoe_ctl.answers import Answered, Answers, FirstAnswer
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
@@ -23,6 +24,7 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
+from shoe_ctl.table import status
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect
 from shoe_ctl.table.inputs import (
@@ -36,18 +38,16 @@ from shoe_ctl.table.inputs import (
     Tick,
 )
 
+__all__ = ["Answered", "TableRunner"]
+
 log = logging.getLogger(__name__)
 
 
-class Answered(msgspec.Struct, frozen=True):
-    """A command's answer, with the ids of the events it brought about for this audience."""
-
-    answer: Answer
-    events: tuple[str, ...]
-
-
 class TableRunner:
-    """Runs one table. ``devices`` is each device's last stored event number."""
+    """Runs one table. ``devices`` is each device's last stored event number.
+
+    ``answers`` are those that commands had before the daemon was started.
+    """
 
     def __init__(
         self,
@@ -56,12 +56,14 @@ class TableRunner:
         clock: Clock,
         *,
         devices: dict[str, int],
+        answers: Answers | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
         self._journal = journal
         self._clock = clock
         self._devices = devices
+        self._answers = Answers() if answers is None else answers
         self._device: str | None = None
         self._connection: Connection | None = None
         self._supervisor: Supervisor | None = None
@@ -149,11 +151,22 @@ class TableRunner:
     async def command(self, command: TableCommand, sees: Audience) -> Answered:
         """What a person or the table system asks; answered when it is stored.
 
-        ``command.t_us`` is replaced by the time it is taken up.
+        ``command.t_us`` is replaced by the time it is taken up. An id that comes again gets its
+        first answer again, and nothing happens.
         """
         async with self._turn:
-            stamped = msgspec.structs.replace(command, t_us=self._now())
-            return await self._handle_command(stamped, sees)
+            first = self._answers.to(command.command_id)
+            if first is None:
+                stamped = msgspec.structs.replace(command, t_us=self._now())
+                first = await self._handle_command(stamped)
+                self._answers.keep(first)
+            return first.seen_by(sees)
+
+    async def status(self) -> dict[str, Any]:
+        """How the table stands in public, and nothing of it that is not stored yet."""
+        async with self._turn:
+            held = self.controller
+            return status.status(held.state, held.game, held.settings)
 
     async def tick_forever(self) -> None:
         """Wake the table when it asked to be woken, until cancelled."""
@@ -206,12 +219,17 @@ class TableRunner:
                 group.device_seq(self.table, self._device, heard.seq)
         return last
 
-    async def _handle_command(self, command: TableCommand, sees: Audience) -> Answered:
+    async def _handle_command(self, command: TableCommand) -> FirstAnswer:
         group = Group()
         handles, answers = self._run(group, [command])
         result = await self._commit(group)
-        ids = [result.ids[handle].of(sees) for handle in handles]
-        return Answered(answers[0], tuple(i for i in ids if i is not None))
+        failed = Answer(
+            command_id=command.command_id,
+            accepted=False,
+            error="the command could not be handled; the table is halted",
+        )
+        events = tuple(result.ids[handle] for handle in handles)
+        return FirstAnswer(answers[0] if answers else failed, events)
 
     async def _handle(self, group: Group, inputs: Iterable[Input]) -> None:
         self._run(group, inputs)

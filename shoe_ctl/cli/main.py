@@ -21,6 +21,7 @@ COMMANDS = {
     "replay": "Run a journal's inputs again and compare the events.",
     "run": "The daemon: shoe, round, journal, outcomes.",
     "settle": "What each wager of a round pays.",
+    "table": "Act on a running daemon's tables, or see how they stand.",
     "verify": "Whether a journal is what was written.",
 }
 """Every command with its line in ``--help``; the module of the same name holds it."""

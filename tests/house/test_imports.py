@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "simulators": {"click"},
     "shoe_ctl/errors.py": set(),
     "shoe_ctl/records.py": {"msgspec"},
+    "shoe_ctl/api": {"msgspec"},
     "shoe_ctl/games": {"msgspec"},
     "shoe_ctl/table": {"msgspec", "transitions"},
     "shoe_ctl/link": {"serial"},

@@ -1,0 +1,233 @@
+"""``shoectl table``: one command to a running daemon, or how its tables stand.
+
+In: a command with its arguments, who gives it. Out: the daemon's answer, exit codes 0, 1, 2, 3.
+Must not know: the round, what a command does, whether it may be given: the daemon says so.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
+
+TIMEOUT_S = 30.0
+"""Longer than the daemon takes to store and answer, even on a disk that stalls."""
+
+_PIECE = 65536
+
+
+@click.command
+@click.argument("command", metavar="COMMAND|status")
+@click.argument("args", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--config", "config_file", metavar="FILE", help="The daemon's configuration file.")
+@click.option(
+    "--socket",
+    "socket_path",
+    envvar="SHOECTL_SOCKET",
+    metavar="PATH",
+    help="The daemon's socket.  [$SHOECTL_SOCKET]",
+)
+@click.option("--table", help="Which table.  [the daemon's only one]")
+@click.option("--person", help="Who gives the command.  [the user who calls]")
+@click.option("--position", help="In which position.  [the user's highest]")
+@click.option("--reason", help="Why, where a ruling or discretion wants a reason.")
+@click.option("--consented-by", metavar="PERSON", help="The second person, where one is needed.")
+@click.option("--round", "round_id", metavar="ID", help="Refuse it if another round is open.")
+@click.option("--id", "command_id", help="The command's id: given again, it gets its first answer.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as one line of JSON.")
+def table(  # noqa: PLR0913 - the options of the command line
+    command: str,
+    args: tuple[str, ...],
+    config_file: str | None,
+    socket_path: str | None,
+    table: str | None,
+    person: str | None,
+    position: str | None,
+    reason: str | None,
+    consented_by: str | None,
+    round_id: str | None,
+    command_id: str | None,
+    as_json: bool,
+) -> int:
+    r"""Give a table a command, or see how it stands and what it takes.
+
+    \b
+    shoectl table status --config table.toml
+    shoectl table expose hand=player
+    shoectl table rule ruling=play_on --reason "card found on the floor"
+    """
+    arguments = dict(_argument(word) for word in args)
+    given = [person, position, reason, consented_by, round_id, command_id]
+    if command == "status" and (arguments or any(value is not None for value in given)):
+        raise UsageError("status takes --table and nothing else: it changes nothing")
+    with Wire(_path(config_file, socket_path)) as wire:
+        if command == "status":
+            return _show_status(wire.status(table), as_json=as_json)
+        if table is None or position is None:
+            held = wire.status(table)
+            position = held["position"] if position is None else position
+            table = _only(held["tables"]) if table is None else table
+        envelope = {
+            "command_id": command_id if command_id is not None else str(uuid.uuid4()),
+            "table": table,
+            "round_id": round_id,
+            "command": command,
+            "args": arguments,
+            "person": person if person is not None else getpass.getuser(),
+            "position": position,
+            "reason": reason,
+            "consented_by": consented_by,
+        }
+        return _show_answer(wire.ask(envelope), as_json=as_json)
+
+
+class Wire:
+    """One connection to a daemon: an object out, its answer back.
+
+    Raises:
+        EnvironmentFault: nobody is there, or who is there does not answer.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rest = b""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(TIMEOUT_S)
+        try:
+            self._socket.connect(str(path))
+        except OSError as error:
+            self._socket.close()
+            raise EnvironmentFault(_no_daemon(path, error)) from None
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def status(self, table: str | None) -> dict[str, Any]:
+        """How the tables stand.
+
+        Raises:
+            InputRefused: the daemon refuses to say.
+        """
+        from shoe_ctl.errors import InputRefused
+
+        answer = self.ask({"request": "status"} | ({} if table is None else {"table": table}))
+        if "tables" not in answer:
+            raise InputRefused(refusal(answer))
+        return answer
+
+    def ask(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The answer to this."""
+        import msgspec
+
+        with suppress(BrokenPipeError, ConnectionResetError):  # its last word is still to be read
+            self._socket.sendall(msgspec.json.encode(asked) + b"\n")
+        try:
+            answer = msgspec.json.decode(self._line(), type=dict[str, Any])
+        except TimeoutError:
+            why = f"nothing came in {TIMEOUT_S:g} s"
+        except OSError as error:
+            why = error.strerror or str(error)
+        except msgspec.MsgspecError:
+            why = "what came is no answer"
+        else:
+            return answer
+        raise EnvironmentFault(f"the daemon at {self._path} does not answer: {why}")
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            more = self._socket.recv(_PIECE)
+            if not more:
+                raise ConnectionError("it hung up")
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+
+def refusal(answer: dict[str, Any]) -> str:
+    """A refusal in one line, with what it needs."""
+    error = str(answer.get("error"))
+    needs = answer.get("needs") or {}
+    told = "; ".join(f"{what}: {needed}" for what, needed in needs.items())
+    return f"{error} (it needs {told})" if told else error
+
+
+def _path(config_file: str | None, socket_path: str | None) -> Path:
+    """The socket to connect to: an explicit configuration file is meant before the environment."""
+    if config_file is None:
+        if socket_path is None:
+            raise UsageError("which daemon? give --config FILE or --socket PATH")
+        return Path(socket_path)
+    from shoe_ctl.config import load
+
+    path = load(config_file).socket_path
+    if path is None:
+        raise ConfigError(f"{config_file}: there is no [socket]: the daemon takes no commands")
+    return path
+
+
+def _no_daemon(path: Path, error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return f"socket {path}: permission denied: is this user in the socket's group?"
+    why = error.strerror or str(error)
+    return f"no daemon at {path} ({why}): is `shoectl run` running there, with a [socket]?"
+
+
+def _argument(word: str) -> tuple[str, Any]:
+    """``hand=player``, ``index=2``: JSON where it reads as such, else the text itself.
+
+    A number with a fraction stays text: nothing at a table is inexact.
+    """
+    import msgspec
+
+    key, equals, text = word.partition("=")
+    if not (key and equals):
+        raise UsageError(f"expected KEY=VALUE, not {word!r}")
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return key, text
+    return key, text if isinstance(value, float) else value
+
+
+def _only(tables: list[dict[str, Any]]) -> str:
+    ids = [str(held["table"]) for held in tables]
+    if len(ids) != 1:
+        raise UsageError(f"which table? give --table: {', '.join(ids)}")
+    return ids[0]
+
+
+def _show_status(answer: dict[str, Any], *, as_json: bool) -> int:
+    import msgspec
+
+    from shoe_ctl.cli.table_view import lines
+
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+        return 0
+    for held in answer["tables"]:
+        for line in lines(held):
+            click.echo(line)
+    return 0
+
+
+def _show_answer(answer: dict[str, Any], *, as_json: bool) -> int:
+    import msgspec
+
+    accepted = answer.get("accepted") is True
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+    elif accepted:
+        click.echo("done: " + (" ".join(answer["events"]) or "nothing public came of it"))
+    else:
+        click.echo(f"shoectl: {refusal(answer)}", err=True)
+    return 0 if accepted else 1

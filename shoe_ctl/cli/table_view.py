@@ -1,0 +1,66 @@
+"""How a table stands, for people: lines of 80 columns or fewer.
+
+In: the status of a table as the daemon tells it. Out: lines.
+Must not know: the daemon, the round's rules.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+WIDTH = 80
+_LABEL = 10
+
+FACE_DOWN = "[ ]"
+
+
+def lines(held: dict[str, Any]) -> Iterator[str]:
+    """The table in a few lines, what is next last but one, who may do what last."""
+    method = f", Method {held['method']}" if held["method"] else ""
+    yield from _line(held["table"], f"{held['game']}{method}: {held['state']}")
+    shoe = held["shoe"]
+    if shoe is not None:
+        out = ", the cutting card is out" if shoe["cutting_card_out"] else ""
+        yield from _line("shoe", f"{shoe['shoe_id']}{out}")
+    if held["link"] != "up":
+        yield from _line("link", "lost: the shoe cannot be heard")
+    if held["round"] is not None:
+        yield from _round(held["round"])
+    if held["halt"] is not None:
+        yield from _halt(held["halt"])
+    yield from _line("next", _next(held["next"]))
+    takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
+    yield from _line("takes", ", ".join(takes) or "no command now")
+
+
+def _round(played: dict[str, Any]) -> Iterator[str]:
+    yield from _line("round", played["round_id"])
+    for hand, cards in played["hands"].items():
+        shown = " ".join(FACE_DOWN if card is None else card for card in cards) or "no card yet"
+        totals = played["totals"]
+        yield from _line(hand, shown if totals is None else f"{shown}  = {totals[hand]}")
+
+
+def _halt(halt: dict[str, Any]) -> Iterator[str]:
+    seen = halt.get("seen", "the shift manager inspects the cards")
+    yield from _line("halted", f"{halt['reason']}: {seen}")
+    if halt["earlier"]:
+        yield from _line("", f"open before it: {', '.join(halt['earlier'])}")
+    yield from _line("", f"since {halt['since']}")
+
+
+def _next(due: dict[str, Any]) -> str:
+    if due["command"] is None:
+        return str(due["text"])
+    words = [due["command"], *(f"{key}={value}" for key, value in due["args"].items())]
+    return f"{due['text']}: shoectl table {' '.join(words)}"
+
+
+def _line(label: str, text: str) -> Iterator[str]:
+    indent = " " * (_LABEL + 2)
+    first = f"{label:<{_LABEL}}  "
+    yield from textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+    )

@@ -1,0 +1,139 @@
+"""What staff ask of the tables: who may, which table it is for, how it is answered.
+
+In: commands and questions of known callers. Out: answers as the contract words them.
+Must not know: how they came in, rules, the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import grp
+import logging
+import pwd
+from collections.abc import Mapping
+from typing import Any
+
+from shoe_ctl.api.asked import Caller, Command, StatusAsked
+from shoe_ctl.config import SocketConfig
+from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
+from shoe_ctl.runner import TableRunner
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.positions import may
+
+log = logging.getLogger(__name__)
+
+
+def users_of(config: SocketConfig) -> dict[int, Caller]:
+    """The configured users by their ids on this host.
+
+    Raises:
+        ConfigError: a name that this host does not know, or one user twice.
+    """
+    users: dict[int, Caller] = {}
+    for entry in config.user:
+        try:
+            uid = entry.user if isinstance(entry.user, int) else pwd.getpwnam(entry.user).pw_uid
+        except KeyError:
+            raise ConfigError(f"socket: user: this host has no user {entry.user!r}") from None
+        if uid in users:
+            raise ConfigError(f"socket: user: {entry.user!r} is there twice")
+        users[uid] = Caller(user=str(entry.user), position=entry.position, sees=entry.sees)
+    return users
+
+
+def gid_of(config: SocketConfig) -> int | None:
+    """The id of the socket's group on this host.
+
+    Raises:
+        ConfigError: a name that this host does not know.
+    """
+    if config.group is None or isinstance(config.group, int):
+        return config.group
+    try:
+        return grp.getgrnam(config.group).gr_gid
+    except KeyError:
+        raise ConfigError(f"socket: group: this host has no group {config.group!r}") from None
+
+
+class Staff:
+    """Hands what callers ask to the table it is for. ``tables`` are the runners by table id."""
+
+    def __init__(self, tables: Mapping[str, TableRunner]) -> None:
+        self._tables = tables
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def watch(self) -> None:
+        """Waits for what a command cannot go on after, a journal that takes no more, and raises it.
+
+        Raises:
+            EnvironmentFault: what failed.
+        """
+        await self._failure
+
+    async def answer(self, caller: Caller, asked: Command | StatusAsked) -> dict[str, Any]:
+        """The answer, as it is told to the caller.
+
+        Raises:
+            InputRefused: a table that is not served here.
+            EnvironmentFault: the journal takes nothing more: nothing was done.
+        """
+        try:
+            if isinstance(asked, StatusAsked):
+                return await self._status(caller, asked)
+            return await self._command(caller, asked)
+        except EnvironmentFault as error:
+            if not self._failure.done():
+                self._failure.set_exception(error)
+            raise
+
+    async def _status(self, caller: Caller, asked: StatusAsked) -> dict[str, Any]:
+        tables = self._tables.values() if asked.table is None else [self._table(asked.table)]
+        return {
+            "user": caller.user,
+            "position": caller.position,
+            "tables": [await runner.status() for runner in tables],
+        }
+
+    async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
+        if asked.table not in self._tables:
+            return _refused(asked, str(self._unknown(asked.table)), {})
+        if not may(caller.position, asked.position):
+            log.warning(
+                "%s: %s as %s refused: user %s acts up to %s",
+                asked.table, asked.command, asked.position, caller.user, caller.position,
+            )  # fmt: skip
+            error = f"user {caller.user} acts up to {caller.position}, not as {asked.position}"
+            return _refused(asked, error, {"position": asked.position})
+        answered = await self._tables[asked.table].command(_input(asked), caller.sees)
+        answer = answered.answer
+        if not answer.accepted:
+            return _refused(asked, answer.error, answer.needs)
+        return {"command_id": asked.command_id, "accepted": True, "events": answered.events}
+
+    def _table(self, table: str) -> TableRunner:
+        if table not in self._tables:
+            raise self._unknown(table)
+        return self._tables[table]
+
+    def _unknown(self, table: str) -> InputRefused:
+        have = ", ".join(self._tables)
+        return InputRefused(f"no table {table} is served here: there is {have}")
+
+
+def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dict[str, Any]:
+    return {"command_id": asked.command_id, "accepted": False, "error": error, "needs": needs}
+
+
+def _input(asked: Command) -> TableCommand:
+    """The input; its time is given when it is taken up."""
+    return TableCommand(
+        t_us=0,
+        command_id=asked.command_id,
+        command=asked.command,
+        args=asked.args,
+        round_id=asked.round_id,
+        person=asked.person,
+        position=asked.position,
+        reason=asked.reason,
+        consented_by=asked.consented_by,
+    )

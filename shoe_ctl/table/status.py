@@ -1,0 +1,136 @@
+"""How a table stands, as anyone at it may see: state, revealed cards, what is next, who may do it.
+
+In: the table's state, its game, its settings. Out: plain values, the public part only.
+Must not know: who asks, how it is shown; it changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.records import utc
+
+from . import halting, machine, positions
+from .settings import TableSettings
+from .slots import next_slot
+from .state import Round, TableState
+
+HANDS = ("player", "banker")
+
+
+def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
+    """The table in public. A card not revealed yet is ``null``; a halt for inspection says no more.
+
+    ``takes`` are the commands that this state takes, each with the lowest position that may give
+    it; ``next`` is what the round waits for, with its command where it has one.
+    """
+    return {
+        "table": settings.table,
+        "game": game.id,
+        "method": settings.method,
+        "state": now.state,
+        "link": "up" if now.link.up else "lost",
+        "shoe": None
+        if now.shoe is None
+        else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
+        "round": None if now.round is None else _round(now.round),
+        "next": _next(now, settings),
+        "takes": [
+            {"command": command, "position": positions.needed(command, game)}
+            for command in takes(now.state)
+        ],
+        "halt": _halt(now, game),
+    }
+
+
+def takes(state: str) -> list[str]:
+    """The commands that this state takes, if their own conditions hold."""
+    taken = {
+        row.trigger for row in machine.ROWS if row.state == state and row.do != (machine.refuse,)
+    }
+    return [command for command in positions.COMMANDS if command in taken]
+
+
+def _round(played: Round) -> dict[str, Any]:
+    hands = {
+        name: [d.card.code if d.revealed else None for d in played.cards if d.hand == name]
+        for name in HANDS
+    }
+    totals = (
+        {name: total(played.hand(name)) for name in HANDS}
+        if played.totals_announced and played.all_revealed
+        else None
+    )
+    return {"round_id": played.id, "hands": hands, "totals": totals}
+
+
+def _halt(now: TableState, game: Game) -> dict[str, Any] | None:
+    """What the public stream was told of the halt."""
+    halt = now.halt
+    if halt is None:
+        return None
+    told: dict[str, Any] = {
+        "reason": halting.public_name(halt.key),
+        "since": utc(halt.since_us),
+        "earlier": [halting.public_name(key) for key in halt.earlier],
+    }
+    if halt.publicly is not None:
+        told |= {"seen": halt.publicly, "rules": dict(game.irregularities[halt.key])}
+    return told
+
+
+_ASKED = {
+    "idle": ("place_your_bets", "place your bets"),
+    "betting": ("no_more_bets", "no more bets"),
+    "resolved": ("settle", "pay and collect, then settle"),
+    "suspended": ("rule", "a ruling on what halted the table"),
+}
+"""What people say next in a state; where announcements are implied only a halt waits for them."""
+
+
+def _next(now: TableState, settings: TableSettings) -> dict[str, Any]:
+    """What the table waits for; ``command`` and ``args`` where a command brings it."""
+    if now.state in _ASKED and (now.state == "suspended" or not settings.implied):
+        return _do(*_ASKED[now.state])
+    if now.state == "no_shoe":
+        return _wait("push a shoe in" if now.link.up else "connect the shoe")
+    if now.state == "shoe_change":
+        return _wait("change the shoe")
+    if now.state == "revealing" and now.round is not None:
+        return _revealing(now, now.round, settings)
+    slot = next_slot(now)
+    if slot is None:
+        return _wait("the shoe")
+    return _wait(f"draw {_named(slot[0])} card {slot[1]}", hand=slot[0], index=slot[1])
+
+
+def _revealing(now: TableState, played: Round, settings: TableSettings) -> dict[str, Any]:
+    unseen = next((d for name in HANDS for d in played.cards if _down(d, name)), None)
+    if unseen is not None:
+        if settings.faces == "face_up":
+            return _wait("the cards are being seen")
+        return _do("expose", f"expose {_named(unseen.hand)} cards", hand=unseen.hand)
+    if not played.totals_announced:
+        return _do("announce_totals", "announce both totals")
+    complete = next_hand(played.hand("player"), played.hand("banker")) is None
+    if complete and now.link.judges and played.result is None and not played.result_overruled:
+        return _wait("the shoe's own result")
+    return _do("announce_outcome", "announce the outcome")
+
+
+def _down(dealt: Any, hand: str) -> bool:
+    return dealt.hand == hand and not dealt.revealed
+
+
+def _named(hand: str) -> str:
+    return f"{hand.capitalize()}'s"
+
+
+def _do(command: str, text: str, **args: Any) -> dict[str, Any]:
+    return {"command": command, "args": args, "text": text}
+
+
+def _wait(text: str, **draw: Any) -> dict[str, Any]:
+    return {"command": None, "args": {}, "text": text} | ({"draw": draw} if draw else {})
