@@ -6,6 +6,8 @@ Must not know: who deals, bytes, ports; it cannot be armed and holds no card bac
 
 from __future__ import annotations
 
+from typing import Literal
+
 from firmware_proto.cards import FRENCH52, Deck
 from firmware_proto.events import (
     CardDrawn,
@@ -24,13 +26,16 @@ from firmware_proto.events import (
 )
 
 from .device import Device, Lamp
-from .judge import Judge, points
-from .model import CARDS_BEHIND_CUT, CardOut
+from .judge import Judge, Verdict, points
+from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, CardOut, Stacked
 
 TEN = 10
 """What a ten or a court card counts when it says how many cards are burned."""
 
 _UNLOCK, _LOCK = "01", "02"
+
+Misjudgement = Literal["none", "player", "banker", "tie", "forced_quit"]
+"""A winner that the shoe gives, or ``none``: it says no result at all."""
 
 
 class AngelEyeDevice(Device):
@@ -42,6 +47,8 @@ class AngelEyeDevice(Device):
     _to_burn: int | None = None
     _burned = 0
     _in_error = False
+    misjudges: Misjudgement | None = None
+    """What it says of the next round that it judges, whatever the cards are."""
 
     @property
     def lamp(self) -> Lamp | None:
@@ -73,12 +80,19 @@ class AngelEyeDevice(Device):
         if self._session is not None:
             self._session.tick(t)
 
-    def load(
-        self, deck: Deck, decks: int, seed: int, t: float, *, behind_cut: int = CARDS_BEHIND_CUT
+    def load(  # noqa: PLR0913 - as ``Device.load``
+        self,
+        deck: Deck,
+        decks: int,
+        seed: int,
+        t: float,
+        *,
+        behind_cut: int = CARDS_BEHIND_CUT,
+        stacked: Stacked = AS_SHUFFLED,
     ) -> None:
         if deck is not FRENCH52:
             raise ValueError(f"angel_eye names the cards of french52 only, not of {deck.name}")
-        super().load(deck, decks, seed, t, behind_cut=behind_cut)
+        super().load(deck, decks, seed, t, behind_cut=behind_cut, stacked=stacked)
 
     def _place(self) -> str:
         """A card that it would not name is laid aside."""
@@ -154,16 +168,21 @@ class AngelEyeDevice(Device):
         hand, index = self._judge.place(out.card)
         self._say(CardDrawn(card=out.seen, hand=hand, index=index), t)
         if self._judge.complete:
-            verdict = self._judge.verdict()
-            self._say(
-                Result(
-                    winner=verdict.winner,
-                    player_pair=verdict.player_pair,
-                    banker_pair=verdict.banker_pair,
-                ),
-                t,
-            )
+            self._judged(self._judge.verdict(), t)
             self._stand_by(t)
+
+    def _judged(self, verdict: Verdict, t: float) -> None:
+        wrongly, self.misjudges = self.misjudges, None
+        if wrongly == "none":
+            return
+        self._say(
+            Result(
+                winner=verdict.winner if wrongly is None else wrongly,
+                player_pair=verdict.player_pair,
+                banker_pair=verdict.banker_pair,
+            ),
+            t,
+        )
 
     def _reply(self, t: float, refused: str | None = None) -> None:
         if refused is not None:

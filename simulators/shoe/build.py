@@ -18,7 +18,7 @@ from simulators.errors import WrongUsage
 from .angel_eye import AngelEyeDevice
 from .device import Device
 from .memory import EventMemory
-from .model import CARDS_BEHIND_CUT, Shoe
+from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, Shoe, Stacked
 from .reference import ReferenceDevice, ReplayingSession
 from .truth import Truth
 
@@ -34,6 +34,7 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     seed: int = 1,
     device_id: str = "SIM-0001",
     behind_cut: int = CARDS_BEHIND_CUT,
+    stacked: Stacked = AS_SHUFFLED,
     unreadable: frozenset[int] = frozenset(),
     settings: Mapping[str, object] | None = None,
     truth: Truth | None = None,
@@ -62,7 +63,7 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
         device = ReferenceDevice(shoe, seen, session=replaying, memory=memory)
     else:
         device = AngelEyeDevice(shoe, seen, session=session)
-    device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut)
+    device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut, stacked=stacked)
     return device
 
 

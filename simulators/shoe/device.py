@@ -14,7 +14,7 @@ from firmware_proto.cards import Deck
 from firmware_proto.events import HostSaid, ShoeEvent
 from firmware_proto.session import DeviceSession
 
-from .model import CARDS_BEHIND_CUT, CardOut, CuttingCardOut, Shoe
+from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, CardOut, CuttingCardOut, Shoe, Stacked
 from .truth import Truth
 
 FIRMWARE = "sim-1.0"
@@ -109,15 +109,22 @@ class Device(ABC):
 
     # --- hands --------------------------------------------------------------------------
 
-    def load(
-        self, deck: Deck, decks: int, seed: int, t: float, *, behind_cut: int = CARDS_BEHIND_CUT
+    def load(  # noqa: PLR0913 - a set of cards, each choice by name
+        self,
+        deck: Deck,
+        decks: int,
+        seed: int,
+        t: float,
+        *,
+        behind_cut: int = CARDS_BEHIND_CUT,
+        stacked: Stacked = AS_SHUFFLED,
     ) -> None:
         """A new set is pushed in, with or without power.
 
         Raises:
             ValueError: as ``CardSet.prepared``, or a deck whose cards the profile cannot name.
         """
-        cards = self.shoe.push_in(deck, decks, seed, behind_cut=behind_cut)
+        cards = self.shoe.push_in(deck, decks, seed, behind_cut=behind_cut, stacked=stacked)
         self.truth.loaded(cards)
         self._on_loaded(t)
 

@@ -7,6 +7,7 @@ Must not know: bytes, events, hands' rules, clocks, threads.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -41,6 +42,38 @@ def shuffled(deck: Deck, decks: int, seed: int) -> tuple[Card, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Stacked:
+    """A wanted order: after ``after`` others come the ``front`` cards, then the rest as shuffled.
+
+    ``extra`` are cards in the set beyond its decks.
+    """
+
+    front: tuple[Card, ...] = ()
+    extra: tuple[Card, ...] = ()
+    after: int = 0
+
+    def arrange(self, cards: tuple[Card, ...]) -> tuple[Card, ...]:
+        """The shuffled cards and the extra ones, in this order.
+
+        Raises:
+            ValueError: a card in front that the set does not hold so often.
+        """
+        rest: list[Card] = []
+        wanted = Counter(self.front)
+        for card in (*self.extra, *cards):
+            if wanted[card]:
+                wanted[card] -= 1
+            else:
+                rest.append(card)
+        if missing := +wanted:
+            raise ValueError(f"the set holds too few of {', '.join(c.code for c in missing)}")
+        return (*rest[: self.after], *self.front, *rest[self.after :])
+
+
+AS_SHUFFLED = Stacked()
+
+
+@dataclass(frozen=True, slots=True)
 class CardSet:
     """One set of cards, front first. ``cut_at`` cards come out before the cutting card does."""
 
@@ -60,13 +93,15 @@ class CardSet:
         *,
         set_id: str,
         behind_cut: int = CARDS_BEHIND_CUT,
+        stacked: Stacked = AS_SHUFFLED,
     ) -> CardSet:
         """A set shuffled by ``seed``, the cutting card put before the last ``behind_cut`` cards.
 
         Raises:
-            ValueError: fewer than one deck, or more cards behind the cut than there are.
+            ValueError: fewer than one deck, more cards behind the cut than there are, or an order
+                that the set cannot have.
         """
-        cards = shuffled(deck, decks, seed)
+        cards = stacked.arrange(shuffled(deck, decks, seed))
         if not 0 <= behind_cut <= len(cards):
             raise ValueError(f"{behind_cut} cards behind the cut of {len(cards)}")
         return cls(set_id, deck, decks, seed, cards, len(cards) - behind_cut)
@@ -122,18 +157,28 @@ class Shoe:
         self.armed = None
 
     def push_in(
-        self, deck: Deck, decks: int, seed: int, *, behind_cut: int = CARDS_BEHIND_CUT
+        self,
+        deck: Deck,
+        decks: int,
+        seed: int,
+        *,
+        behind_cut: int = CARDS_BEHIND_CUT,
+        stacked: Stacked = AS_SHUFFLED,
     ) -> CardSet:
         """Takes out what is left and pushes in a new set; draws count from 1 again.
+
+        The cards that a stacked set has in it before its front were drawn from it elsewhere.
 
         Raises:
             ValueError: as ``CardSet.prepared``.
         """
         set_id = f"{self.device_id}-{self.sets_loaded + 1}"
-        cards = CardSet.prepared(deck, decks, seed, set_id=set_id, behind_cut=behind_cut)
+        cards = CardSet.prepared(
+            deck, decks, seed, set_id=set_id, behind_cut=behind_cut, stacked=stacked
+        )
         self.cards = cards
         self.sets_loaded += 1
-        self.drawn = 0
+        self.drawn = stacked.after
         self.cutting_card_out = False
         self.armed = None
         return cards
