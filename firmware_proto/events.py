@@ -211,6 +211,7 @@ class Overheard(ShoeEvent):
     type: ClassVar[str] = "command"
     command: str
     through: int | None = None
+    first: int | None = None
     number: int | None = None
     hand: str | None = None
     index: int | None = None
@@ -292,6 +293,13 @@ class Acknowledged:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayAsked:
+    """The host wants event number ``first``, and every one after it, said again."""
+
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
 class CommandAsked:
     """A vendor's command: operation, type and data as that profile's SPEC names them."""
 
@@ -300,5 +308,5 @@ class CommandAsked:
     data: str
 
 
-HostSaid = HelloAsked | Acknowledged | CommandAsked | Armed | Locked | Discarded
+HostSaid = HelloAsked | Acknowledged | ReplayAsked | CommandAsked | Armed | Locked | Discarded
 """What a host can say to a shoe, as the shoe's end hears it."""

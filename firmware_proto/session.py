@@ -84,17 +84,21 @@ class DeviceSession(Protocol):
     """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.
 
     The shoe's memory is its owner's: on ``HelloAsked`` the owner says ``Hello`` and then every
-    event that was not acknowledged, in order.
+    event that was not acknowledged, in order. A session that still has what the host wants said
+    again says it by itself; on ``ReplayAsked`` it has not, and the owner says every event that it
+    keeps, acknowledged or not, from that number on.
     """
 
     def receive(self, data: bytes, t: float) -> list[HostSaid]:
         """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
 
-    def say(self, event: ShoeEvent, *, seq: int, t_us: int) -> None:
-        """Sends an event with its number; ``t_us`` is the shoe's own time since boot.
+    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
+        """Sends an event with its number; ``t_us`` is the shoe's own time since ``boot_id``.
+
+        ``boot_id`` is the boot in which it happened, by default the one that hello named.
 
         ``Hello``, ``Status`` and ``Reply`` have no number of their own: ``seq`` is then the
-        number that the next numbered event will have.
+        number that the next numbered event will have. A ``Gap`` has the number of its first.
         """
 
     def tick(self, t: float) -> None:

@@ -47,7 +47,14 @@ class AngelEyeDevice:
             if isinstance(item.said, CommandAsked | Discarded)
         ]
 
-    def say(self, event: ShoeEvent, *, seq: int, t_us: int) -> None:  # noqa: ARG002
+    def say(  # this wire carries no times and no boots
+        self,
+        event: ShoeEvent,
+        *,
+        seq: int,
+        t_us: int,  # noqa: ARG002
+        boot_id: int | None = None,  # noqa: ARG002
+    ) -> None:
         """Sends an event; the wire carries no time, and of ``seq`` its place in ``SEQUENCE``.
 
         What the wire cannot carry (``UNSAID``) is left unsaid.

@@ -17,9 +17,11 @@ from firmware_proto.events import (
     Armed,
     CardDrawn,
     Discarded,
+    Gap,
     Hello,
     Overheard,
     Repeated,
+    ReplayAsked,
     ShoeEvent,
 )
 from firmware_proto.session import Heard
@@ -100,6 +102,10 @@ def _reader(derived: Derived) -> Callable[[bytes], Checked]:
         said = means(tuple(values))
         if isinstance(said, Hello):
             said = replace(said, boot_id=boot_id)
+        elif isinstance(said, Gap):
+            if said.last < seq:
+                raise FrameError(f"{derived.name}: last has no meaning")
+            said = replace(said, first=seq)
         return kind, said, seq, boot_id, t_us
 
     return read_frame
@@ -218,6 +224,8 @@ def _overheard(said: Said) -> ShoeEvent:
     match said:
         case Acknowledged(through):
             return Overheard(command=command, through=through)
+        case ReplayAsked(first):
+            return Overheard(command=command, first=first)
         case Armed(number, hand, index):
             return Overheard(command=command, number=number, hand=hand, index=index)
         case _:

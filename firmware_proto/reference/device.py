@@ -14,10 +14,12 @@ from firmware_proto.events import (
     Acknowledged,
     Armed,
     Discarded,
+    Gap,
     Hello,
     HelloAsked,
     HostSaid,
     Locked,
+    ReplayAsked,
     Reply,
     ShoeEvent,
     Status,
@@ -50,7 +52,8 @@ class ReferenceDevice:
         self._hello: Message | None = None  # said, and not yet sent
         self._boot_id: int | None = None
         self._next = 0  # the number that the next event will have
-        self._kept: deque[tuple[int, bytes]] = deque()  # not acknowledged, oldest first
+        # Not acknowledged, oldest first: the first and last number of each frame, the frame.
+        self._kept: deque[tuple[int, int, bytes]] = deque()
         self._sent = 0  # how many of them are on their way
         self._out = bytearray()
         self._waiting = Timer()
@@ -68,7 +71,8 @@ class ReferenceDevice:
             except FrameError as error:
                 said.append(Discarded(reason=str(error)))
                 continue
-            said.append(self._hear(kind, what, t))
+            heard = self._hear(kind, what, t)
+            said += [] if heard is None else [heard]
         return said
 
     def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
@@ -90,10 +94,11 @@ class ReferenceDevice:
         if isinstance(event, Status | Reply):
             self._out += frame
             return
-        if self._kept and seq <= self._kept[-1][0]:
-            raise ValueError(f"event {seq} after event {self._kept[-1][0]}")
-        self._next = max(self._next, seq + 1)
-        self._kept.append((seq, frame))
+        if self._kept and seq <= self._kept[-1][1]:
+            raise ValueError(f"event {seq} after event {self._kept[-1][1]}")
+        last = event.last if isinstance(event, Gap) else seq
+        self._next = max(self._next, last + 1)
+        self._kept.append((seq, last, frame))
         self._fill()
 
     def tick(self, t: float) -> None:
@@ -138,7 +143,8 @@ class ReferenceDevice:
             return replace(message, said=replace(hello, oldest_seq=oldest))
         return message
 
-    def _hear(self, kind: int, said: object, t: float) -> HostSaid:
+    def _hear(self, kind: int, said: object, t: float) -> HostSaid | None:
+        """What the owner has to know of; None when this session has answered."""
         if kind < FIRST_OF_HOST:
             return Discarded(reason=f"{Kind(kind).name.lower()} is for the host to hear")
         if isinstance(said, HelloAsked):
@@ -150,13 +156,15 @@ class ReferenceDevice:
                 return Discarded(reason=f"acknowledge of {said.through}, which never was")
             self._forget(said.through, t)
             return said
+        if isinstance(said, ReplayAsked):
+            return self._replay(said)
         assert isinstance(said, Armed | Locked)
         self._armed = said.number if isinstance(said, Armed) else None
         return said
 
     def _forget(self, through: int, t: float) -> None:
         kept = len(self._kept)
-        while self._kept and self._kept[0][0] <= through:
+        while self._kept and self._kept[0][1] <= through:
             self._kept.popleft()
         self._sent = max(0, self._sent - (kept - len(self._kept)))
         if len(self._kept) < kept:
@@ -164,10 +172,27 @@ class ReferenceDevice:
             self._fill()
             self._waiting.observe(t)
 
+    def _replay(self, asked: ReplayAsked) -> HostSaid | None:
+        """Goes back to a number; the owner has to where this session was not told of it."""
+        if asked.first > self._next:
+            return Discarded(reason=f"replay from {asked.first}, which never was")
+        if asked.first == self._next:
+            return None
+        if not self._kept or asked.first < self._kept[0][0]:
+            self._kept.clear()
+            self._sent = 0
+            self._waiting.stop()
+            return asked
+        before = sum(last < asked.first for _, last, _ in self._kept)
+        self._sent = min(self._sent, before)
+        self._waiting.stop()
+        self._fill()
+        return None
+
     def _fill(self) -> None:
         """Sends what the window has room for."""
         while self._sent < min(len(self._kept), WINDOW):
-            self._out += self._kept[self._sent][1]
+            self._out += self._kept[self._sent][2]
             self._sent += 1
         if self._kept and self._waiting.idle:
             self._waiting.start(SEND_AGAIN_S)

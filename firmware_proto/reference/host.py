@@ -18,6 +18,7 @@ from firmware_proto.events import (
     Hello,
     HelloAsked,
     Repeated,
+    ReplayAsked,
     Reply,
     ShoeEvent,
     Status,
@@ -30,6 +31,7 @@ from .codec import Message, encode, read
 from .derived import FrameError
 from .framing import DELIMITER, Splitter
 from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
+from .replay import Replay
 from .timer import Timer
 
 CAPABILITIES = Capabilities(
@@ -46,6 +48,7 @@ SILENCE_S = 6.0
 
 _BlankHeard = blank(Heard)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
+_EVENTS_LOST = int(Kind.EVENTS_LOST)
 
 
 class ReferenceHost:
@@ -72,6 +75,7 @@ class ReferenceHost:
         self._heard_t: float | None = None
         self._out = bytearray(DELIMITER)
         self._acknowledge = False
+        self._replay = Replay()
         self._asking = Timer()
         self._asking.fire()
         self._assertion = Assertion()
@@ -96,9 +100,11 @@ class ReferenceHost:
                 and kind >= FIRST_NUMBERED
                 and (boot_id == self._boot_id or seq < self._told_next)
             ):
-                self._expected = seq + 1
                 if kind != _CARD_DRAWN:
                     self._assertion.assert_again()
+                    if kind == _EVENTS_LOST:
+                        seq = said.last
+                self._expected = seq + 1
                 given = _BlankHeard()
                 given.event = said
                 given.seq = seq
@@ -162,6 +168,9 @@ class ReferenceHost:
         if self._acknowledge and self._hello is not None:
             self._acknowledge = False
             self._out += encode(Message(said=Acknowledged(self._stored)))
+        first = self._replay.take()
+        if first is not None and self._hello is not None:
+            self._out += encode(Message(said=ReplayAsked(first)))
         if self._caught_up:
             state = self._assertion.take()
             if state is not None:
@@ -197,10 +206,12 @@ class ReferenceHost:
             return [(Discarded(reason=f"{said.type} before hello"), None)]
         self._asking.stop()
         if kind >= FIRST_NUMBERED:
-            return [(self._out_of_order(said, seq), None)]
+            return [self._out_of_order(said, seq)]
         if isinstance(said, Status):
             self._assertion.status(said)
             self._look_behind(seq)
+            if said.unacknowledged < seq - self._expected:
+                self._replay.want(self._expected)  # the shoe takes them for heard
         elif isinstance(said, Reply):
             self._assertion.reply(said)
         return [(said, None)]
@@ -214,14 +225,19 @@ class ReferenceHost:
         numbered_before = kind >= FIRST_NUMBERED and seq < self._told_next
         return boot_id != self._boot_id and not numbered_before
 
-    def _out_of_order(self, said: ShoeEvent, seq: int) -> ShoeEvent:
+    def _out_of_order(self, said: ShoeEvent, seq: int) -> tuple[ShoeEvent, int | None]:
         if seq > self._expected:
-            return Discarded(reason=f"{said.type} {seq} before {self._expected}")
+            self._replay.want(self._expected)
+            return Discarded(reason=f"{said.type} {seq} before {self._expected}"), None
+        if isinstance(said, Gap) and said.last >= self._expected:
+            rest = replace(said, first=self._expected)
+            self._expected = said.last + 1
+            return rest, said.last
         if seq <= self._history:
-            return Discarded(reason=f"{said.type} {seq} is history: of before this host")
+            return Discarded(reason=f"{said.type} {seq} is history: of before this host"), None
         if seq <= self._stored:
             self._acknowledge = True  # what said so was lost
-        return Repeated(of=said.type)
+        return Repeated(of=said.type), None
 
     def _look_behind(self, next_seq: int) -> None:
         """Two statuses without progress while the shoe has more, or has less than it had."""
@@ -248,6 +264,7 @@ class ReferenceHost:
         self._boot_id = hello.boot_id
         self._told_next = next_seq
         self._met_at = self._expected
+        self._replay = Replay()
         self.capabilities = replace(CAPABILITIES, arm=hello.can_arm is not False)
         self._assertion.assert_again()
         given: list[tuple[ShoeEvent, int | None]] = [(Repeated(of=hello.type), None)]

@@ -46,10 +46,12 @@ class Kind(IntEnum):
     SHOE_LOADED = 0x10
     CARD_DRAWN = 0x11
     CUTTING_CARD = 0x12
+    EVENTS_LOST = 0x1E
     HELLO_REQUEST = 0x81
     ACKNOWLEDGE = 0x82
     ARM = 0x83
     LOCK = 0x84
+    REPLAY_FROM = 0x85
 
 
 FIRST_NUMBERED = 0x10
@@ -228,6 +230,7 @@ PAYLOADS: dict[Kind, Construct] = {
         "confidence" / _PERCENT,
     ),
     Kind.CUTTING_CARD: Struct(*_HEADER),
+    Kind.EVENTS_LOST: Struct(*_HEADER, "last" / Positive(Int32ul)),
     Kind.HELLO_REQUEST: Struct(),
     Kind.ACKNOWLEDGE: Struct("through" / Int32ul),
     Kind.ARM: Struct(
@@ -236,6 +239,7 @@ PAYLOADS: dict[Kind, Construct] = {
         "index" / Int8ul,
     ),
     Kind.LOCK: Struct(),
+    Kind.REPLAY_FROM: Struct("first" / Positive(Int32ul)),
 }
 """What follows the kind byte. Every kind of this version has one exact length."""
 

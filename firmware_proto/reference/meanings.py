@@ -14,10 +14,12 @@ from firmware_proto.events import (
     Armed,
     CardDrawn,
     CuttingCard,
+    Gap,
     Hello,
     HelloAsked,
     HostSaid,
     Locked,
+    ReplayAsked,
     Reply,
     ShoeEvent,
     ShoeLoaded,
@@ -76,6 +78,11 @@ def _cutting_card(values: Values) -> CuttingCard:
     return CuttingCard()
 
 
+def _events_lost(values: Values) -> Gap:
+    (last,) = values
+    return Gap(first=0, last=last)
+
+
 def _hello_request(values: Values) -> HelloAsked:
     () = values
     return HelloAsked()
@@ -94,6 +101,10 @@ def _lock(values: Values) -> Locked:
     return Locked()
 
 
+def _replay_from(values: Values) -> ReplayAsked:
+    return ReplayAsked(*values)
+
+
 SAID: dict[Kind, Callable[[Values], Said]] = {
     Kind.HELLO: _hello,
     Kind.STATUS: _status,
@@ -101,12 +112,14 @@ SAID: dict[Kind, Callable[[Values], Said]] = {
     Kind.SHOE_LOADED: _shoe_loaded,
     Kind.CARD_DRAWN: _card_drawn,
     Kind.CUTTING_CARD: _cutting_card,
+    Kind.EVENTS_LOST: _events_lost,
     Kind.HELLO_REQUEST: _hello_request,
     Kind.ACKNOWLEDGE: _acknowledge,
     Kind.ARM: _arm,
     Kind.LOCK: _lock,
+    Kind.REPLAY_FROM: _replay_from,
 }
-"""What each kind says. ``Hello.boot_id`` is 0 here: it stands in the header."""
+"""What each kind says. ``Hello.boot_id`` and ``Gap.first`` are 0 here: the header has them."""
 
 
 def values_of(said: Said) -> tuple[Kind, Values]:
@@ -128,6 +141,8 @@ def values_of(said: Said) -> tuple[Kind, Values]:
             return Kind.SHOE_LOADED, (said.set_id, said.decks)
         case CuttingCard():
             return Kind.CUTTING_CARD, ()
+        case Gap(last=last):
+            return Kind.EVENTS_LOST, (last,)
         case Status():
             return Kind.STATUS, (
                 said.armed,
@@ -153,6 +168,8 @@ def _host_values(said: Said) -> tuple[Kind, Values]:
             return Kind.ARM, (number, hand, index)
         case Locked():
             return Kind.LOCK, ()
+        case ReplayAsked(first):
+            return Kind.REPLAY_FROM, (first,)
         case _:
             raise ValueError(f"the reference profile has no frame for {said!r}")
 

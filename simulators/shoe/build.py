@@ -6,8 +6,7 @@ Must not know: ports, clocks, who deals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Mapping
 
 from firmware_proto import profiles
 from firmware_proto.cards import DECKS
@@ -19,7 +18,7 @@ from .angel_eye import AngelEyeDevice
 from .device import Device
 from .memory import EventMemory
 from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, Shoe, Stacked
-from .reference import ReferenceDevice, ReplayingSession
+from .reference import ReferenceDevice
 from .truth import Truth
 
 MOST_DECKS = 10
@@ -59,8 +58,7 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     seen = Truth() if truth is None else truth
     device: Device
     if kind.CAPABILITIES.arm:
-        replaying = cast(Callable[[], ReplayingSession], session)
-        device = ReferenceDevice(shoe, seen, session=replaying, memory=memory)
+        device = ReferenceDevice(shoe, seen, session=session, memory=memory)
     else:
         device = AngelEyeDevice(shoe, seen, session=session)
     device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut, stacked=stacked)

@@ -180,6 +180,6 @@ class Device(ABC):
         """The shoe's own time: µs since boot, 0 without power (its clock stands)."""
         return 0 if self._booted_at is None else round((t - self._booted_at) * 1_000_000)
 
-    def _send(self, event: ShoeEvent, seq: int, t_us: int) -> None:
+    def _send(self, event: ShoeEvent, seq: int, t_us: int, boot_id: int | None = None) -> None:
         if self._session is not None:
-            self._session.say(event, seq=seq, t_us=t_us)
+            self._session.say(event, seq=seq, t_us=t_us, boot_id=boot_id)

@@ -7,7 +7,6 @@ Must not know: hands and rules (the host names the slot it arms), bytes, ports.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from firmware_proto.events import (
     Acknowledged,
@@ -19,6 +18,7 @@ from firmware_proto.events import (
     HelloAsked,
     HostSaid,
     Locked,
+    ReplayAsked,
     Reply,
     ShoeEvent,
     ShoeLoaded,
@@ -38,12 +38,6 @@ SURE = 100
 """The simulated sensor is never in doubt: it reads a card or it does not."""
 
 
-class ReplayingSession(DeviceSession, Protocol):
-    """A session of a profile whose events may be of an earlier boot than the one that says them."""
-
-    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None: ...
-
-
 class ReferenceDevice(Device):
     """Says nothing on a connection until the host asks for hello; then everything unheard."""
 
@@ -52,12 +46,10 @@ class ReferenceDevice(Device):
         shoe: Shoe,
         truth: Truth,
         *,
-        session: Callable[[], ReplayingSession],
+        session: Callable[[], DeviceSession],
         memory: EventMemory | None = None,
     ) -> None:
-        super().__init__(shoe, truth, session=self._opened)
-        self._replaying: ReplayingSession | None = None
-        self._open_session = session
+        super().__init__(shoe, truth, session=session)
         self.memory = EventMemory() if memory is None else memory
         self._greeted = False
         self._lamp: Lamp | None = None
@@ -101,7 +93,10 @@ class ReferenceDevice(Device):
             case HelloAsked():
                 self._greet(t)
             case Acknowledged(through):
-                self.memory.acknowledge(through)
+                self._replay(self.memory.acknowledge(through))
+            case ReplayAsked(first):
+                for stored in self.memory.since(first):
+                    self._replay(stored)
             case Armed():
                 self._arm(said, t)
             case Locked():
@@ -166,7 +161,7 @@ class ReferenceDevice(Device):
                 decks=None if cards is None else cards.decks,
                 drawn=self.shoe.drawn,
                 cutting_card_out=self.shoe.cutting_card_out,
-                oldest_seq=self.memory.next_seq - self.memory.unacknowledged,
+                oldest_seq=self.memory.oldest_seq,
                 can_arm=True,
             ),
             t,
@@ -195,15 +190,8 @@ class ReferenceDevice(Device):
         stored = self.memory.store(event, boot_id=self.shoe.boot_id, t_us=self._t_us(t))
         if self.memory.full:
             self.shoe.lock()
-        if self._greeted:
-            self._replay(stored)
+        self._replay(stored)
 
-    def _replay(self, stored: Stored) -> None:
-        if self.connected and self._replaying is not None:
-            self._replaying.say(
-                stored.event, seq=stored.seq, t_us=stored.t_us, boot_id=stored.boot_id
-            )
-
-    def _opened(self) -> ReplayingSession:
-        self._replaying = self._open_session()
-        return self._replaying
+    def _replay(self, stored: Stored | None) -> None:
+        if stored is not None and self._greeted:
+            self._send(stored.event, stored.seq, stored.t_us, stored.boot_id)

@@ -30,8 +30,10 @@ def hello(
     return frame(event, seq, boot)
 
 
-def status(seq: int, *, armed: int | None = None, drawn: int = 0, boot: int = 1) -> bytes:
-    return frame(Status(armed=armed, drawn=drawn, unacknowledged=0), seq, boot)
+def status(
+    seq: int, *, armed: int | None = None, drawn: int = 0, boot: int = 1, unheard: int = 9
+) -> bytes:
+    return frame(Status(armed=armed, drawn=drawn, unacknowledged=unheard), seq, boot)
 
 
 def card(seq: int, boot: int = 1) -> bytes:

@@ -16,10 +16,12 @@ from firmware_proto.events import (
     CuttingCard,
     Discarded,
     Error,
+    Gap,
     Hello,
     HelloAsked,
     HostSaid,
     Locked,
+    ReplayAsked,
     Reply,
     Status,
 )
@@ -156,6 +158,45 @@ def test_an_acknowledge_of_what_never_was_is_refused_and_forgets_nothing() -> No
     session.tick(5.0)
     session.tick(5.0 + SEND_AGAIN_S)
     assert numbers(session) == [1, 2]
+
+
+def test_a_host_that_missed_one_gets_it_and_all_behind_it_at_once() -> None:
+    session = greeted()
+    draw(session, 1, 2, 3, 4)
+    session.outgoing()
+    assert told(session, ReplayAsked(3)) == []
+    assert numbers(session) == [3, 4]
+
+
+def test_what_the_session_no_longer_has_is_the_owner_s_to_say_again() -> None:
+    session = greeted()
+    draw(session, 1, 2, 3)
+    told(session, Acknowledged(2))
+    session.outgoing()
+    assert told(session, ReplayAsked(2)) == [ReplayAsked(2)]
+    draw(session, 2, 3)
+    assert numbers(session) == [2, 3]
+
+
+def test_a_replay_of_what_never_was_is_refused_and_one_of_nothing_says_nothing() -> None:
+    session = greeted()
+    draw(session, 1)
+    session.outgoing()
+    assert told(session, ReplayAsked(3)) == [Discarded(reason="replay from 3, which never was")]
+    assert told(session, ReplayAsked(2)) == []
+    assert session.outgoing() == b""
+
+
+def test_a_gap_is_kept_until_its_last_number_is_acknowledged() -> None:
+    session = greeted()
+    draw(session, 1)
+    session.say(Gap(first=2, last=4), seq=2, t_us=1)
+    draw(session, 5)
+    assert numbers(session) == [1, 2, 5]
+    told(session, Acknowledged(4), ReplayAsked(5))
+    assert numbers(session) == [5]
+    told(session, ReplayAsked(5))
+    assert numbers(session) == [5]
 
 
 def test_history_up_to_hello_s_number_may_be_acknowledged() -> None:

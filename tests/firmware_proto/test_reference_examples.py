@@ -16,6 +16,7 @@ from firmware_proto.events import (
     HelloAsked,
     HostSaid,
     Locked,
+    ReplayAsked,
     ShoeEvent,
     from_plain,
     to_plain,
@@ -45,6 +46,8 @@ def told(example: Example) -> Message:
             said = HelloAsked()
         case "acknowledge":
             said = Acknowledged(plain["through"])
+        case "replay_from":
+            said = ReplayAsked(plain["first"])
         case "arm":
             said = Armed(plain["number"], plain["hand"], plain["index"])
         case _:

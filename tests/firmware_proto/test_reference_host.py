@@ -19,12 +19,14 @@ from firmware_proto.events import (
     Hello,
     HelloAsked,
     Repeated,
+    ReplayAsked,
     Reply,
 )
 from firmware_proto.profiles import profile
 from firmware_proto.reference.codec import Decoder, Message
 from firmware_proto.reference.host import ASK_AGAIN_S, SILENCE_S, ReferenceHost
 from firmware_proto.session import Heard, Resume
+from tests.firmware_proto.reference_ends import card_event
 from tests.firmware_proto.reference_host_frames import (
     card,
     frame,
@@ -160,6 +162,47 @@ def test_an_event_ahead_of_its_turn_waits_to_be_sent_again() -> None:
         "discarded",
         "card_drawn",
         "card_drawn",
+    ]
+
+
+def test_what_was_passed_over_is_asked_for_at_once_and_once() -> None:
+    session = met()
+    session.receive(card(1) + card(3) + card(4), 2.0)
+    assert sent(session) == [ReplayAsked(2)]
+    session.receive(card(5), 2.1)
+    assert sent(session) == []
+    session.receive(card(2) + card(4), 2.2)
+    assert sent(session) == [ReplayAsked(3)]
+
+
+def test_what_the_shoe_takes_for_heard_is_asked_for() -> None:
+    session = ReferenceHost(Resume("SH-1", 5))
+    session.receive(hello(9, oldest=2) + status(9, unheard=3), 2.0)
+    assert ReplayAsked(6) not in sent(session)
+    session = ReferenceHost(Resume("SH-1", 5))
+    session.receive(hello(9, oldest=2) + status(9, unheard=2), 2.0)
+    assert ReplayAsked(6) in sent(session)
+    assert names(session, card(6), card(7), card(8)) == ["card_drawn"] * 3
+
+
+def test_a_gap_in_the_shoe_s_memory_is_given_once_and_stored_like_an_event() -> None:
+    session = met()
+    lost = frame(Gap(first=2, last=4), 2)
+    assert given_by(session, card(1), lost, card(5)) == [
+        (card_event(1), 1),
+        (Gap(first=2, last=4), 4),
+        (card_event(5), 5),
+    ]
+    assert given_by(session, lost) == [(Repeated(of="gap"), None)]
+    session.stored(4)
+    assert sent(session) == [Acknowledged(4)]
+
+
+def test_of_a_gap_that_is_partly_known_the_rest_is_given() -> None:
+    session = met(3)
+    assert given_by(session, frame(Gap(first=2, last=4), 2), card(5)) == [
+        (Gap(first=3, last=4), 4),
+        (card_event(5), 5),
     ]
 
 

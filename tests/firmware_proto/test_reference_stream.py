@@ -156,6 +156,7 @@ def test_the_longest_run_that_may_be_a_frame_is_looked_at_and_one_byte_more_is_n
         (b"\x01\x83\x00\x00\x01\x01", "arm: number has no meaning"),
         (b"\x01\x83\x01\x00\x09\x01", "arm: hand has no meaning"),
         (b"\x01\x12" + bytes(16), "cutting_card: seq has no meaning"),
+        (b"\x01\x1e\x05" + bytes(15) + b"\x04\0\0\0", "events_lost: last has no meaning"),
         (b"", "version 0"),
     ],
 )

@@ -173,22 +173,37 @@ def test_an_old_acknowledgement_takes_nothing_back() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 40)), max_size=60))
-def test_memory_never_overwrites_and_never_reuses_a_number(steps: list[int | None]) -> None:
+def test_memory_never_overwrites_and_accounts_for_every_number(steps: list[int | None]) -> None:
     memory = EventMemory(capacity=8, reserve=2)
     acknowledged = given_out = 0
-    kept: list[int] = []
+    kept: list[int] = []  # the last number of each place
+    losing = False
     for step in steps:
         if step is None:
             given_out += 1
-            assert memory.store(CuttingCard(), boot_id=1, t_us=0).seq == given_out
-            if len(kept) < 8:
+            stored = memory.store(CuttingCard(), boot_id=1, t_us=0)
+            losing = len(kept) == 8
+            if losing:
+                assert stored is None
+            else:
+                assert stored is not None and stored.seq == given_out
                 kept.append(given_out)
+        elif step <= given_out:
+            gap = memory.acknowledge(step)
+            acknowledged = max(acknowledged, step)
+            kept = [k for k in kept if k > step]
+            if losing and len(kept) < 8:
+                assert gap is not None and gap.last == given_out
+                kept.append(given_out)
+                losing = False
+            else:
+                assert gap is None
         else:
-            memory.acknowledge(step)
-            if step <= given_out:
-                acknowledged = max(acknowledged, step)
-                kept = [k for k in kept if k > step]
-        assert [s.seq for s in memory.unheard()] == kept
+            assert memory.acknowledge(step) is None
+        assert [s.last for s in memory.unheard()] == kept
+        numbers = [n for s in memory.since(1) for n in range(s.seq, s.last + 1)]
+        assert numbers == list(range(memory.oldest_seq, memory.oldest_seq + len(numbers)))
+        assert len(memory.since(1)) <= 8
         assert memory.unacknowledged == given_out - acknowledged
         assert memory.full == (len(kept) >= 6)
 

@@ -13,12 +13,14 @@ import pytest
 from firmware_proto.cards import DECKS
 from firmware_proto.events import (
     CardDrawn,
+    Gap,
     Hello,
     Reply,
     ShoeEvent,
     ShoeLoaded,
     Status,
 )
+from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from simulators.faults import Faults, FaultyLine
 from simulators.shoe.device import Lamp
@@ -175,6 +177,54 @@ def test_a_full_memory_locks_the_shoe_until_the_host_has_stored(reference_shoe: 
     assert device.refused == ["memory full"]
     device.receive(b"ack 2\narm 2 banker 1\n", 1.2)
     assert device.lamp is not None
+
+
+def test_what_a_full_memory_lost_is_said_as_a_gap_when_there_is_room(
+    reference_shoe: Shoes, said: Said
+) -> None:
+    device = reference_shoe(memory=EventMemory(capacity=4, reserve=2))
+    device.host_opened()
+    device.receive(b"hello\n", 1.0)
+    for _ in range(6):
+        device.draw(1.0, force=True)
+    device.outgoing()
+    device.receive(b"ack 2\n", 1.1)
+    assert said(device.outgoing()) == [Gap(first=5, last=7)]
+    device.draw(1.2, force=True)
+    device.host_closed()
+    device.host_opened()
+    device.receive(b"hello\n", 1.3)
+    hello, *events, _ = said(device.outgoing())
+    assert isinstance(hello, Hello)
+    assert hello.oldest_seq == 3
+    assert [type(e) for e in events] == [CardDrawn, CardDrawn, Gap, CardDrawn]
+
+
+def test_a_host_that_lost_its_store_is_told_again_what_is_still_there(
+    reference_shoe: Shoes,
+) -> None:
+    device = reference_shoe()
+    for _ in range(3):
+        device.draw(1.0, force=True)
+    for stored in (4, 2):
+        real = profile("reference").host_session(
+            resume=Resume("SIM-TEST", 0 if stored == 4 else 2), settings={}
+        )
+        device._new_session = lambda: profile("reference").device_session(settings={})
+        device.host_opened()
+        heard = []
+        for tenth in range(20):
+            t = 2.0 + tenth / 10
+            real.tick(t)
+            device.receive(real.outgoing(), t)
+            device.tick(t)
+            for said in real.receive(device.outgoing(), t):
+                heard.append(said)
+                if said.seq is not None:
+                    real.stored(said.seq)
+        numbers = [h.seq for h in heard if isinstance(h.event, CardDrawn)]
+        assert numbers == ([2, 3, 4] if stored == 4 else [3, 4])
+        assert not [h for h in heard if isinstance(h.event, Gap)]
 
 
 def test_a_card_that_was_not_read_is_said_without_a_card(reference_shoe: Shoes, said: Said) -> None:
