@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PAIRS = {"player": "player_pair", "banker": "banker_pair"}
+PAIRS = ("player_pair", "banker_pair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,29 @@ def dealt(lines: Iterable[Mapping[str, Any]]) -> list[Dealt]:
     for line in lines:
         if line.get("place") in hands:
             hands[line["place"]].append(line["card"])
+        if "round" in line:
+            played = Played(
+                player=tuple(hands["player"]),
+                banker=tuple(hands["banker"]),
+                player_total=line["player_total"],
+                banker_total=line["banker_total"],
+                winner=line["winner"],
+            )
+            rounds.append(Dealt(played, line["player_pair"], line["banker_pair"]))
         if "round" in line or "broken_off" in line:
-            cards = {hand: tuple(codes) for hand, codes in hands.items()}
             hands = {"player": [], "banker": []}
-            if "round" in line:
-                totals = {k: line[k] for k in ("player_total", "banker_total", "winner")}
-                pairs = {k: line[k] for k in PAIRS.values()}
-                rounds.append(Dealt(Played(**cards, **totals), **pairs))
     return rounds
 
 
 def told(outcome: Mapping[str, Any]) -> Played:
     """An outcome's data in the same form."""
-    hands = {hand: tuple(outcome[hand]["cards"]) for hand in ("player", "banker")}
-    totals = {f"{hand}_total": outcome[hand]["total"] for hand in hands}
-    return Played(**hands, **totals, winner=outcome["winner"])
+    return Played(
+        player=tuple(outcome["player"]["cards"]),
+        banker=tuple(outcome["banker"]["cards"]),
+        player_total=outcome["player"]["total"],
+        banker_total=outcome["banker"]["total"],
+        winner=outcome["winner"],
+    )
 
 
 def agrees(outcome: Mapping[str, Any], truth: Dealt) -> None:
@@ -71,7 +79,7 @@ def agrees(outcome: Mapping[str, Any], truth: Dealt) -> None:
     for side in ("player", "banker"):  # games have pushes of their own, tested where they are read
         never = {"tie": {"win", "lose"}, side: {"lose"}}.get(winner, {"win"})
         assert wagers[side]["result"] not in never
-    for pair in PAIRS.values():
+    for pair in PAIRS:
         if pair in wagers:
             paired = getattr(truth, pair)
             assert wagers[pair]["result"] == ("win" if paired else "lose")

@@ -1,0 +1,41 @@
+"""Whole shoes over real ptys: the shoe in a process of its own, the real daemon, real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.rounds import all_agree, dealt, lines_of, of_type, once_each
+from tests.end_to_end.served import (
+    Told,
+    configuration,
+    nothing_is_wrong_with,
+    serving,
+    shoe_process,
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("profile", ["reference", "angel_eye"])
+async def test_the_sinks_are_told_every_round_as_it_was_dealt(
+    tmp_path: Path, profile: str, seed: int
+) -> None:
+    fa_fa = profile == "reference" and seed == 4
+    game, deck = ("fa_fa_fabulous_4", "element65") if fa_fa else ("tiger", "french52")
+    told = Told()
+    async with shoe_process(tmp_path, profile, seed=seed, game_deck=deck) as (port, truth):
+        config = configuration(tmp_path, port, profile=profile, game=game)
+        async with serving(config, told):
+            await told.until(lambda: bool(told.data("shoe.change_due")))
+        dealt_rounds = dealt(lines_of(truth))
+    public = lines_of(tmp_path / "public.jsonl")
+    restricted = lines_of(tmp_path / "restricted.jsonl")
+    assert public == once_each(public) == told.events
+    assert restricted == once_each(restricted)
+    for stream in (public, restricted):
+        all_agree(of_type(stream, "round.outcome"), dealt_rounds)
+        assert not of_type(stream, "table.halted")
+    assert nothing_is_wrong_with(tmp_path / "journal.db") == len(dealt_rounds) > 60
