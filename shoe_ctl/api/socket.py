@@ -88,6 +88,9 @@ class _Talk:
         writer.transport.set_write_buffer_limits(high=0)  # drained means: the kernel has it all
         try:
             await self._converse(uid, reader, writer, task)
+        except asyncio.CancelledError:
+            if not self._stopping:  # else this is how it ends
+                raise
         except TimeoutError:
             log.warning("socket: user %d left an answer unread and was cut off", uid)
         except OSError as error:
