@@ -7,7 +7,7 @@ Deals card by card and asks only ``next_hand`` who receives it and ``features`` 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -45,31 +45,38 @@ def deck(ranks: str, suits: str) -> Deck:
     )
 
 
-def game(tiny: Deck, wagers: list[Wager]) -> Game:
+def game(tiny: Deck, wagers: Mapping[str, Wager]) -> Game:
     """Any shipped game, with another deck and other wagers."""
     return replace(
         catalog.load("tiger"),
         deck=tiny,
         decks=DeckRange(1, 10, 8),
-        wagers={wager.id: wager for wager in wagers},
+        wagers=wagers,
     )
 
 
 @cache
 def every_round(ranks: str, suits: str, decks: int) -> tuple[Round, ...]:
-    """Every round of a full shoe; ``orders`` count its first six cards, dealt or not."""
-    tiny = deck(ranks, suits)
-    left = dict.fromkeys(tiny.cards, decks)
-    return tuple(_deal((), (), (), left, 1))
+    """Every round of a full shoe; ``orders`` count its first six cards, dealt or not.
+
+    Rounds in which the same is seen share one ``seen``.
+    """
+    left = dict.fromkeys(deck(ranks, suits).cards, decks)
+    same: dict[object, Features] = {}
+    return tuple(
+        dealt._replace(seen=same.setdefault(tuple(dealt.seen.values()), dealt.seen))
+        for dealt in _deal((), (), (), left, 1)
+    )
 
 
 @cache
 def orders_by_sight(ranks: str, suits: str, decks: int) -> list[tuple[Features, int]]:
     """All that can be seen of a round, with its number of orders."""
-    seen = {tuple(dealt.seen.items()): dealt.seen for dealt in every_round(ranks, suits, decks)}
-    orders: Counter[object] = Counter()
-    for dealt in every_round(ranks, suits, decks):
-        orders[tuple(dealt.seen.items())] += dealt.orders
+    rounds = every_round(ranks, suits, decks)
+    orders: Counter[int] = Counter()
+    for dealt in rounds:
+        orders[id(dealt.seen)] += dealt.orders
+    seen = {id(dealt.seen): dealt.seen for dealt in rounds}
     return [(sight, orders[key]) for key, sight in seen.items()]
 
 
