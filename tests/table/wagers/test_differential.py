@@ -1,0 +1,146 @@
+"""The table differential: measured, met by Players, or by the Pit Manager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shoe_ctl.table.wagers.differential import assess, decrease, increase, remove
+from shoe_ctl.table.wagers.found import found_late
+from shoe_ctl.table.wagers.held import Wagers
+from shoe_ctl.table.wagers.ledger import place
+from tests.table.wagers.asking import (
+    GAMES,
+    NUMBERS,
+    STAFFED,
+    asked,
+    done,
+    refused,
+    rules_of,
+    staked,
+    standing,
+)
+
+LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 1000, "differential": 500}
+
+
+def uneven(game: str) -> Wagers:
+    """Player 1600 against Banker 300, where 500 is allowed; side wagers do not count."""
+    return standing(
+        rules_of(game, **LIMITS),
+        staked("player", 1000, player="ann"),
+        staked("player", 600, player="ben", seat=2),
+        staked("banker", 300, player="cho", seat=3),
+        staked("tie", 900, player="dan", seat=4),
+        closed=True,
+    )
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_the_differential_is_between_all_main_wagers(game: str) -> None:
+    now = assess(uneven(game), rules_of(game, **LIMITS))
+    assert (now.player, now.banker, now.high, now.excess) == (1600, 300, "player", 800)
+    assert now.exceeded
+    assert [(room.player, room.most) for room in now.decrease] == [("ann", 900), ("ben", 500)]
+    assert [(room.player, room.most) for room in now.increase] == [("cho", 700)]
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_it_is_never_a_reason_to_refuse_a_placement(game: str) -> None:
+    rules = rules_of(game, **LIMITS)
+    now = standing(rules, staked("player", 1000))
+    now = done(place(now, staked("player", 1000, player="ben"), rules))
+    assert assess(now, rules).exceeded
+
+
+def test_at_the_limit_it_is_met_and_above_it_exceeded() -> None:
+    rules = rules_of("tiger", differential=500)
+    assert not assess(standing(rules, staked("banker", 500)), rules).exceeded
+    over = assess(standing(rules, staked("banker", 501)), rules)
+    assert (over.exceeded, over.high, over.excess) == (True, "banker", 1)
+
+
+def test_without_a_differential_nothing_exceeds_it() -> None:
+    rules = rules_of("tiger")
+    now = assess(standing(rules, staked("player", 10**9)), rules)
+    assert (now.high, now.excess, now.decrease, now.increase) == ("player", 0, (), ())
+
+
+def test_equal_totals_have_no_higher_hand() -> None:
+    rules = rules_of("tiger", differential=1)
+    now = assess(standing(rules, staked("player", 7), staked("banker", 7)), rules)
+    assert (now.high, now.exceeded) == (None, False)
+
+
+def test_what_is_not_honoured_does_not_count() -> None:
+    rules = rules_of("tiger", differential=500)
+    now = done(found_late(standing(rules, closed=True), staked("player", 5000), rules))
+    assert assess(now, rules).player == 0
+
+
+def test_an_increase_is_bounded_so_that_the_other_hand_does_not_exceed_it() -> None:
+    rules = rules_of("tiger", differential=500)
+    now = standing(rules, staked("player", 600), staked("banker", 5), closed=True)
+    (room,) = assess(now, rules).increase
+    assert room.most == 595 + 500
+    refused(increase(now, staked("banker", 1096), rules))
+    met = done(increase(now, staked("banker", 1095), rules))
+    assert not assess(met, rules).exceeded
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_players_of_the_higher_hand_decrease(game: str) -> None:
+    """N/T/F 5.18.1, I 5.16.1."""
+    rules = rules_of(game, **LIMITS)
+    now = done(decrease(uneven(game), staked("player", 800, player="ann"), rules))
+    assert not assess(now, rules).exceeded
+    assert now.history[-1].rule == NUMBERS[game]["decreased"]
+    refused(decrease(uneven(game), staked("player", 901, player="ann"), rules))
+    wrong = refused(decrease(uneven(game), staked("banker", 100, player="cho", seat=3), rules))
+    assert (wrong.rule, "widen" in wrong.why) == (NUMBERS[game]["decreased"], True)
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_players_of_the_lower_hand_may_increase(game: str) -> None:
+    """N/T/F 5.18.2, I 5.16.2."""
+    rules = rules_of(game, **LIMITS)
+    now = done(increase(uneven(game), staked("banker", 700, player="cho", seat=3), rules))
+    assert assess(now, rules).excess == 100
+    assert now.history[-1].rule == NUMBERS[game]["increased"]
+    over = refused(increase(uneven(game), staked("banker", 701, player="cho", seat=3), rules))
+    assert over.rule == "3.5.1"
+    wrong = refused(increase(uneven(game), staked("player", 1, player="ben", seat=2), rules))
+    assert wrong.rule == NUMBERS[game]["increased"]
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_the_pit_manager_determines_what_is_removed(game: str) -> None:
+    """N/T/F 5.18.3, I 5.16.3."""
+    rules = rules_of(game, **LIMITS)
+    ann = asked("player", player="ann", position="pit_manager")
+    now = done(remove(uneven(game), ann, rules))
+    assert not assess(now, rules).exceeded
+    assert (now.history[-1].act, now.history[-1].change) == ("removed", -1000)
+    assert now.history[-1].rule == NUMBERS[game]["removed"]
+    low = refused(remove(uneven(game), asked("player", position="pit_supervisor"), rules))
+    assert (low.rule, low.position) == (NUMBERS[game]["removed"], "pit_manager")
+    cho = asked("banker", player="cho", seat=3, position="pit_manager")
+    assert "widen" in refused(remove(uneven(game), cho, rules)).why
+    gone = asked("player", player="eve", position="pit_manager")
+    refused(remove(uneven(game), gone, rules))
+
+
+def test_side_wagers_are_left_alone() -> None:
+    rules = rules_of("tiger", **LIMITS)
+    tie = asked("tie", player="dan", seat=4, position="pit_manager")
+    assert "does not count" in refused(remove(uneven("tiger"), tie, rules)).why
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_nothing_changes_on_its_account_while_it_is_not_exceeded(game: str) -> None:
+    rules = rules_of(game)
+    now = standing(rules, staked("player", 50), staked("banker", 10), closed=True)
+    refused(decrease(now, staked("player", 5), rules))
+    refused(increase(now, staked("banker", 5), rules))
+    refused(remove(now, asked("player", position="pit_manager"), rules))
