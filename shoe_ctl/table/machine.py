@@ -168,12 +168,19 @@ class Row(NamedTuple):
 
 
 def _rows(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
-    """Spell the table out: a row for each source state, ``=`` for the state itself."""
-    return tuple(
-        Row(trigger, state, state if dest == "=" else dest, when, do)
-        for trigger, source, dest, when, do in lines
-        for state in ((source,) if isinstance(source, str) else source)
-    )
+    """Spell the table out: a row for each source state, ``=`` for the state itself.
+
+    Where a row above takes the trigger whatever the conditions, a later one says nothing.
+    """
+    spelt: list[Row] = []
+    taken: set[tuple[str, str]] = set()
+    for trigger, source, dest, when, do in lines:
+        for state in (source,) if isinstance(source, str) else source:
+            if (trigger, state) not in taken:
+                spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
+            if not when:
+                taken.add((trigger, state))
+    return tuple(spelt)
 
 
 # Causes of a halt that are known from the row alone.

@@ -1,0 +1,223 @@
+"""Sessions that reach every state of a table from many sides, input by input.
+
+In: nothing. Out: tables with the states that they passed through; a willing staff.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from firmware_proto.cards import card
+from firmware_proto.events import (
+    CardDrawn,
+    CardOutsideGame,
+    CuttingCard,
+    Error,
+    Gap,
+    Started,
+    Status,
+)
+from shoe_ctl.table.state import TableState
+from tests.table.playing import ROUNDS, Playing
+
+Session = Callable[[Playing], None]
+
+
+def whole_round(table: Playing) -> None:
+    table.play(ROUNDS["both draw"])
+    table.play(ROUNDS["Player natural"])
+
+
+def power_cut(table: Playing) -> None:
+    table.restart("b1")
+    table.connect()
+    half_a_round(table)
+    table.restart("b2")
+    table.connect()
+    table.rules("void")
+
+
+def half_a_round(table: Playing) -> None:
+    table.open_round()
+    table.deal("2D 3C TS")
+
+
+def link_lost(table: Playing) -> None:
+    half_a_round(table)
+    table.disconnect()
+    table.connect()
+    if table.angel_eye:
+        table.draw("9C", hand="player", index=1)
+        table.rules("void")
+    else:
+        table.hello()
+
+
+def hello_first(table: Playing) -> None:
+    """The link is lost before the shoe was ever said to be of a boot."""
+    half_a_round(table)
+    table.disconnect()
+    table.connect()
+    table.rules("play_on")
+
+
+def wrong_cards(table: Playing) -> None:
+    half_a_round(table)
+    table.draw(None)
+    table.draw("9C")
+    table.rules("void")
+    half_a_round(table)
+    table.draw("4f")
+    table.rules("void")
+
+
+def drawn_early(table: Playing) -> None:
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    table.draw("4C")
+    table.rules("set_aside")
+    table.says(Error(code="cannot_read"))
+    table.rules("play_on")
+    table.says(CardOutsideGame(card=card("9D"), mode="lock"))
+    table.rules("void")
+
+
+def cutting_card(table: Playing) -> None:
+    table.says(CuttingCard())
+    table.play(ROUNDS["both stand"])
+    table.load("set-2") if not table.angel_eye else table.says(Started())
+    table.open_round()
+
+
+def no_shoe(table: Playing) -> None:
+    table.load("set-2", decks=6)
+    table.draw("9C", number=1)
+    table.rules("set_aside")
+    table.fails()
+    table.load("set-3")
+    table.rules("play_on")
+    table.fails()
+    table.rules("play_on")
+
+
+def halts_between(table: Playing) -> None:
+    table.says(Gap(first=3, last=5))
+    table.says(Status(drawn=4, unacknowledged=0))
+    table.rules("play_on")
+    table.does("change_shoe")
+    table.fails()
+    table.rules("play_on")
+    table.load("set-2")
+    table.says(CardDrawn(card=card("9C"), hand="burn", index=1))
+
+
+def judged_otherwise(table: Playing) -> None:
+    table.open_round()
+    table.deal(ROUNDS["both stand"])
+    table.judges("player")
+    table.turn_over()
+    if not table.settings.implied:
+        table.does("announce_totals")
+        table.asks("announce_outcome")
+    table.rules("play_on")
+
+
+def never_judged(table: Playing) -> None:
+    table.open_round()
+    table.deal(ROUNDS["both stand"])
+    table.turn_over()
+    if not table.settings.implied:
+        table.does("announce_totals")
+    table.tick()
+
+
+BOTH: tuple[Session, ...] = (
+    whole_round, power_cut, link_lost, wrong_cards, drawn_early, cutting_card, hello_first,
+)  # fmt: skip
+REFERENCE: tuple[Session, ...] = (no_shoe, halts_between)
+ANGEL_EYE: tuple[Session, ...] = (judged_otherwise, never_judged)
+WAYS: tuple[dict[str, str], ...] = (
+    {"announcements": "explicit", "faces": "turned_by_dealer"},
+    {"announcements": "implied", "faces": "face_up"},
+)
+
+
+def played(session: Session, *, angel_eye: bool, way: dict[str, str]) -> list[TableState]:
+    """The states between the inputs of one session."""
+    table = Playing(angel_eye=angel_eye, **way)
+    passed = [table.now]
+    table.step = lambda: passed.append(table.now)
+    table.open_shoe()
+    session(table)
+    return passed
+
+
+@functools.cache
+def passed_through() -> tuple[tuple[bool, int, TableState], ...]:
+    """Every state of every session: whether an angel_eye, which of WAYS, the state."""
+    return tuple(
+        (angel_eye, way, now)
+        for angel_eye, own in ((False, REFERENCE), (True, ANGEL_EYE))
+        for way, given in enumerate(WAYS)
+        for session in (*BOTH, *own)
+        for now in played(session, angel_eye=angel_eye, way=given)
+    )
+
+
+def at(angel_eye: bool, way: int, now: TableState) -> Playing:
+    """A table in this state."""
+    return Playing(angel_eye=angel_eye, state=now, **WAYS[way])
+
+
+def goes_on(table: Playing) -> None:
+    """Staff who want the next round: one step towards it.
+
+    A ruling that is refused is followed by the next one; what is physical (a cable, a set of
+    cards) is at hand.
+    """
+    now = table.now
+    if not now.link.up:
+        table.connect()
+    elif now.state == "suspended":
+        answers = (
+            table.asks("rule", ruling=r, reason="go on") for r in ("play_on", "set_aside", "void")
+        )
+        assert any(answer.accepted for answer in answers), now.halt
+    elif now.state == "no_shoe":
+        table.load(f"set-{now.inputs}")
+    elif now.state == "shoe_change":
+        table.says(Started()) if table.angel_eye else table.load(f"set-{now.inputs}")
+    elif now.state in ("idle", "betting", "closed", "dealing", "drawing"):
+        announce = {"idle": "place_your_bets", "betting": "no_more_bets"}
+        if now.state in announce:
+            table.does(announce[now.state])
+        else:
+            table.draw(spare(table))
+    elif now.state == "resolved":
+        table.does("settle")
+    else:
+        finishes(table)
+
+
+def finishes(table: Playing) -> None:
+    """The step that the revealing table waits for."""
+    played = table.now.round
+    assert played is not None
+    if not played.all_revealed:
+        table.turn_over()
+    elif not played.totals_announced:
+        table.does("announce_totals")
+    elif table.now.link.judges and played.result is None and not played.result_overruled:
+        table.judges()
+    else:
+        table.does("announce_outcome")
+
+
+def spare(table: Playing) -> str:
+    """A card that the shoe still holds."""
+    shoe = table.now.shoe
+    assert shoe is not None
+    return next(
+        c.code for c in table.game.deck.cards if shoe.counts.get(c.code, 0) < shoe.decks
+    )  # fmt: skip

@@ -1,0 +1,250 @@
+"""Every (state, trigger) pair: defined in the table, and taken for real from many sides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from firmware_proto.cards import card
+from firmware_proto.events import (
+    EVENTS,
+    CardDrawn,
+    CardOutsideGame,
+    CuttingCard,
+    Discarded,
+    Error,
+    ErrorCleared,
+    Gap,
+    Hello,
+    Lock,
+    PresetChanged,
+    Redesignated,
+    Repeated,
+    Reply,
+    Result,
+    ShoeEvent,
+    ShoeLoaded,
+    Standby,
+    Started,
+    Status,
+)
+from shoe_ctl.table import engine, machine, positions
+from shoe_ctl.table.effects import Answer, TableEvent
+from shoe_ctl.table.inputs import (
+    Fault,
+    Input,
+    LinkLost,
+    LinkUp,
+    Restarted,
+    ShoeSaid,
+    TableCommand,
+    Tick,
+)
+from shoe_ctl.table.state import TableState, from_bytes, to_bytes
+from shoe_ctl.table.turn import Turn
+from tests.table.playing import DEVICE, SHIFT, Playing, balanced, game, settings
+from tests.table.sessions import at, goes_on, passed_through
+
+OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
+FACTS = ("link_up", "link_lost", "restarted", "tick", "fault")
+
+
+def hello(**more: object) -> Hello:
+    fields = {"device_id": DEVICE, "boot_id": 7, "deck": "french52", "decks": 8, **more}
+    return Hello(firmware="1", **fields)  # type: ignore[arg-type]
+
+
+EVENTS_TRIED: tuple[ShoeEvent, ...] = (
+    hello(), hello(set_id="set-1", resumed=True), hello(set_id="set-1", boot_id=8, drawn=9),
+    hello(set_id="set-2"), hello(set_id="set-2", decks=6), hello(set_id="set-1", drawn=99),
+    Started(), Standby(), ShoeLoaded(set_id="set-1"), ShoeLoaded(set_id="set-9", decks=8),
+    ShoeLoaded(set_id="set-9", decks=4),
+    CardDrawn(card=card("9S")), CardDrawn(card=None), CardDrawn(card=card("4f")),
+    *(CardDrawn(card=card("9S"), number=n, armed=a) for n in (1, 4, 6, 20) for a in (True, False)),
+    *(CardDrawn(card=card("9S"), hand=h, index=i) for h in ("player", "banker") for i in (1, 2, 3)),
+    *(CardDrawn(card=card("9S"), hand=h) for h in ("burn", "first_card", "burn_count")),
+    Redesignated(card=None, hand="player"), CardOutsideGame(card=card("9S"), mode="lock"),
+    CuttingCard(), Result(winner="tie", player_pair=False, banker_pair=False),
+    Result(winner="forced_quit", player_pair=False, banker_pair=False),
+    Error(code="cannot_read"), Error(code="overdraw", in_error_mode=True),
+    ErrorCleared(code="overdraw"), ErrorCleared(code="cannot_read"), Lock(locked=True),
+    PresetChanged(address="01", value="0001"), Reply(accepted=False), Gap(first=1, last=2),
+    Status(drawn=9, unacknowledged=0), Repeated(of="card_drawn"), Discarded(reason="bcc"),
+)  # fmt: skip
+ASKED: tuple[tuple[str, dict[str, object]], ...] = (
+    *((command, {}) for command in positions.COMMANDS),
+    ("expose", {"hand": "player"}), ("expose", {"hand": "banker", "index": 2}),
+    *(("rule", {"ruling": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
+)  # fmt: skip
+
+
+def facts(t_us: int) -> Iterator[Input]:
+    for able in (True, False):
+        yield LinkUp(
+            t_us=t_us, connection=2, profile="x", arm=able, replay=able, judges=not able,
+            names_hands=not able,
+        )  # fmt: skip
+    yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
+    yield Restarted(t_us=t_us, host_boot="b1")
+    yield Restarted(t_us=t_us, host_boot="b9")
+    yield Tick(t_us=t_us)
+    yield Tick(t_us=t_us + 60_000_000)
+    yield Fault(t_us=t_us, where="ShoeSaid", what="KeyError: 9S")
+
+
+def inputs(now: TableState) -> Iterator[tuple[str, Input]]:
+    t_us = now.t_us + 1
+    for fact in facts(t_us):
+        yield dict(zip((LinkUp, LinkLost, Restarted, Tick, Fault), FACTS, strict=True))[
+            type(fact)
+        ], fact  # type: ignore[index]
+    for event in EVENTS_TRIED:
+        yield event.type, ShoeSaid(t_us=t_us, event=event)
+    for command, args in ASKED:
+        yield command, TableCommand(
+            t_us=t_us, command_id="new", command=command, args=args, person="kim",
+            position=SHIFT, reason="r",
+        )  # fmt: skip
+
+
+# The table itself.
+
+
+def test_the_inputs_tried_cover_every_trigger_from_outside() -> None:
+    tried = {trigger for trigger, _ in inputs(TableState())}
+    assert tried == set(OUTSIDE)
+
+
+def test_every_shoe_event_and_command_is_a_trigger() -> None:
+    # What the host said is heard in recordings only, never by a table.
+    assert set(OUTSIDE) == {*EVENTS, *FACTS, *positions.COMMANDS} - {"command"}
+
+
+def test_there_are_ten_states() -> None:
+    assert len(machine.STATES) == len(set(machine.STATES)) == 10
+    assert {r.state for r in machine.ROWS} == set(machine.STATES)
+    assert {r.dest for r in machine.ROWS} == set(machine.STATES)
+
+
+@pytest.mark.parametrize("state", machine.STATES)
+@pytest.mark.parametrize("trigger", OUTSIDE)
+def test_every_pair_ends_in_a_row_without_conditions(state: str, trigger: str) -> None:
+    rows = [r for r in machine.ROWS if (r.state, r.trigger) == (state, trigger)]
+    assert rows
+    assert [bool(r.when) for r in rows] == [True] * (len(rows) - 1) + [False]
+
+
+def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
+    meant = {
+        "cards_ran_out": {"dealing"},
+        "third_card_due": {"revealing"},
+        "outcome_due": {"revealing"},
+        "round_over": {"resolved"},
+        "change_due": {"idle"},
+        "set_shown": {"no_shoe", "idle", "shoe_change"},
+    }
+    assert set(meant) == machine.OWN_TRIGGERS
+    for trigger, states in meant.items():
+        rows = [r for r in machine.ROWS if r.trigger == trigger]
+        assert {r.state for r in rows} == states
+        assert all(any(r.state == s and not r.when for r in rows) for s in states)
+
+
+def test_no_name_of_the_table_clashes_with_the_turn(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="transitions"):
+        engine.build(Turn(game(), settings()))
+    assert [r.message for r in caplog.records if r.levelno >= logging.WARNING] == []
+    assert not [name for name in machine.TRIGGERS if hasattr(Turn, name)]
+
+
+# Taken for real.
+
+
+def test_the_sessions_pass_through_every_state() -> None:
+    assert {now.state for _, _, now in passed_through()} == set(machine.STATES)
+
+
+def test_a_tables_states_survive_their_bytes() -> None:
+    for _, _, now in passed_through():
+        assert from_bytes(to_bytes(now)) == now
+
+
+def listed(state: str, trigger: str) -> set[str]:
+    """Where the table may be after this trigger, with what it gives itself on the way."""
+    reached = {r.dest for r in machine.ROWS if (r.state, r.trigger) == (state, trigger)}
+    while more := {
+        r.dest for r in machine.ROWS if r.trigger in machine.OWN_TRIGGERS and r.state in reached
+    } - reached:
+        reached |= more
+    return reached
+
+
+def apart_from_the_count(now: TableState) -> TableState:
+    return msgspec.structs.replace(now, t_us=0, inputs=0, answered={})
+
+
+def test_every_input_in_every_state_does_what_the_table_lists() -> None:
+    tried: set[tuple[str, str]] = set()
+    for angel_eye, way, now in distinct():
+        for trigger, happened in inputs(now):
+            table = at(angel_eye, way, now)
+            effects = table.feed(happened)
+            tried.add((now.state, trigger))
+            assert table.now.state in listed(now.state, trigger), (now.state, happened)
+            assert from_bytes(to_bytes(table.now)) == table.now
+            assert balanced(table.now), (now, happened)
+            assert (table.now.state == "suspended") is (table.now.halt is not None)
+            assert table.now.halt is not None or table.now.kept == ()
+            for effect in effects:
+                if isinstance(effect, TableEvent):
+                    msgspec.json.encode((effect.data, effect.restricted_data))
+            if any(isinstance(e, Answer) and not e.accepted for e in effects):
+                told, answer = effects
+                assert isinstance(told, TableEvent) and told.type == "command.refused"
+                assert isinstance(answer, Answer) and answer.error
+                assert apart_from_the_count(table.now) == apart_from_the_count(now)
+    assert tried == {(s, t) for s in machine.STATES for t in OUTSIDE}
+
+
+def distinct() -> list[tuple[bool, int, TableState]]:
+    """One of each kind of place: what differs only by counts and cards is tried once."""
+    kinds = {}
+    for angel_eye, way, now in passed_through():
+        played, halt, link = now.round, now.halt, now.link
+        kind = (
+            angel_eye, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
+            link.up, link.aligned, halt and (halt.key, halt.back_to, halt.earlier),
+            played and (len(played.cards), played.all_revealed, played.result is None, played.due),
+        )  # fmt: skip
+        kinds[kind] = (angel_eye, way, now)
+    return list(kinds.values())
+
+
+@pytest.mark.parametrize("command", positions.COMMANDS)
+def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
+    refused = Playing().asks(command, ruling="void", reason="r")
+    assert not refused.accepted
+    takes = refused.needs["state"].split(", ")
+    assert takes == list(machine.states_that_take(command))
+    assert takes and "no_shoe" not in takes
+    assert refused.error == f"{command} cannot be taken now (the table is no_shoe)"
+
+
+def test_from_every_state_a_willing_staff_comes_to_a_new_round_and_its_outcome() -> None:
+    for angel_eye, way, now in distinct():
+        table = at(angel_eye, way, now)
+        for _ in range(40):
+            if opened(table) > now.rounds and table.told("round.outcome"):
+                break
+            goes_on(table)
+        else:
+            pytest.fail(f"no way out of {now}")
+
+
+def opened(table: Playing) -> int:
+    """The round whose outcome was told last, by its number at the table."""
+    outcomes = table.told("round.outcome")
+    return int(outcomes[-1]["round_id"].rpartition("-r")[2]) if outcomes else 0
