@@ -5,19 +5,90 @@ In: a folder. Out: a daemon with its socket, a shoe on a pty, rounds dealt by co
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from shoe_ctl.daemon import Daemon
+from firmware_proto.cards import DECKS
+from shoe_ctl.config import load
+from shoe_ctl.daemon import Daemon, SinkPlace
+from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.records import Audience
+from simulators.ports.pty import PtyPort
 from simulators.rig import Rig
-from tests.api.caller import Caller, calling
-from tests.end_to_end.served import TABLE, Told, serving, shoe_on_a_pty
+from simulators.shoe.build import simulated_shoe
+from simulators.table.dealer import Supply, dealer_for
+from tests.api.caller import PATIENCE_S, Caller, calling
 
+TABLE = "bac-07"
 POSITION = "gaming_shift_manager"
+
+
+class Told:
+    """A sink that keeps the public events, over restarts too, and can be waited on."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self._news = asyncio.Event()
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        self.events += [json.loads(event) for event in events]
+        self._news.set()
+
+    def data(self, kind: str) -> list[dict[str, Any]]:
+        """The data of the events of this type."""
+        return [event["data"] for event in self.events if event["type"] == kind]
+
+    async def until(self, so: Callable[[], bool]) -> None:
+        """Waits until it is so; looked at after each delivery."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not so():
+                self._news.clear()
+                await self._news.wait()
+
+
+@contextmanager
+def shoe_on_a_pty(folder: Path, *, seed: int) -> Iterator[Rig]:
+    """A shoe in this loop, and a hand that draws when its lamp says so."""
+    device = simulated_shoe("reference", seed=seed)
+    dealer = dealer_for(device, Supply(DECKS["french52"], 8, 0, 0), pace_s=0.0)
+    rig = Rig(device, PtyPort(str(folder / "shoe")), dealer)
+    dealer.open_table(rig.now)
+    rig.start()
+    try:
+        yield rig
+    finally:
+        rig.stop()
+
+
+@asynccontextmanager
+async def serving(config: Path, told: Told) -> AsyncIterator[Daemon]:
+    """The daemon at work; on leaving it is cancelled, as SIGTERM does."""
+    with ThreadPoolExecutor(1, "port") as executor:
+        daemon = Daemon(
+            load(config),
+            clock=SystemClock(),
+            executor=executor,
+            host_boot="boot-1",
+            sinks=[SinkPlace("told", Audience.PUBLIC, told)],
+        )
+        ready = asyncio.Event()
+        task = asyncio.create_task(daemon.run(ready.set), name="daemon")
+        waiting = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            yield daemon
+        finally:
+            waiting.cancel()
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
 
 def configuration(
@@ -54,6 +125,7 @@ class Table:
         self.told = told
         self.caller = caller
         self.seen: list[dict[str, Any]] = []
+        self._settled = 0
 
     async def status(self) -> dict[str, Any]:
         answer = await self.caller.asks(request="status")
@@ -74,16 +146,15 @@ class Table:
                 continue
             answer = await self.caller.gives(due["command"], args=due["args"])
             assert answer["accepted"], answer
+            self._settled += due["command"] == "settle"
 
     async def _told_more(self, than: int) -> None:
         await self.told.until(lambda: len(self.told.events) > than)
 
     async def rounds(self, wanted: int) -> None:
-        """Deals so many rounds, to the last one's payment."""
-        await self.deal(lambda held: held["state"] == "idle" and self.told_rounds() >= wanted)
-
-    def told_rounds(self) -> int:
-        return len(self.told.data("round.settled"))
+        """Deals so many rounds, to the last one's payment and what the public was told of it."""
+        await self.deal(lambda held: held["state"] == "idle" and self._settled >= wanted)
+        await self.told.until(lambda: len(self.told.data("round.settled")) >= wanted)
 
 
 @asynccontextmanager
@@ -91,7 +162,7 @@ async def at_the_table(
     folder: Path, *, seed: int = 7, told: Told | None = None, **config: Any
 ) -> AsyncIterator[Table]:
     told = Told() if told is None else told
-    with shoe_on_a_pty(folder, "reference", seed=seed) as rig:
+    with shoe_on_a_pty(folder, seed=seed) as rig:
         async with served(folder, rig, told, **config) as table:
             yield table
 

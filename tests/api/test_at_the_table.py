@@ -15,10 +15,9 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
-from tests.api.at_the_socket import at_the_table, configuration, served
+from tests.api.at_the_socket import Told, at_the_table, configuration, served, shoe_on_a_pty
 from tests.api.caller import calling
 from tests.end_to_end.rounds import all_agree, dealt
-from tests.end_to_end.served import Told, shoe_on_a_pty
 
 ROUNDS = 12
 
@@ -106,7 +105,7 @@ async def test_a_repeated_id_gets_its_first_answer_again_after_restarts_too(
     tmp_path: Path,
 ) -> None:
     told = Told()
-    with shoe_on_a_pty(tmp_path, "reference", seed=7) as rig:
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
         async with served(tmp_path, rig, told) as table:
             await table.deal(lambda h: h["state"] == "idle")
             given = [

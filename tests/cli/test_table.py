@@ -1,0 +1,241 @@
+"""``shoectl table`` as a person or a script runs it, at a real daemon with a shoe on a pty."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.at_the_socket import Table, at_the_table, configuration
+from tests.cli.listener import answering
+
+WIDTH = 80
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+async def shoectl(*words: str, **env: str) -> Ran:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", *words,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **env},
+    )  # fmt: skip
+    async with asyncio.timeout(PATIENCE_S):
+        out, err = await child.communicate()
+    assert child.returncode is not None
+    assert "Traceback" not in err.decode()
+    return Ran(child.returncode, out.decode(), err.decode())
+
+
+class Desk:
+    """A person with a terminal at the table's daemon."""
+
+    def __init__(self, table: Table, config: Path) -> None:
+        self.table = table
+        self._config = str(config)
+
+    async def runs(self, *words: str) -> Ran:
+        return await shoectl("table", *words, "--config", self._config)
+
+    async def brought_to(self, state: str) -> None:
+        await self.table.deal(lambda held: held["state"] == state)
+
+
+@asynccontextmanager
+async def desk(folder: Path, **config: Any) -> AsyncIterator[Desk]:
+    async with at_the_table(folder, **config) as table:
+        await table.deal(lambda held: held["state"] == "idle")
+        yield Desk(table, folder / "table.toml")
+
+
+async def test_a_round_is_dealt_from_the_command_line(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        told = at.table.told
+        for command in ("place_your_bets", "no_more_bets"):
+            ran = await at.runs(command)
+            assert (ran.code, ran.err) == (0, "")
+            assert ran.out.startswith("done: bac-07/p")
+        await told.until(lambda: len(told.data("round.card_dealt")) == 4)
+        for hand in ("player", "banker"):
+            assert (await at.runs("expose", f"hand={hand}")).code == 0
+        assert (
+            await at.runs("announce_totals", "--person", "Ann", "--position", "dealer")
+        ).code == 0
+        await told.until(lambda: len(told.data("round.total_announced")) == 2)
+        await at.table.rounds(1)
+        assert len(told.data("round.outcome")) == 1
+
+
+async def test_the_status_for_people_fits_their_terminal_and_hides_what_lies_face_down(
+    tmp_path: Path,
+) -> None:
+    async with desk(tmp_path) as at:
+        await at.brought_to("revealing")
+        hidden = (await at.runs("status")).out
+        await at.table.caller.gives("expose", args={"hand": "player"})
+        shown = (await at.runs("status")).out
+    assert max(map(len, (hidden + shown).splitlines())) <= WIDTH
+    assert "player      [ ] [ ]\nbanker      [ ] [ ]\n" in hidden
+    assert "shoectl table expose hand=player" in hidden
+    revealed = [d["card"] for d in at.table.told.data("round.card_revealed")]
+    assert f"player      {' '.join(revealed[:2])}\nbanker      [ ] [ ]\n" in shown
+    assert "expose (dealer)" in shown
+
+
+async def test_the_status_for_programs_is_one_object(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        ran = await at.runs("status", "--json")
+    held = json.loads(ran.out)
+    assert held["tables"][0]["table"] == "bac-07"
+    assert held["tables"][0]["next"]["command"] == "place_your_bets"
+    assert ran.out.count("\n") == 1
+
+
+async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        ran = await at.runs("settle")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == (
+            "shoectl: settle cannot be taken now (the table is idle) (it needs state: resolved)\n"
+        )
+        ran = await at.runs("change_shoe", "--position", "dealer")
+        assert ran.code == 1 and ran.err.count("\n") == 1
+        assert "it needs position: pit_supervisor" in ran.err
+        ran = await at.runs("settle", "--json")
+        assert ran.code == 1 and ran.err == ""
+        assert json.loads(ran.out)["needs"] == {"state": "resolved"}
+
+
+async def test_an_id_given_twice_does_it_once(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        first = await at.runs("place_your_bets", "--id", "x", "--json")
+        assert await at.runs("place_your_bets", "--id", "x", "--json") == first
+        assert json.loads(first.out)["command_id"] == "x"
+        assert (await at.runs("place_your_bets")).code == 1
+
+
+async def test_a_stale_round_is_refused(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        ran = await at.runs("place_your_bets", "--round", "bac-07-s1-r99")
+        assert ran.code == 1 and "bac-07-s1-r99" in ran.err
+
+
+async def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        for words in (("status",), ("settle",)):
+            ran = await at.runs(*words, "--table", "bac-08")
+            assert ran.code == 1
+            assert ran.err == "shoectl: no table bac-08 is served here: there is bac-07\n"
+
+
+async def test_the_socket_is_found_by_path_and_by_the_environment(tmp_path: Path) -> None:
+    async with desk(tmp_path):
+        path = str(tmp_path / "shoectl.sock")
+        assert (await shoectl("table", "status", "--socket", path)).code == 0
+        assert (await shoectl("table", "status", SHOECTL_SOCKET=path)).code == 0
+
+
+async def test_what_is_given_reaches_the_table_as_it_was_meant(tmp_path: Path) -> None:
+    given: list[dict[str, Any]] = []
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        given.append(asked)
+        return {"accepted": True, "events": []}
+
+    async with answering(tmp_path / "s.sock", answer):
+        ran = await shoectl(
+            "table", "rule", "ruling=set_aside", "index=2", "odds=1.5", 'cards=["7D"]', "card=7D",
+            'quoted="2"', "empty=", "--table", "t", "--person", "Ann",
+            "--position", "pit_manager",
+            "--reason", "seen on the floor", "--consented-by", "Bo", "--round", "r1",
+            "--socket", str(tmp_path / "s.sock"),
+        )  # fmt: skip
+    assert (ran.code, ran.out) == (0, "done: nothing public came of it\n")
+    (asked,) = given
+    assert len(asked.pop("command_id")) == 36
+    assert asked == {
+        "table": "t",
+        "round_id": "r1",
+        "command": "rule",
+        "args": {
+            "ruling": "set_aside", "index": 2, "odds": "1.5", "cards": ["7D"], "card": "7D",
+            "quoted": "2", "empty": "",
+        },
+        "person": "Ann",
+        "position": "pit_manager",
+        "reason": "seen on the floor",
+        "consented_by": "Bo",
+    }  # fmt: skip
+
+
+async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
+    two = {"user": "u", "position": "dealer", "tables": [{"table": "a"}, {"table": "b"}]}
+    async with answering(tmp_path / "s.sock", lambda _: two):
+        ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
+    assert ran == Ran(2, "", "shoectl: which table? give --table: a, b\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("settle",), "which daemon? give --config FILE or --socket PATH"),
+        (("expose", "player", "--socket", "s"), "expected KEY=VALUE, not 'player'"),
+        (("expose", "=player", "--socket", "s"), "expected KEY=VALUE, not '=player'"),
+        (("status", "a=b", "--socket", "s"), "status takes --table and nothing else"),
+        (("status", "--person", "Ann", "--socket", "s"), "status takes --table and nothing else"),
+        ((), "Missing argument"),
+        (("settle", "--pin", "1234"), "No such option"),
+    ],
+)
+async def test_wrong_usage_exits_2(words: tuple[str, ...], says: str) -> None:
+    ran = await shoectl("table", *words)
+    assert ran.code == 2 and says in ran.err and ran.out == ""
+
+
+async def test_without_a_daemon_it_exits_3_and_says_what_to_check(tmp_path: Path) -> None:
+    path = configuration(tmp_path)
+    ran = await shoectl("table", "status", "--config", str(path))
+    assert ran.code == 3 and ran.err.count("\n") == 1
+    assert f"no daemon at {tmp_path / 'shoectl.sock'}" in ran.err
+    assert "is `shoectl run` running" in ran.err
+
+
+async def test_a_configuration_without_a_socket_says_so(tmp_path: Path) -> None:
+    path = configuration(tmp_path)
+    path.write_text(path.read_text().partition("[socket]")[0])
+    ran = await shoectl("table", "status", "--config", str(path))
+    assert ran.code == 2 and "there is no [socket]" in ran.err
+
+
+@pytest.mark.parametrize("said", [b"", b"half a line", b"not JSON\n", b"[]\n"])
+async def test_who_does_not_answer_as_a_daemon_does_is_an_environment_fault(
+    tmp_path: Path, said: bytes
+) -> None:
+    async with answering(tmp_path / "s.sock", lambda _: said):
+        ran = await shoectl("table", "status", "--socket", str(tmp_path / "s.sock"))
+    assert ran.code == 3 and "does not answer" in ran.err and ran.err.count("\n") == 1
+
+
+async def test_who_is_not_let_in_is_told_why(tmp_path: Path) -> None:
+    refused = {"accepted": False, "error": "user id 7 has no position", "needs": {}}
+    async with answering(tmp_path / "s.sock", lambda _: refused):
+        ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
+    assert ran == Ran(1, "", "shoectl: user id 7 has no position\n")
