@@ -15,9 +15,11 @@ import click
 from shoe_ctl.errors import ShoeCtlError
 
 COMMANDS = {
+    "decided": "Which wagers are won or lost already.",
     "decode": "What the bytes of a shoe say, one event a line.",
     "demo": "A simulated shoe dealt to the end, as you watch.",
     "games": "The games, or what is wrong with a game file.",
+    "odds": "What each wager gives back, exactly.",
     "replay": "Run a journal's inputs again and compare the events.",
     "run": "The daemon: shoe, round, journal, outcomes.",
     "settle": "What each wager of a round pays.",
