@@ -1,0 +1,62 @@
+"""What the bots at a table have around them: the shoe, the public stream, a client, the cables.
+
+In: nothing. Out: the Bench protocol, and Stuck. Must not know: which scenario is played, whether
+time is real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from simulators.errors import SimulatorError
+from simulators.shoe.device import Device
+
+from .client import Client
+from .expectation import Told
+
+
+class Stuck(SimulatorError):
+    """What the bots wait for does not come, or what they do is not taken."""
+
+
+class Bench(Protocol):
+    """A table with its shoe, in process or live."""
+
+    @property
+    def device(self) -> Device:
+        """The shoe."""
+
+    @property
+    def client(self) -> Client:
+        """The way in for commands."""
+
+    @property
+    def now(self) -> float:
+        """The time that the shoe lives in, in seconds."""
+
+    @property
+    def public(self) -> Sequence[Told]:
+        """The public stream from its beginning, as far as it has come."""
+
+    def touched(self) -> None:
+        """The shoe was touched: lets happen what follows at once."""
+
+    async def until(self, so: Callable[[], bool], what: str) -> None:
+        """Waits until it is so; ``what`` says in words what is waited for.
+
+        Raises:
+            Stuck: it never is.
+        """
+
+    async def taken_up(self, cards: int = 0) -> None:
+        """Waits until the host has all that the shoe said, and ``cards`` that were drawn now."""
+
+    def unplug(self) -> None:
+        """The shoe's cable comes off."""
+
+    def replug(self) -> None:
+        """It is plugged in again."""
+
+    async def host(self, what: str) -> None:
+        """The controller's host: ``restart`` of the daemon, ``reboot`` of the machine."""

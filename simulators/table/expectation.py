@@ -1,0 +1,144 @@
+"""Expected events: ``type key=value key=value`` lines, held to what was told, shown as a diff.
+
+In: lines, events as they were told. Out: None, or the difference for a person to read.
+Must not know: how the events came about, files, clocks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ANY = "*"
+"""As a value: the key is there, whatever it holds."""
+
+_TYPE = re.compile(r"[a-z][a-z_]*(\.[a-z][a-z_]*)*")
+_KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One event as a stream told it."""
+
+    type: str
+    data: Mapping[str, Any]
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One expected event; what it does not name may be anything."""
+
+    type: str
+    wanted: tuple[tuple[str, str], ...] = ()
+
+    def matches(self, told: Told) -> bool:
+        """Whether this event is the one."""
+        if told.type != self.type:
+            return False
+        got = flat(told.data)
+        return all(k in got and v in (ANY, got[k]) for k, v in self.wanted)
+
+    def __str__(self) -> str:
+        return " ".join((self.type, *(_pair(k, v) for k, v in self.wanted)))
+
+
+def pattern(line: str) -> Pattern:
+    """The pattern of this line; a value with a space in it is quoted.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    words = shlex.split(line)
+    if not words or not _TYPE.fullmatch(words[0]):
+        raise ValueError(f"expected an event's type first, such as round.outcome, not {line!r}")
+    wanted: list[tuple[str, str]] = []
+    for word in words[1:]:
+        key, equals, value = word.partition("=")
+        if not equals or not _KEY.fullmatch(key):
+            raise ValueError(f"expected key=value, not {word!r}")
+        if key in dict(wanted):
+            raise ValueError(f"{key} is there twice")
+        wanted.append((key, value))
+    return Pattern(words[0], tuple(wanted))
+
+
+def flat(data: Mapping[str, Any]) -> dict[str, str]:
+    """An event's data as patterns name it: dotted keys, values as they are written there.
+
+    ``null``, ``true`` and ``false`` as in JSON; a list's items with commas between them.
+    """
+    return dict(_leaves("", data))
+
+
+def difference(
+    expected: Sequence[Pattern], never: Collection[str], told: Sequence[Told]
+) -> str | None:
+    """What differs, or None: of the types expected or forbidden, these events and no other."""
+    listed = {p.type for p in expected} | set(never)
+    came = [t for t in told if t.type in listed]
+    if len(came) == len(expected) and all(map(Pattern.matches, expected, came)):
+        return None
+    return "\n".join(_lines(expected, came))
+
+
+def _leaves(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and (value or not place):
+        for key, inner in value.items():
+            yield from _leaves(f"{place}.{key}" if place else str(key), inner)
+    elif isinstance(value, list | tuple):
+        yield place, ",".join(_word(item) for item in value)
+    else:
+        yield place, _word(value)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _pair(key: str, value: str) -> str:
+    return f"{key}={value if value and not set(value) & set(' ;') else json.dumps(value)}"
+
+
+def _lines(expected: Sequence[Pattern], came: Sequence[Told]) -> Iterator[str]:
+    """Both lists in one, as alike as they can be laid beside one another."""
+    asked: dict[str, dict[str, None]] = {}
+    for wanted in expected:
+        asked.setdefault(wanted.type, {}).update(dict.fromkeys(k for k, _ in wanted.wanted))
+    longest = _common(expected, came)
+    i = j = 0
+    while i < len(expected) or j < len(came):
+        both = i < len(expected) and j < len(came)
+        if both and expected[i].matches(came[j]):
+            yield f"    {expected[i]}"
+            i, j = i + 1, j + 1
+        elif j == len(came) or (both and longest[i + 1][j] >= longest[i][j + 1]):
+            yield f"  - {expected[i]}    <- expected, did not come"
+            i += 1
+        else:
+            yield f"  + {_shown(came[j], asked.get(came[j].type, {}))}    <- came, not expected"
+            j += 1
+
+
+def _common(expected: Sequence[Pattern], came: Sequence[Told]) -> list[list[int]]:
+    """How many from here on can be laid beside one another, for every pair of places."""
+    longest = [[0] * (len(came) + 1) for _ in range(len(expected) + 1)]
+    for i in range(len(expected) - 1, -1, -1):
+        for j in range(len(came) - 1, -1, -1):
+            if expected[i].matches(came[j]):
+                longest[i][j] = 1 + longest[i + 1][j + 1]
+            else:
+                longest[i][j] = max(longest[i + 1][j], longest[i][j + 1])
+    return longest
+
+
+def _shown(told: Told, asked: Collection[str]) -> str:
+    """An event by the keys that the expectation asks of its type, or by its first few."""
+    got = flat(told.data)
+    keys = [k for k in asked if k in got] or list(got)[:_SHOWN]
+    return str(Pattern(told.type, tuple((k, got[k]) for k in keys)))

@@ -1,0 +1,299 @@
+"""Plays a scenario at a bench: hands draw, staff speak, cables come off, step by step.
+
+In: a Scenario, a Bench. Out: nothing but what the table makes of it; StepFailed where it is stuck.
+Must not know: whether time is real, what is expected to come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
+from simulators.shoe.build import simulated_shoe
+from simulators.shoe.device import Device
+from simulators.shoe.memory import EventMemory
+from simulators.shoe.model import CuttingCardOut, Refused
+
+from .bench import Bench, Stuck
+from .expectation import Pattern
+from .scenario import TABLE, Scenario
+from .setup import ShoeSetup
+from .steps import (
+    Draw,
+    HostDoes,
+    NewShoe,
+    Play,
+    Say,
+    ShoeDoes,
+    ShoeJudges,
+    Step,
+    Wait,
+)
+from .view import Draws, Manners, View
+
+OPENING = ("first_card", "burn")
+"""What a shoe that opens itself asks for before any round."""
+
+
+class StepFailed(Stuck):
+    """A step of a scenario could not be taken; says which and why."""
+
+
+def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
+    """The scenario's shoe with its cards in it, without power.
+
+    Raises:
+        WrongUsage: cards that shoes of its profile cannot name.
+    """
+    setup = scenario.shoe
+    memory = None if setup.memory is None else EventMemory(setup.memory, reserve=1)
+    return simulated_shoe(
+        scenario.profile,
+        deck=setup.deck.name,
+        decks=setup.decks,
+        seed=setup.seed,
+        device_id=device_id,
+        behind_cut=setup.behind_cut,
+        stacked=setup.stacked,
+        unreadable=setup.unreadable,
+        memory=memory,
+    )
+
+
+class Performance:
+    """One playing of a scenario."""
+
+    def __init__(self, scenario: Scenario, bench: Bench) -> None:
+        self._scenario = scenario
+        self._bench = bench
+        self._manners = Manners.of(scenario.table)
+        self._view = View()
+        self._viewed = 0
+        self._waited = 0
+        self._given = 0
+        self._answers: dict[str, dict[str, Any]] = {}
+
+    async def play(self) -> None:
+        """Switches the shoe on and takes every step.
+
+        Raises:
+            StepFailed: a step cannot be taken.
+        """
+        await self._until_told("shoe.connected", 1)
+        await self._power_on()
+        for number, step in enumerate(self._scenario.steps):
+            try:
+                await self._take(step)
+            except (Stuck, Refused) as stuck:
+                where = f"{self._scenario.name}: steps[{number}]"
+                raise StepFailed(f"{where}: {_in_words(step)}: {stuck}") from None
+
+    async def _take(self, step: Step) -> None:
+        match step:
+            case Draw():
+                await self._draw(step)
+            case Say():
+                await self._say(step)
+            case Play(until):
+                await self._play(until)
+            case Wait(until):
+                await self._bench.until(lambda: self._came(until), str(until))
+            case ShoeDoes(what):
+                await self._shoe_does(what)
+            case HostDoes(what):
+                connected = self._told("shoe.connected")
+                await self._bench.host(what)
+                await self._until_told("shoe.connected", connected + 1)
+                await self._bench.taken_up()
+            case NewShoe(setup):
+                await self._push_in(setup)
+            case ShoeJudges(winner):
+                self._misjudge(winner)
+
+    # --- hands at the shoe ------------------------------------------------------------------
+
+    async def _draw(self, step: Draw) -> None:
+        device = self._bench.device
+        if step.manner == "together":
+            for _ in range(step.count):
+                self._pull(force=True)
+            self._bench.touched()
+            await self._bench.taken_up(step.count)
+            return
+        if step.manner == "under_key":
+            device.turn_key(self._bench.now, locked=True)
+        for _ in range(step.count):
+            if step.manner == "freed":
+                await self._bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+            await self._draw_one(force=step.manner != "freed")
+        if step.manner == "under_key":
+            device.turn_key(self._bench.now, locked=False)
+            self._bench.touched()
+            await self._bench.taken_up()
+
+    async def _draw_one(self, *, force: bool) -> None:
+        self._pull(force=force)
+        self._bench.touched()
+        await self._bench.taken_up(1)
+
+    def _pull(self, *, force: bool) -> None:
+        """One card; a cutting card that comes first is laid aside."""
+        device, now = self._bench.device, self._bench.now
+        while isinstance(device.draw(now, force=force), CuttingCardOut):
+            self._bench.touched()
+
+    async def _push_in(self, setup: ShoeSetup) -> None:
+        device = self._bench.device
+        device.shoe.unreadable = setup.unreadable
+        device.load(
+            setup.deck,
+            setup.decks,
+            setup.seed,
+            self._bench.now,
+            behind_cut=setup.behind_cut,
+            stacked=setup.stacked,
+        )
+        self._bench.touched()
+        await self._bench.taken_up()
+        await self._open_shoe()
+
+    async def _open_shoe(self) -> None:
+        """The first card and those burned, where the shoe itself asks for them."""
+        device = self._bench.device
+        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
+            await self._draw_one(force=False)
+
+    async def _shoe_does(self, what: str) -> None:
+        bench, device = self._bench, self._bench.device
+        match what:
+            case "unplug":
+                lost = self._told("shoe.lost")
+                bench.unplug()
+                await self._until_told("shoe.lost", lost + 1)
+            case "replug":
+                connected = self._told("shoe.connected")
+                bench.replug()
+                await self._until_told("shoe.connected", connected + 1)
+                await bench.taken_up()
+            case "power_off":
+                device.power_off()
+            case "power_on" | "reboot":
+                await self._power_on()
+            case _:
+                device.turn_key(bench.now, locked=what == "lock")
+                bench.touched()
+                await bench.taken_up()
+
+    async def _power_on(self) -> None:
+        self._bench.device.boot(self._bench.now)
+        self._bench.touched()
+        await self._bench.taken_up()
+        await self._open_shoe()
+
+    def _misjudge(self, winner: str) -> None:
+        device = self._bench.device
+        if not isinstance(device, AngelEyeDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not judge")
+        device.misjudges = cast(Misjudgement, winner)
+
+    # --- staff ------------------------------------------------------------------------------
+
+    async def _play(self, until: Pattern) -> None:
+        while not self._came(until):
+            act = self._view.next_act(self._manners)
+            if act is None:
+                await self._more_than(self._viewed, str(until))
+            elif isinstance(act, Draws):
+                dealt = self._told("round.card_dealt")
+                await self._draw(Draw(1))
+                await self._until_told("round.card_dealt", dealt + 1)
+            else:
+                await self._say(Say(command=act.command, args=act.args))
+
+    async def _say(self, said: Say) -> None:
+        self._look()
+        self._given += 1
+        command_id = f"{self._scenario.name}-{said.id or f'n{self._given}'}"
+        answer = await self._bench.client.ask(self._envelope(said, command_id))
+        first = self._answers.setdefault(command_id, answer)
+        if answer != first:
+            raise Stuck(f"the same command was answered {answer}, and first {first}")
+        if answer.get("accepted") is not True:
+            _check_refusal(said, answer)
+            return
+        if said.refused is not None:
+            raise Stuck("it was accepted, and was to be refused")
+        ids = set(answer["events"])
+        await self._bench.until(
+            lambda: ids <= {told.id for told in self._bench.public}, "the events of its answer"
+        )
+
+    def _envelope(self, said: Say, command_id: str) -> dict[str, Any]:
+        if said.round is not None and said.round > len(self._view.rounds):
+            raise Stuck(f"round {said.round} is not opened yet")
+        return {
+            "command_id": command_id,
+            "table": TABLE,
+            "round_id": None if said.round is None else self._view.rounds[said.round - 1],
+            "command": said.command,
+            "args": dict(said.args),
+            "person": said.person or f"the {said.position.replace('_', ' ')}",
+            "position": said.position,
+            "reason": said.reason,
+            "consented_by": said.consented_by,
+        }
+
+    # --- the public stream --------------------------------------------------------------------
+
+    def _look(self) -> int:
+        """Sees what is new in the stream; how long it is."""
+        public = self._bench.public
+        for told in public[self._viewed :]:
+            self._view.take(told)
+        self._viewed = len(public)
+        return self._viewed
+
+    async def _more_than(self, seen: int, what: str) -> None:
+        await self._bench.until(lambda: self._look() > seen, what)
+
+    def _came(self, wanted: Pattern) -> bool:
+        """Whether it came since the last time that something was waited for."""
+        self._look()
+        public = self._bench.public
+        for at in range(self._waited, len(public)):
+            if wanted.matches(public[at]):
+                self._waited = at + 1
+                return True
+        return False
+
+    def _told(self, kind: str) -> int:
+        return sum(told.type == kind for told in self._bench.public)
+
+    async def _until_told(self, kind: str, count: int) -> None:
+        await self._bench.until(lambda: self._told(kind) >= count, kind)
+
+
+def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
+    """Raises Stuck unless it was to be refused for want of just this."""
+    needs = answer.get("needs") or {}
+    if said.refused is None:
+        raise Stuck(f"it was refused: {answer.get('error')} (needs {dict(needs)})")
+    if said.refused != "other" and said.refused not in needs:
+        raise Stuck(f"it was refused for another reason: {answer.get('error')} ({dict(needs)})")
+    if said.refused == "other" and needs:
+        raise Stuck(f"it was refused for want of {', '.join(needs)}: {answer.get('error')}")
+
+
+def _in_words(step: Step) -> str:
+    match step:
+        case Say():
+            return f"{step.command} as {step.position}"
+        case Draw():
+            return f"draw {step.count} ({step.manner})"
+        case Play(until):
+            return f"play until {until}"
+        case Wait(until):
+            return f"wait for {until}"
+        case _:
+            return repr(step)

@@ -1,0 +1,164 @@
+"""A scenario: one situation at a table, what is done in it, and the events that have to come.
+
+In: a TOML file, version 1. Out: a Scenario, or one line with file, key and what was expected.
+Must not know: how it is played, the table under test.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from firmware_proto.profiles import PROFILES
+from simulators.errors import WrongUsage
+
+from .expectation import Pattern, Told, difference, pattern
+from .fields import Fields, Wrong
+from .setup import ShoeSetup
+from .steps import Step, step
+
+VERSION = 1
+SHIPPED = Path(__file__).parents[1] / "scenarios"
+"""Where the scenarios that come with the simulators are; each is known by its file's name."""
+
+TABLE = "t1"
+"""The table's id in every scenario, so that ids of shoes and rounds are known: ``t1-s1-r1``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One file. ``table`` is as in a daemon's configuration, without its id and the shoe's port.
+
+    ``expect`` and ``restricted`` are all events of the types they name, in order, in the public
+    and in the restricted stream; no event of a type in ``never`` comes in either.
+    """
+
+    name: str
+    title: str
+    table: dict[str, Any]
+    profile: str
+    shoe: ShoeSetup
+    steps: tuple[Step, ...]
+    expect: tuple[Pattern, ...]
+    restricted: tuple[Pattern, ...]
+    never: tuple[str, ...]
+
+    def differences(self, public: list[Told], restricted: list[Told] | None = None) -> str | None:
+        """What was told otherwise than expected, for a person to read, or None.
+
+        Without ``restricted`` only the public stream is held to what it says.
+        """
+        said = difference(self.expect, self.never, public)
+        found = [] if said is None else [f"the public events of {self.name}:\n{said}"]
+        if restricted is not None:
+            said = difference(self.restricted, self.never, restricted)
+            found += [] if said is None else [f"the restricted events of {self.name}:\n{said}"]
+        return "\n".join(found) or None
+
+
+def shipped() -> list[str]:
+    """The names of the scenarios that come with the simulators, in order."""
+    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+def find(name: str) -> Scenario:
+    """A shipped scenario by its name, or one in a file by its path.
+
+    Raises:
+        WrongUsage: there is none of this name, or the file cannot be read.
+        Wrong: the file is wrong.
+    """
+    if "/" in name or name.endswith(".toml"):
+        return load(Path(name))
+    if name not in shipped():
+        raise WrongUsage(f"no scenario {name!r} (have: {', '.join(shipped())})")
+    return load(SHIPPED / f"{name}.toml")
+
+
+def load(path: Path) -> Scenario:
+    """Reads a file.
+
+    Raises:
+        WrongUsage: it cannot be read.
+        Wrong: it is wrong.
+    """
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise WrongUsage(f"{path}: {error.strerror}") from None
+    return parse(source, str(path), name=path.stem)
+
+
+def parse(source: bytes, file: str, *, name: str) -> Scenario:
+    """The scenario in these bytes, ``file`` naming them in errors.
+
+    Raises:
+        Wrong: they are not a scenario of version 1.
+    """
+    try:
+        plain = tomllib.loads(source.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Wrong(f"{file}: expected TOML: {error}") from None
+    try:
+        return _scenario(Fields(plain, ""), name)
+    except Wrong as wrong:
+        raise Wrong(f"{file}: {wrong}") from None
+
+
+def _scenario(fields: Fields, name: str) -> Scenario:
+    version = fields.take("version")
+    if version != VERSION or type(version) is not int:
+        raise Wrong(f"version: expected {VERSION}, not {version!r}")
+    title = fields.text("title")
+    table = fields.table("table")
+    scenario = Scenario(
+        name=name,
+        title=title,
+        table=table,
+        profile=_profile(table),
+        shoe=ShoeSetup.read(Fields(fields.table("shoe"), "shoe")),
+        steps=tuple(step(s, f"steps[{i}]") for i, s in enumerate(fields.array("steps"))),
+        expect=_patterns(fields, "expect"),
+        restricted=_patterns(fields, "restricted"),
+        never=_types(fields, "never"),
+    )
+    fields.nothing_else()
+    if not scenario.steps:
+        raise Wrong("steps: missing, expected an array with one step or more")
+    if not (scenario.expect or scenario.restricted):
+        raise Wrong("expect: missing, expected an array with one event or more")
+    return scenario
+
+
+def _profile(table: dict[str, Any]) -> str:
+    """Takes in what a bench has to know of the table; the daemon checks the rest."""
+    fields = Fields(table, "table")
+    fields.text("game")
+    shoe = Fields(fields.table("shoe"), "table.shoe")
+    for place, key in ((fields, "id"), (shoe, "port")):
+        if place.take(key) is not None:
+            raise Wrong(f"{place.at(key)}: expected no such key: whoever plays it gives one")
+    return shoe.choice("profile", PROFILES, "reference")
+
+
+def _patterns(fields: Fields, key: str) -> tuple[Pattern, ...]:
+    found: list[Pattern] = []
+    for i, line in enumerate(fields.array(key)):
+        place = f"{key}[{i}]"
+        if not isinstance(line, str):
+            raise Wrong(f"{place}: expected text, not {line!r}")
+        try:
+            found.append(pattern(line))
+        except ValueError as error:
+            raise Wrong(f"{place}: {error}") from None
+    return tuple(found)
+
+
+def _types(fields: Fields, key: str) -> tuple[str, ...]:
+    found = _patterns(fields, key)
+    for i, named in enumerate(found):
+        if named.wanted:
+            raise Wrong(f"{key}[{i}]: expected an event's type alone, not {str(named)!r}")
+    return tuple(named.type for named in found)

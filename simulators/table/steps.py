@@ -1,0 +1,182 @@
+"""The steps of a scenario: what hands, staff, cables and power do, one after the other.
+
+In: one step as its file holds it. Out: a Step, or one line that says what was expected.
+Must not know: files, who takes the step, what the table makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .expectation import Pattern, pattern
+from .fields import Fields, Wrong
+from .setup import ShoeSetup
+
+SHOE_DOES = ("unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock")
+HOST_DOES = ("restart", "reboot")
+VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
+NEEDS = ("position", "state", "consent", "round", "other")
+
+Manner = Literal["freed", "early", "together", "under_key"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Whoever holds the shoe draws so many cards.
+
+    ``freed``: each once the shoe shows that it may be drawn. ``early``: each at once, bolt or not.
+    ``together``: all in one pull. ``under_key``: by hand, while the shoe is locked by its key.
+    """
+
+    count: int
+    manner: Manner = "freed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Say:
+    """A command in the envelope. ``round`` is the nth round opened, None the one that is open.
+
+    ``refused`` is what the refusal says it needs (``other``: nothing of the kind), None where the
+    command is to be accepted. Two steps with the same ``id`` are one command, given twice.
+    """
+
+    command: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    position: str = "dealer"
+    person: str | None = None
+    reason: str | None = None
+    consented_by: str | None = None
+    round: int | None = None
+    id: str | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """The bots play on in the ordinary way until this event comes."""
+
+    until: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Everybody waits until this event comes, if it did not come since the last wait or play."""
+
+    until: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeDoes:
+    """Something happens to the shoe: its cable, its power, its key."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostDoes:
+    """The controller's host: ``restart`` of the daemon, or ``reboot`` of the machine."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewShoe:
+    """The cards are taken out and others pushed in."""
+
+    setup: ShoeSetup
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeJudges:
+    """What the shoe says of the next round it judges, whatever the cards are; ``none``: nothing."""
+
+    winner: str
+
+
+Step = Draw | Say | Play | Wait | ShoeDoes | HostDoes | NewShoe | ShoeJudges
+
+
+def step(given: object, place: str) -> Step:
+    """The step that this table of a file describes; ``place`` names it in errors.
+
+    Raises:
+        Wrong: says key and what was expected.
+    """
+    fields = Fields(given, place)
+    verb = fields.one_of_keys(tuple(_READERS))
+    read = _READERS[verb](fields, verb)
+    fields.nothing_else()
+    return read
+
+
+def _draw(fields: Fields, verb: str) -> Step:
+    manners: dict[str, Manner] = {
+        "draw": "freed",
+        "draw_early": "early",
+        "draw_together": "together",
+        "draw_under_key": "under_key",
+    }
+    return Draw(fields.whole(verb, at_least=1), manners[verb])
+
+
+def _say(fields: Fields, verb: str) -> Step:
+    return Say(
+        command=fields.text(verb),
+        args=fields.table("args"),
+        position=fields.text("position", "dealer"),
+        person=fields.optional_text("person"),
+        reason=fields.optional_text("reason"),
+        consented_by=fields.optional_text("consented_by"),
+        round=fields.optional_whole("round", at_least=1),
+        id=fields.optional_text("id"),
+        refused=fields.optional_choice("refused", NEEDS),
+    )
+
+
+def _event(fields: Fields, verb: str) -> Pattern:
+    line = fields.text(verb)
+    try:
+        return pattern(line)
+    except ValueError as error:
+        raise Wrong(f"{fields.at(verb)}: {error}") from None
+
+
+def _play(fields: Fields, verb: str) -> Step:
+    return Play(_event(fields, verb))
+
+
+def _wait(fields: Fields, verb: str) -> Step:
+    return Wait(_event(fields, verb))
+
+
+def _shoe(fields: Fields, verb: str) -> Step:
+    return ShoeDoes(fields.choice(verb, SHOE_DOES))
+
+
+def _host(fields: Fields, verb: str) -> Step:
+    return HostDoes(fields.choice(verb, HOST_DOES))
+
+
+def _new_shoe(fields: Fields, verb: str) -> Step:
+    return NewShoe(ShoeSetup.read(Fields(fields.take(verb), fields.at(verb))))
+
+
+def _judges(fields: Fields, verb: str) -> Step:
+    return ShoeJudges(fields.choice(verb, VERDICTS))
+
+
+_READERS: dict[str, Callable[[Fields, str], Step]] = {
+    "say": _say,
+    "draw": _draw,
+    "draw_early": _draw,
+    "draw_together": _draw,
+    "draw_under_key": _draw,
+    "play": _play,
+    "wait": _wait,
+    "shoe": _shoe,
+    "host": _host,
+    "new_shoe": _new_shoe,
+    "shoe_judges": _judges,
+}

@@ -1,0 +1,115 @@
+"""The round as anyone at the table sees it, and what an ordinary dealer does next.
+
+In: public events, how the table announces and turns cards. Out: the next act, or None to wait.
+Must not know: cards that are not revealed, the controller's rules: the judge is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from firmware_proto.cards import Card, card
+from simulators.shoe.judge import Judge
+
+from .expectation import Told
+
+HANDS = ("player", "banker")
+ORDER = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2), ("player", 3), ("banker", 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """A card is to be drawn, once the shoe frees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A command is to be given."""
+
+    command: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+Act = Draws | Says
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How this table is run: who announces, who turns the cards."""
+
+    announces: bool
+    turns: bool
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Manners:
+        """As a daemon's configuration of the table has it."""
+        faces = table.get("method_b", {}).get("faces", "turned_by_dealer")
+        return cls(
+            announces=table.get("announcements", "explicit") == "explicit",
+            turns=faces == "turned_by_dealer",
+        )
+
+
+class View:
+    """Grows with the public stream. ``rounds`` are the ids of all rounds opened so far."""
+
+    def __init__(self) -> None:
+        self.rounds: list[str] = []
+        self.halted = False
+        self._open = self._closed = self._announced = False
+        self._totals = 0
+        self._cards: dict[tuple[str, int], Card | None] = {}
+
+    def take(self, told: Told) -> None:
+        """Sees one event."""
+        data = told.data
+        match told.type:
+            case "round.opened":
+                self.rounds.append(data["round_id"])
+                self._open, self._announced, self._totals = True, False, 0
+            case "round.bets_closed":
+                self._closed = True
+            case "round.card_dealt":
+                self._cards.setdefault((data["hand"], data["index"]), None)
+            case "round.card_revealed":
+                self._cards[data["hand"], data["index"]] = card(data["card"])
+            case "round.total_announced":
+                self._totals += 1
+            case "round.outcome":
+                self._announced = True
+            case "round.settled" | "round.void":
+                self._open, self._closed, self._cards = False, False, {}
+            case "table.halted":
+                self.halted = True
+            case "table.resumed":
+                self.halted = False
+
+    def next_act(self, manners: Manners) -> Act | None:
+        """What the dealer does in an ordinary round; None while others have to do something."""
+        if self.halted:
+            return None
+        if manners.announces and not self._closed:
+            return Says("no_more_bets" if self._open else "place_your_bets")
+        return Draws() if len(self._cards) < 4 else self._after_four(manners)
+
+    def _after_four(self, manners: Manners) -> Act | None:
+        """Faces, totals, third cards, the outcome."""
+        for hand in HANDS:
+            if any(seen is None for (of, _), seen in self._cards.items() if of == hand):
+                return Says("expose", {"hand": hand}) if manners.turns else None
+        if self._totals < len(HANDS):
+            return Says("announce_totals") if manners.announces else None
+        if self._another_is_due():
+            return Draws()
+        if not manners.announces:
+            return None
+        return Says("settle") if self._announced else Says("announce_outcome")
+
+    def _another_is_due(self) -> bool:
+        judge = Judge()
+        for place in ORDER:
+            if (seen := self._cards.get(place)) is not None:
+                judge.place(seen)
+        return not judge.complete

@@ -1,0 +1,42 @@
+"""Every shipped scenario in process, on a clock by hand: what it expects, and the same again."""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.inputs import from_bytes, to_bytes
+from simulators.table.bench import Stuck
+from simulators.table.playing import Performance
+from simulators.table.scenario import Scenario, find, shipped
+from tests.scenarios.in_process import InProcess
+
+
+async def played(scenario: Scenario) -> tuple[InProcess, str | None]:
+    """The bench after the scenario, and where it got stuck."""
+    bench = InProcess(scenario)
+    try:
+        await Performance(scenario, bench).play()
+    except Stuck as stuck:
+        return bench, str(stuck)
+    await bench.rest()
+    return bench, None
+
+
+def says_again(bench: InProcess) -> None:
+    """The inputs from their bytes, handled by a fresh controller, have the same effects."""
+    again = TableController(bench.game, bench.settings)
+    for happened, effects in zip(bench.inputs, bench.effects, strict=True):
+        assert again.handle(from_bytes(to_bytes(happened))) == effects
+    assert again.state == bench.controller.state
+
+
+@pytest.mark.parametrize("name", shipped())
+async def test_a_scenario_comes_out_as_its_file_expects(name: str) -> None:
+    scenario = find(name)
+    bench, stuck = await played(scenario)
+    differs = scenario.differences(bench.public, bench.restricted)
+    said = [text for text in (stuck, differs) if text is not None]
+    if said:
+        pytest.fail("\n".join(said), pytrace=False)
+    says_again(bench)
