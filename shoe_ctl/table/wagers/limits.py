@@ -59,6 +59,9 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         if self.payout_cap is not None and self.payout_cap % unit:
             raise ValueError(f"payout_cap {self.payout_cap} is no multiple of the unit {unit}")
 
+    def __hash__(self) -> int:
+        return hash((*(getattr(self, name) for name in _HASHED), *sorted(self.wagers)))
+
     def of(self, wager: str) -> tuple[int, int | None]:
         """The minimum and the maximum of this wager."""
         own = self.wagers.get(wager, _AS_THE_TABLE)
@@ -66,6 +69,7 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 _AS_THE_TABLE = WagerLimits()
+_HASHED = tuple(name for name in TableLimits.__struct_fields__ if name != "wagers")
 
 
 @dataclass(frozen=True, slots=True)
