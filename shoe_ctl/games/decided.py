@@ -28,7 +28,7 @@ _TOLD = {1: "win", 2: "lose", 3: "open"}
 
 _TwoCards = tuple[Card | None, Card | None]
 _Kinds = Mapping[Kind, Sequence[tuple[Card, Card]]]
-"""What a hand's first two cards can be, by kind: for each every pair of cards that is it."""
+"""What a hand's first two cards can be, by kind: for each the pairs of cards that are it."""
 
 
 def decide(
@@ -157,15 +157,13 @@ class _Part:
     def decide(self, shown: _Shown) -> dict[str, str]:
         """Every wager's state: the union of its results over all completions."""
         met = 0
-        players, bankers = self._kinds(shown.player, shown), self._kinds(shown.banker, shown)
+        players, bankers = self._kinds(shown.player), self._kinds(shown.banker)
         for player, banker in product(players, bankers):
             if not self._core and met | self._results(player, banker, None) == met:
                 continue
             for end, unseen in ends(player[0], banker[0], shown.thirds).items():
                 new = met | self._results(player, banker, end if self._core else None)
-                if new != met and (
-                    shown.ample or shown.fits(players[player], bankers[banker], unseen)
-                ):
+                if new != met and self._can_come(shown, player, banker, unseen):
                     met = new
             if met == self._all_open:
                 break
@@ -187,13 +185,26 @@ class _Part:
             self._judged[key] = packed
         return packed
 
-    def _kinds(self, cards: _TwoCards, shown: _Shown) -> _Kinds:
-        """What a hand of these first two cards can be, by kind."""
-        key = cards, shown.ample
+    def _can_come(
+        self, shown: _Shown, player: Kind, banker: Kind, unseen: Iterable[tuple[int, ...]]
+    ) -> bool:
+        """Whether the decks hold cards for it: first as few as stand for all, then all."""
+        return shown.ample or any(
+            shown.fits(
+                self._kinds(shown.player, full=full)[player],
+                self._kinds(shown.banker, full=full)[banker],
+                unseen,
+            )
+            for full in (False, True)
+        )
+
+    def _kinds(self, cards: _TwoCards, *, full: bool = False) -> _Kinds:
+        """What a hand of these first two cards can be, by kind: by a few cards, or in full."""
+        key = cards, full
         kinds = self._hands.get(key)
         if kinds is None:
             found: dict[Kind, list[tuple[Card, Card]]] = {}
-            for pair in _pairs(cards, self._faces if shown.ample else self._deck.cards):
+            for pair in _pairs(cards, self._deck.cards if full else self._faces):
                 found.setdefault(self._sort.kind(*pair), []).append(pair)
             kinds = self._hands[key] = found
         return kinds
