@@ -35,7 +35,7 @@ class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
 
-    def get_command(  # noqa: D102 - click's own
+    def get_command(
         self,
         ctx: click.Context,  # noqa: ARG002 - click's signature
         cmd_name: str,
@@ -73,8 +73,11 @@ def main() -> None:
         sys.exit(ended.exit_code)
     except click.Abort:
         sys.exit(130)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.format_message(), err=True)
+        sys.exit(asked.exit_code)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"shoectl: {_in_one_line(error)}", err=True)
         sys.exit(error.exit_code)
     except ShoeCtlError as error:
         click.echo(f"shoectl: {error}", err=True)
@@ -86,3 +89,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _in_one_line(error: click.ClickException) -> str:
+    """What is wrong and, for wrong words, where the right ones are told."""
+    said = " ".join(error.format_message().split())
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    return said if ctx is None else f"{said.rstrip('.')} (see: {ctx.command_path} --help)"
