@@ -1,0 +1,274 @@
+"""The end of a shoe: the cutting card, the rounds after it, the change, no cards left."""
+
+from __future__ import annotations
+
+import pytest
+
+from firmware_proto.cards import FRENCH52, card
+from firmware_proto.events import Armed, CardDrawn, CuttingCard, Locked, Started
+from shoe_ctl.records import Audience
+from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.sessions import WAYS
+
+STAND = ROUNDS["both stand"]
+
+
+def shoe(*, angel_eye: bool = False, after: int = 0, way: int = 1, **given: object) -> Playing:
+    made = {"rounds_after_cutting_card": after, "face_up_after_ms": 0, **WAYS[way], **given}
+    return Playing(angel_eye=angel_eye, **made).open_shoe()
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+@pytest.mark.parametrize("place", [0, 1, 3, 4], ids=["first", "second", "fourth", "last"])
+def test_the_round_is_completed_and_so_many_more_are_dealt(place: int, after: int) -> None:
+    table = shoe(after=after, way=0)
+    table.open_round()
+    given = STAND.split()
+    table.deal(" ".join(given[:place]))
+    table.says(CuttingCard())
+    table.says(CuttingCard())
+    table.deal(" ".join(given[place:]))
+    table.finish()
+    for _ in range(after):
+        assert table.now.state == "idle"
+        table.play(STAND)
+    assert table.now.state == "shoe_change"
+    assert table.told("shoe.change_due") == [{"shoe_id": "bac-07-s1"}]
+    assert len(table.told("round.outcome")) == 1 + after
+    assert [d["key"] for d in table.told("irregularity.raised")] == ["cutting_card"]
+    assert table.told("irregularity.raised")[0]["rule"] == "3.22"
+    assert table.desired == Locked()
+
+
+def test_a_cutting_card_between_rounds_lets_the_next_round_be_the_last() -> None:
+    table = shoe()
+    table.play(STAND)
+    table.says(CuttingCard())
+    assert table.told("irregularity.raised")[0]["seen"].endswith("before the first card")
+    table.play(STAND)
+    assert table.now.state == "shoe_change"
+
+
+def test_no_round_is_opened_while_a_change_is_due() -> None:
+    table = shoe(way=0)
+    table.does("change_shoe")
+    refused = table.asks("place_your_bets")
+    assert (refused.accepted, refused.needs) == (False, {"state": "idle"})
+
+
+def test_a_set_that_is_loaded_ends_the_change() -> None:
+    table = shoe()
+    table.says(CuttingCard())
+    table.play(STAND)
+    table.load("set-2")
+    assert table.now.state == "idle"
+    assert table.desired == Armed(1, "player", 1)
+    assert table.told("shoe.loaded")[-1] == {"shoe_id": "bac-07-s2", "set_id": "set-2", "decks": 8}
+    table.play(STAND)
+    assert table.told("round.outcome")[-1]["round_id"] == "bac-07-s2-r2"
+
+
+def test_a_set_loaded_while_the_link_was_away_is_counted_from_its_first_card() -> None:
+    table = shoe(after=0)
+    table.says(CuttingCard())
+    table.play(STAND)
+    table.disconnect()
+    table.connect()
+    table.hello(set_id="set-2", drawn=2)
+    table.load("set-2")
+    for number, code in enumerate(("7D", "7C"), 1):
+        table.says(CardDrawn(card=card(code), number=number, armed=True))
+    assert [d["set_id"] for d in table.told("shoe.loaded")] == ["set-1", "set-2"]
+    assert table.now.shoe is not None
+    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2, 0)
+    assert table.now.state == "dealing"
+
+
+def test_a_shoe_first_met_in_the_middle_counts_what_it_cannot_know_as_unseen() -> None:
+    table = Playing(**WAYS[1])
+    table.connect()
+    table.hello(resumed=False, set_id="set-1", drawn=40, cutting_card_out=True)
+    assert table.desired == Armed(41, "player", 1)
+    assert balanced(table.now)
+    table.play(STAND)
+    assert table.now.state == "shoe_change"
+
+
+def test_an_empty_shoe_first_met_is_changed_at_once() -> None:
+    table = Playing(**WAYS[1])
+    table.connect()
+    table.hello(resumed=False, set_id="set-1", drawn=416)
+    assert table.now.state == "shoe_change"
+
+
+def test_cards_taken_out_between_rounds_leave_no_shoe() -> None:
+    table = shoe()
+    table.hello(set_id=None, decks=None, drawn=0)
+    assert (table.now.state, table.desired) == ("no_shoe", Locked())
+    table.load("set-2")
+    assert table.now.state == "idle"
+
+
+@pytest.mark.parametrize("wrong", [{"decks": 6}, {"deck": "element65"}])
+def test_a_set_that_does_not_fit_the_table_is_refused_by_hello(wrong: dict[str, object]) -> None:
+    table = Playing(**WAYS[1])
+    table.connect()
+    table.hello(**{"resumed": False, "set_id": "set-1", **wrong})  # type: ignore[arg-type]
+    assert (table.now.state, table.now.shoe) == ("no_shoe", None)
+    assert "8 decks of french52" in table.told("irregularity.raised")[0]["seen"]
+    table.load("set-2")
+    assert table.now.state == "idle"
+
+
+def test_a_set_that_does_not_fit_is_refused_where_it_is_loaded() -> None:
+    table = shoe()
+    table.load("set-2", decks=6)
+    assert table.now.state == "no_shoe"
+    assert table.now.shoe is None
+
+
+def test_a_set_loaded_before_settled_waits_for_it() -> None:
+    table = shoe(way=0)
+    table.open_round()
+    table.deal(STAND)
+    table.turn_over()
+    table.does("announce_totals")
+    table.does("announce_outcome")
+    table.load("set-2")
+    assert table.now.state == "resolved"
+    table.does("settle")
+    assert table.now.shoe is not None
+    assert table.now.shoe.set_id == "set-2"
+
+
+@pytest.mark.parametrize("decks", [6, 8])
+def test_a_set_loaded_in_a_round_halts_it_and_only_void_ends_that(decks: int) -> None:
+    table = shoe(way=0)
+    table.open_round()
+    table.deal("7D 7C")
+    table.load("set-2", decks=decks)
+    assert table.key == "other"
+    refused = table.asks("rule", ruling="play_on", reason="r")
+    assert refused.error is not None and "another set" in refused.error
+    table.rules("void")
+    assert table.now.state == ("idle" if decks == 8 else "no_shoe")
+    assert len(table.told("round.void")) == 1
+
+
+def test_a_shoe_emptied_in_a_round_leaves_no_shoe_once_the_round_is_void() -> None:
+    table = shoe(way=0)
+    table.open_round()
+    table.deal("7D 7C")
+    table.hello(set_id=None, decks=None, drawn=0)
+    assert table.key == "other"
+    table.rules("void")
+    assert table.now.state == "no_shoe"
+
+
+# A shoe that shows a new set by C and then S.
+
+
+def test_c_then_s_is_a_new_shoe_once() -> None:
+    table = shoe(angel_eye=True)
+    table.says(CuttingCard())
+    table.play(STAND)
+    assert table.now.state == "shoe_change"
+    table.says(Started())
+    table.says(Started())
+    assert table.now.state == "idle"
+    assert [d["shoe_id"] for d in table.told("shoe.loaded")] == ["bac-07-s1", "bac-07-s2"]
+
+
+def test_c_and_s_between_the_same_two_rounds_are_a_new_shoe() -> None:
+    table = shoe(angel_eye=True, after=1)
+    table.play(STAND)
+    table.says(CuttingCard())
+    table.says(Started())
+    assert table.now.shoes == 2
+
+
+def test_s_alone_between_rounds_is_a_diagnostic() -> None:
+    table = shoe(angel_eye=True)
+    table.play(STAND)
+    told = len(table.events)
+    table.says(Started())
+    assert (table.now.shoes, len(table.events)) == (1, told)
+
+
+def test_s_after_a_change_that_a_person_asked_for_is_the_new_shoe() -> None:
+    table = shoe(angel_eye=True, way=0)
+    table.does("change_shoe")
+    table.says(Started())
+    assert (table.now.state, table.now.shoes) == ("idle", 2)
+
+
+def test_burned_cards_are_counted_and_never_played() -> None:
+    table = shoe(angel_eye=True)
+    table.says(CardDrawn(card=card("2H"), hand="first_card", index=1))
+    table.says(CardDrawn(card=None, hand="burn", index=1))
+    table.says(CardDrawn(card=card("2H"), hand="burn_count", index=2))
+    assert table.now.state == "idle"
+    assert table.now.shoe is not None
+    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2, 1)
+    assert "2H" not in str([e.data for e in table.public])
+    table.play(STAND)
+    assert len(table.told("round.outcome")) == 1
+
+
+# No cards left.
+
+
+def nearly_empty(left: int, name: str = "tiger") -> Playing:
+    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0})
+    table.connect()
+    deck = "french52" if name == "tiger" else "element65"
+    whole = 8 * (52 if deck == "french52" else 65)
+    table.hello(resumed=False, deck=deck, set_id="set-1", drawn=whole - left)
+    return table
+
+
+@pytest.mark.parametrize(("name", "rule"), [("tiger", "5.3"), ("fa_fa_fabulous_4", "5.3")])
+@pytest.mark.parametrize("left", [1, 2, 3])
+def test_a_shoe_that_runs_empty_with_a_card_due_voids_the_round(
+    left: int, name: str, rule: str
+) -> None:
+    table = nearly_empty(left, name)
+    faces = table.game.deck.cards
+    for face in faces[:left]:
+        table.draw(face.code)
+    assert table.told("round.void") == [
+        {"round_id": "bac-07-s1-r1", "rule": rule, "reason": "insufficient_cards"}
+    ]
+    assert (table.now.state, table.now.round) == ("shoe_change", None)
+    assert table.told("round.outcome") == []
+
+
+@pytest.mark.parametrize(("left", "outcomes"), [(4, 0), (5, 0), (6, 1)])
+def test_want_of_a_third_card_voids_the_round_when_it_is_due(left: int, outcomes: int) -> None:
+    table = nearly_empty(left)
+    table.deal(" ".join(ROUNDS["both draw"].split()[:left]))
+    assert len(table.told("round.outcome")) == outcomes
+    assert len(table.told("round.void")) == 1 - outcomes
+    assert table.now.state == "shoe_change"
+
+
+def test_the_last_cards_of_a_shoe_make_a_round_where_they_suffice() -> None:
+    table = nearly_empty(4)
+    table.deal(STAND)
+    assert len(table.told("round.outcome")) == 1
+    assert table.now.state == "shoe_change"
+
+
+def test_a_whole_deck_dealt_leaves_every_face_counted_once() -> None:
+    table = Playing(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
+    table.connect()
+    table.hello(resumed=False, decks=1)
+    table.load(decks=1)
+    for face in FRENCH52.cards:
+        if table.now.state == "shoe_change":
+            break
+        table.draw(face.code)
+    shoe = table.now.shoe
+    assert shoe is not None
+    assert set(shoe.counts.values()) == {1}
+    assert len(table.told("round.card_drawn", Audience.RESTRICTED)) == shoe.drawn == 52

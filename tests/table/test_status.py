@@ -1,0 +1,152 @@
+"""How a table stands in public: nothing of what only the shoe knows, and what is next is taken."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from firmware_proto.cards import card
+from shoe_ctl.table import machine, positions
+from shoe_ctl.table.state import TableState
+from shoe_ctl.table.status import status, takes
+from tests.table.playing import ROUNDS, Playing
+from tests.table.sessions import ANGEL_EYE, BOTH, REFERENCE, WAYS, Session, played
+
+OTHER, ONE_MORE = card("KS"), card("4H")
+
+SESSIONS = [
+    pytest.param(session, angel_eye, way, id=f"{session.__name__}-{angel_eye}-{way['faces']}")
+    for angel_eye, sessions in ((False, BOTH + REFERENCE), (True, BOTH + ANGEL_EYE))
+    for session in sessions
+    for way in WAYS
+]
+
+
+def shown(table: Playing, state: TableState) -> dict[str, object]:
+    return status(state, table.game, table.settings)
+
+
+def with_other_secrets(now: TableState) -> TableState:
+    """A table that looks the same to everyone at it."""
+    if now.round is not None:
+        cards = tuple(
+            d
+            if d.revealed
+            else msgspec.structs.replace(d, card=ONE_MORE if d.card is OTHER else OTHER)
+            for d in now.round.cards
+        )
+        now = msgspec.structs.replace(now, round=msgspec.structs.replace(now.round, cards=cards))
+    if now.shoe is not None:
+        shoe = msgspec.structs.replace(now.shoe, counts={}, unseen=now.shoe.unseen + 1)
+        now = msgspec.structs.replace(now, shoe=shoe)
+    if now.halt is not None:
+        seen = "the seven of diamonds"
+        now = msgspec.structs.replace(now, halt=msgspec.structs.replace(now.halt, seen=seen))
+    kept = tuple(msgspec.structs.replace(k, card=OTHER) for k in now.kept)
+    return msgspec.structs.replace(now, kept=kept)
+
+
+@pytest.mark.parametrize(("session", "angel_eye", "way"), SESSIONS)
+def test_it_depends_on_nothing_that_was_not_revealed(
+    session: Session, angel_eye: bool, way: dict[str, str]
+) -> None:
+    table = Playing(angel_eye=angel_eye, state=None, **way)
+    for state in played(session, angel_eye=angel_eye, way=way):
+        assert shown(table, state) == shown(table, with_other_secrets(state))
+        assert json.loads(json.dumps(shown(table, state))) == shown(table, state)
+
+
+@pytest.mark.parametrize(("session", "angel_eye", "way"), SESSIONS)
+def test_what_is_next_is_taken_from_whom_it_names(
+    session: Session, angel_eye: bool, way: dict[str, str]
+) -> None:
+    for state in played(session, angel_eye=angel_eye, way=way):
+        table = Playing(angel_eye=angel_eye, state=state, **way)
+        held = status(state, table.game, table.settings)
+        due, takers = held["next"], {t["command"]: t["position"] for t in held["takes"]}
+        if due["command"] is None:
+            continue
+        assert due["command"] in takers
+        if due["command"] != "rule":  # which ruling fits is a person's to judge
+            answer = table.asks(due["command"], position=takers[due["command"]], **due["args"])
+            assert answer.accepted, (held, answer)
+
+
+def test_every_command_is_offered_in_every_state_that_takes_it() -> None:
+    for state in machine.STATES:
+        for command in positions.COMMANDS:
+            assert (command in takes(state)) is (state in machine.states_that_take(command))
+
+
+def test_a_round_shows_cards_as_they_are_turned_and_totals_as_they_are_announced() -> None:
+    table = Playing().open_shoe()
+    table.open_round()
+    assert held_round(table)["hands"] == {"player": [], "banker": []}
+    table.deal("2D 3C TS TH")
+    assert held_round(table)["hands"] == {"player": [None, None], "banker": [None, None]}
+    table.does("expose", hand="banker", index=2)
+    assert held_round(table)["hands"] == {"player": [None, None], "banker": [None, "TH"]}
+    table.turn_over()
+    assert held_round(table)["totals"] is None
+    table.does("announce_totals")
+    assert held_round(table)["totals"] == {"player": 2, "banker": 3}
+    assert next_of(table) == "draw Player's card 3"
+    table.draw("8C")
+    assert held_round(table) == {
+        "round_id": "bac-07-s1-r1",
+        "hands": {"player": ["2D", "TS", None], "banker": ["3C", "TH"]},
+        "totals": None,
+    }
+
+
+def held_round(table: Playing) -> dict[str, object]:
+    found = shown(table, table.now)["round"]
+    assert isinstance(found, dict)
+    return found
+
+
+def next_of(table: Playing) -> str:
+    found = shown(table, table.now)["next"]
+    assert isinstance(found, dict)
+    return str(found["text"])
+
+
+def halt_of(table: Playing) -> dict[str, object]:
+    found = shown(table, table.now)["halt"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_card_that_does_not_belong_is_an_inspection_and_no_more() -> None:
+    table = Playing().open_shoe()
+    table.open_round()
+    table.draw("4f")
+    assert halt_of(table).keys() == {"reason", "since", "earlier"}
+    assert halt_of(table)["reason"] == "inspection"
+
+
+def test_a_halt_says_what_the_room_was_told() -> None:
+    table = Playing().open_shoe()
+    table.open_round()
+    table.draw(None)
+    told = table.told("irregularity.raised")[-1]
+    assert halt_of(table)["seen"] == told["seen"]
+    assert halt_of(table)["rules"] == told["rules"]
+    table.draw("9C")
+    table.fails()
+    assert halt_of(table)["seen"] == table.told("irregularity.raised")[-1]["seen"]
+    assert "8S" not in str(halt_of(table))
+    assert halt_of(table)["earlier"] == ["misread"]
+
+
+def test_a_shoe_that_judges_is_waited_for() -> None:
+    table = Playing(angel_eye=True).open_shoe()
+    table.open_round()
+    table.deal(ROUNDS["both stand"])
+    table.turn_over()
+    table.does("announce_totals")
+    assert next_of(table) == "the shoe's own result"
+    table.judges()
+    assert next_of(table) == "announce the outcome"
