@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from .errors import ConfigError
+from .games.form import POSITIONS
 from .records import Audience
-from .table.positions import LADDER
 from .table.settings import TableSettings
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
@@ -210,8 +210,8 @@ def parse(source: bytes, name: str) -> Config:
         raise ConfigError(f"{name}: {_plainly(str(error))}") from None
     _check_ids(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
-        if user.position not in LADDER:
-            have = ", ".join(LADDER)
+        if user.position not in POSITIONS:
+            have = ", ".join(POSITIONS)
             raise ConfigError(
                 f"{name}: socket.user[{at}].position: expected one of {have}, not {user.position!r}"
             )

@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from shoe_ctl.games.game import Game
-from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
 from . import halting, machine, positions
+from .revealing import result_is_awaited
+from .rulings import RULINGS
 from .settings import TableSettings
 from .slots import next_slot
-from .state import Round, TableState
+from .state import Dealt, Round, TableState
 
 HANDS = ("player", "banker")
 
@@ -46,11 +48,8 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
 
 
 def takes(state: str) -> list[str]:
-    """The commands that this state takes, if their own conditions hold."""
-    taken = {
-        row.trigger for row in machine.ROWS if row.state == state and row.do != (machine.refuse,)
-    }
-    return [command for command in positions.COMMANDS if command in taken]
+    """The commands that may do something in this state, if their own conditions hold."""
+    return [c for c in positions.COMMANDS if state in machine.states_that_take(c)]
 
 
 def _round(played: Round) -> dict[str, Any]:
@@ -85,7 +84,7 @@ _ASKED = {
     "idle": ("place_your_bets", "place your bets"),
     "betting": ("no_more_bets", "no more bets"),
     "resolved": ("settle", "pay and collect, then settle"),
-    "suspended": ("rule", "a ruling on what halted the table"),
+    "suspended": ("rule", f"a ruling, which is one of {', '.join(RULINGS)}"),
 }
 """What people say next in a state; where announcements are implied only a halt waits for them."""
 
@@ -114,13 +113,12 @@ def _revealing(now: TableState, played: Round, settings: TableSettings) -> dict[
         return _do("expose", f"expose {_named(unseen.hand)} cards", hand=unseen.hand)
     if not played.totals_announced:
         return _do("announce_totals", "announce both totals")
-    complete = next_hand(played.hand("player"), played.hand("banker")) is None
-    if complete and now.link.judges and played.result is None and not played.result_overruled:
+    if result_is_awaited(now):
         return _wait("the shoe's own result")
     return _do("announce_outcome", "announce the outcome")
 
 
-def _down(dealt: Any, hand: str) -> bool:
+def _down(dealt: Dealt, hand: str) -> bool:
     return dealt.hand == hand and not dealt.revealed
 
 
