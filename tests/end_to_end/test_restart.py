@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.records import Audience
 from tests.end_to_end.rounds import all_agree, lines_of, of_type, once_each
 from tests.end_to_end.served import (
     PATIENCE_S,
@@ -161,17 +162,18 @@ async def test_a_host_that_lost_power_in_a_round_halts_until_a_person_rules(
 
 async def test_an_angel_eye_round_is_not_resumed_by_a_restart(tmp_path: Path) -> None:
     told = Told()
+    config = config_for(tmp_path, "angel_eye")
     with ShoeAtTable(tmp_path, "angel_eye", seed=35) as shoe:
         shoe.rest_at(2, "banker", 2)
-        async with serving(config_for(tmp_path, "angel_eye"), told):
+        async with serving(config, told, sees=Audience.RESTRICTED):
             await shoe.rests()
             await told.until(lambda: told.events[-1]["type"] == "round.total_announced")
         shoe.rest_after(3)
-        async with serving(config_for(tmp_path, "angel_eye"), told) as daemon:
+        async with serving(config, told, sees=Audience.RESTRICTED) as daemon:
             shoe.go_on()
             await shoe.rests()
             await told.times(2, "shoe.not_aligned")
-            assert told.data("table.halted") == [{"reason": "link_lost"}]
+            assert [halt["reason"] for halt in told.data("table.halted")] == ["link_lost"]
             await told.times(1, "irregularity.step")
             assert len(told.data("round.outcome")) == 1
             ended = await command(daemon, "c1", "rule", ruling="void")

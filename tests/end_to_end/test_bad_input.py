@@ -1,0 +1,228 @@
+"""Whatever is wrong outside is one clear line on stderr and an exit code; nothing is half done."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from shoe_ctl.journal.store import Store
+
+pytestmark = pytest.mark.slow
+
+SHOECTL = str(Path(sys.executable).parent / "shoectl")
+
+GOOD = """
+[journal]
+path = "journal.db"
+[[table]]
+id = "t1"
+game = "tiger"
+announcements = "implied"
+[table.method_b]
+faces = "face_up"
+[table.shoe]
+profile = "reference"
+port = "/dev/no-such-port"
+[[sink]]
+kind = "jsonl"
+path = "events.jsonl"
+"""
+
+ONE_TABLE = GOOD[GOOD.index("[[table]]") : GOOD.index("[[sink]]")]
+
+REFUSED, USAGE, ENVIRONMENT = 1, 2, 3
+
+
+class Case(NamedTuple):
+    """``old`` in the good configuration becomes ``new``; ``words`` must stand in the one line."""
+
+    name: str
+    old: str
+    new: str
+    code: int
+    words: tuple[str, ...]
+
+
+def table(key: str) -> tuple[str, str]:
+    """One more key for the table."""
+    return 'id = "t1"', f'id = "t1"\n{key}'
+
+
+CONFIGURED_WRONG = (
+    Case("unknown profile", '"reference"', '"nobody"', USAGE, ("t1", "'nobody'", "angel_eye")),
+    Case("wrong key", *table("colour = 1"), USAGE, ("table[0]", "`colour`")),
+    Case("wrong key of a shoe", "port = ", "speed = 9\nport = ", USAGE, ("shoe", "`speed`")),
+    Case("wrong type", *table('decks = "8"'), USAGE, ("table[0].decks", "int")),
+    Case("missing key", 'profile = "reference"', "", USAGE, ("shoe", "`profile`")),
+    Case("not TOML", "[[table]]", "[[table", USAGE, ("not TOML", "line 4")),
+    Case("two tables with one id", "[[sink]]", f"{ONE_TABLE}[[sink]]", USAGE, ("'t1'",)),
+    Case("method A", *table('method = "A"'), USAGE, ("method", '"A"', '"B"')),
+    Case("method C", *table('method = "C"'), USAGE, ("method", '"C"', '"B"')),
+    Case("explicit", '"implied"', '"explicit"', USAGE, ("announcements", '"implied"')),
+    Case("face down", '"face_up"', '"turned_by_dealer"', USAGE, ("faces", '"face_up"')),
+    Case("no such game", '"tiger"', '"lion"', REFUSED, ("lion", "tiger")),
+    Case("no such game file", '"tiger"', '"lion.toml"', REFUSED, ("lion.toml", "No such file")),
+    Case("decks out of range", *table("decks = 11"), USAGE, ("decks", "4 to 10", "11")),
+    Case("no such layout", *table('layout = "Z"'), USAGE, ("layout", "'Z'")),
+    Case("no such sink", '"jsonl"', '"pigeon"', USAGE, ("sink[0].kind", "'pigeon'")),
+    Case("no such kind of port", "/dev/no-such-port", "usb:SH-1", USAGE, ("usb", "not supported")),
+    Case(
+        "cards the shoe cannot name",
+        'game = "tiger"\nannouncements = "implied"',
+        'game = "fa_fa_fabulous_4"\nannouncements = "implied"',
+        USAGE,
+        ("angel_eye", "element65"),
+    ),
+)
+
+SURROUNDED_WRONG = (
+    Case("no such port", "", "", ENVIRONMENT, ("/dev/no-such-port",)),
+    Case("a file as port", "/dev/no-such-port", "/etc/hostname", ENVIRONMENT, ("serial port",)),
+    Case("a folder as port", "/dev/no-such-port", "/tmp", ENVIRONMENT, ("serial port", "/tmp")),
+    Case("a folder as journal", '"journal.db"', '"."', ENVIRONMENT, ("is a directory",)),
+    Case("a journal in no folder", '"journal.db"', '"no/j.db"', ENVIRONMENT, ("no such",)),
+    Case("a journal in a file", '"journal.db"', '"table.toml/j"', ENVIRONMENT, ("not writable",)),
+    Case("a file as journal", '"journal.db"', '"table.toml"', ENVIRONMENT, ("not a journal",)),
+    Case("a folder as sink", '"events.jsonl"', '"."', ENVIRONMENT, ("sink file",)),
+)
+
+
+def shoectl(*words: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        (SHOECTL, *words), cwd=cwd, input=stdin, capture_output=True, timeout=60, check=False
+    )
+
+
+def one_line(done: subprocess.CompletedProcess[bytes], code: int) -> str:
+    """The one line on stderr, and nothing on stdout."""
+    said = done.stderr.decode()
+    assert done.returncode == code, said
+    assert done.stdout == b""
+    assert said.startswith("shoectl: ")
+    assert said.count("\n") == 1 and said.endswith("\n")
+    assert len(said) < 240
+    return said
+
+
+def configured(folder: Path, text: str) -> None:
+    (folder / "table.toml").write_text(text)
+
+
+def run(folder: Path, case: Case) -> str:
+    text = GOOD.replace(case.old, case.new, 1) if case.old else GOOD
+    if "element65" in case.words:
+        text = text.replace('"reference"', '"angel_eye"')
+    assert case.old == case.new or text != GOOD
+    configured(folder, text)
+    said = one_line(shoectl("run", "--config", "table.toml", cwd=folder), case.code)
+    for word in case.words:
+        assert word in said
+    assert (folder / "table.toml").read_text() == text
+    return said
+
+
+@pytest.mark.parametrize("case", CONFIGURED_WRONG, ids=lambda case: case.name)
+def test_a_wrong_configuration_is_refused_before_anything_is_touched(
+    tmp_path: Path, case: Case
+) -> None:
+    run(tmp_path, case)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.toml"]
+
+
+@pytest.mark.parametrize("case", SURROUNDED_WRONG, ids=lambda case: case.name)
+def test_what_cannot_be_opened_is_named(tmp_path: Path, case: Case) -> None:
+    run(tmp_path, case)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left <= {"table.toml", "journal.db", "events.jsonl"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_journal_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    case = Case("", '"journal.db"', '"closed/j.db"', ENVIRONMENT, ("closed/j.db", "not writable"))
+    run(tmp_path, case)
+
+
+def test_a_journal_on_which_nothing_can_be_stored_is_named(tmp_path: Path) -> None:
+    case = Case("", '"journal.db"', '"/proc/self/journal.db"', ENVIRONMENT, ("journal.db",))
+    run(tmp_path, case)
+
+
+def test_a_journal_in_use_names_who_uses_it(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "journal.db")
+    try:
+        case = Case("", "", "", ENVIRONMENT, ("in use", f"process {os.getpid()}"))
+        run(tmp_path, case)
+    finally:
+        store.close()
+
+
+@contextmanager
+def held_by_another_process() -> Iterator[tuple[str, int]]:
+    """A pty that another process has open for itself: its path, and the process."""
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    name = os.ttyname(slave)
+    os.close(slave)
+    holding = "import serial, sys; p = serial.Serial(sys.argv[1], exclusive=True); print(); input()"
+    holder = subprocess.Popen(
+        (sys.executable, "-c", holding, name), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdin is not None and holder.stdout is not None
+    try:
+        holder.stdout.readline()
+        yield name, holder.pid
+    finally:
+        holder.communicate(b"\n")
+        os.close(master)
+
+
+def test_a_port_that_is_taken_names_who_has_it(tmp_path: Path) -> None:
+    with held_by_another_process() as (port, pid):
+        case = Case("", "/dev/no-such-port", port, ENVIRONMENT, (port, f"process {pid}"))
+        run(tmp_path, case)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("run",), USAGE, "--config"),
+        (("run", "--config", "none.toml"), USAGE, "none.toml"),
+        (("run", "--colour"), USAGE, "--colour"),
+        (("dance",), USAGE, "dance"),
+        (("settle", "lion"), REFUSED, "lion"),
+        (("settle", "tiger", "--decks", "11"), None, "11"),
+        (("verify", "none.db"), ENVIRONMENT, "none.db"),
+        (("replay", "none.db"), ENVIRONMENT, "none.db"),
+        (("decode", "--profile", "nobody"), USAGE, "nobody"),
+        (("demo", "--profile", "nobody"), USAGE, "nobody"),
+        (("demo", "--game", "lion"), REFUSED, "lion"),
+        (("demo", "--rounds", "0"), USAGE, "--rounds"),
+        (("demo", "--profile", "angel_eye", "--game", "fa_fa_fabulous_4"), USAGE, "element65"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(
+    tmp_path: Path, words: tuple[str, ...], code: int | None, said: str
+) -> None:
+    done = shoectl(*words, cwd=tmp_path)
+    assert done.returncode != 0
+    assert said in one_line(done, done.returncode if code is None else code)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_a_round_is_refused_and_the_others_are_settled(tmp_path: Path) -> None:
+    done = shoectl("settle", "tiger", cwd=tmp_path, stdin=b"7D 9C TS\n7D 9C TS TH\n")
+    assert done.returncode == REFUSED
+    assert done.stdout.count(b"\n") >= 2
+    said = done.stderr.decode()
+    assert said.count("\n") == 1
+    assert "line 1" in said
