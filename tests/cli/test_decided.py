@@ -15,6 +15,7 @@ from shoe_ctl.errors import GameFileError, InputRefused
 from shoe_ctl.games import catalog
 
 VARIANT = Path(__file__).parents[1] / "games" / "lucky_eight.toml"
+PAGE = Path(__file__).parents[2] / "docs" / "integrator" / "odds.md"
 
 
 def run(*args: str) -> Result:
@@ -88,6 +89,11 @@ def test_an_unknown_game_is_refused() -> None:
 @pytest.mark.parametrize("args", [[], ["tiger"], ["tiger", "7D", "?"]])
 def test_wrong_usage_exits_with_2(args: list[str]) -> None:
     assert run(*args).exit_code == 2
+
+
+def test_the_page_for_integrators_shows_what_is_printed() -> None:
+    shown = PAGE.read_text().split('$ shoectl decided tiger "9D ? TS ?"\n')[1].split("```")[0]
+    assert run("tiger", "9D ? TS ?").stdout == shown
 
 
 def test_help_shows_an_example() -> None:
