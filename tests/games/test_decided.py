@@ -194,6 +194,7 @@ def test_any_wager_is_decided_as_every_round_of_a_tiny_shoe_says(
     assert decide(game, seen, decks=decks) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_decides_as_settling_every_completion_says(name: str) -> None:
     game = GAMES[name]
