@@ -106,6 +106,11 @@ class Staff:
             return _refused(asked, error, {"position": asked.position})
         answered = await self._tables[asked.table].command(_input(asked), caller.sees)
         answer = answered.answer
+        log.info(
+            "%s: %s by %s as %s through user %s: %s",
+            asked.table, asked.command, asked.person, asked.position, caller.user,
+            "done" if answer.accepted else answer.error,
+        )  # fmt: skip
         if not answer.accepted:
             return _refused(asked, answer.error, answer.needs)
         return {"command_id": asked.command_id, "accepted": True, "events": answered.events}

@@ -80,7 +80,7 @@ def table(  # noqa: PLR0913 - the options of the command line
             "round_id": round_id,
             "command": command,
             "args": arguments,
-            "person": person if person is not None else getpass.getuser(),
+            "person": person if person is not None else _login(),
             "position": position,
             "reason": reason,
             "consented_by": consented_by,
@@ -197,6 +197,13 @@ def _argument(word: str) -> tuple[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         return key, text
     return key, text if isinstance(value, float) else value
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError("who gives the command? this user has no name: give --person") from None
 
 
 def _only(tables: list[dict[str, Any]]) -> str:
