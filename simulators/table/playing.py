@@ -205,11 +205,18 @@ class Performance:
             if act is None:
                 await self._more_than(self._viewed, str(until))
             elif isinstance(act, Draws):
-                dealt = self._told("round.card_dealt")
-                await self._draw(Draw(1))
-                await self._until_told("round.card_dealt", dealt + 1)
+                await self._deal()
             else:
                 await self._say(Say(command=act.command, args=act.args))
+
+    async def _deal(self) -> None:
+        """Draws one card and looks whether the table took it: dealt, or halted over it."""
+        dealt = self._told("round.card_dealt")
+        await self._draw(Draw(1))
+        await self._bench.until(
+            lambda: self._told("round.card_dealt") > dealt or self._is_halted(),
+            "round.card_dealt or table.halted",
+        )
 
     async def _say(self, said: Say) -> None:
         self._look()
@@ -266,6 +273,10 @@ class Performance:
                 self._waited = at + 1
                 return True
         return False
+
+    def _is_halted(self) -> bool:
+        self._look()
+        return self._view.halted
 
     def _told(self, kind: str) -> int:
         return sum(told.type == kind for told in self._bench.public)

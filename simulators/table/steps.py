@@ -17,7 +17,7 @@ from .setup import ShoeSetup
 SHOE_DOES = ("unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock")
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
-NEEDS = ("position", "state", "consent", "round", "other")
+NEEDS = ("position", "state", "consent", "other")
 
 Manner = Literal["freed", "early", "together", "under_key"]
 
