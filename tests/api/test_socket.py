@@ -8,7 +8,6 @@ import os
 import select
 import shutil
 import socket
-import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
@@ -20,7 +19,7 @@ import pytest
 from shoe_ctl.api.asked import Caller as Known
 from shoe_ctl.api.asked import Command, StatusAsked
 from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, serving
-from shoe_ctl.errors import EnvironmentFault, InputRefused
+from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
 from tests.api.caller import PATIENCE_S, calling, envelope
 
@@ -321,99 +320,6 @@ async def test_stopping_answers_what_is_being_handled_and_hangs_up_on_the_rest(
         assert await busy.is_hung_up()
         assert await idle.is_hung_up()
     assert len(desk.asked) == 1
-
-
-# The file.
-
-
-async def test_the_file_is_there_while_it_is_served_for_owner_and_group_only(path: Path) -> None:
-    before = os.umask(0)
-    try:
-        async with serving(path, USERS, Desk()):
-            assert stat.S_IMODE(path.stat().st_mode) == 0o660
-    finally:
-        os.umask(before)
-    assert not path.exists()
-
-
-async def test_a_narrow_umask_does_not_shut_the_group_out(path: Path) -> None:
-    before = os.umask(0o077)
-    try:
-        async with serving(path, USERS, Desk()):
-            assert stat.S_IMODE(path.stat().st_mode) == 0o660
-    finally:
-        os.umask(before)
-
-
-@as_root
-async def test_the_file_belongs_to_the_group_that_is_configured(path: Path) -> None:
-    async with serving(path, USERS, Desk(), gid=NOBODY):
-        assert path.stat().st_gid == NOBODY
-
-
-def a_dead_daemons(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
-        dead.bind(str(path))
-        dead.listen()
-
-
-async def test_the_socket_of_a_dead_daemon_is_replaced(path: Path) -> None:
-    a_dead_daemons(path)
-    async with serving(path, USERS, Desk()), calling(path) as caller:
-        assert (await caller.says(STATUS))["accepted"] is True
-
-
-async def test_a_live_daemons_socket_is_left_alone(path: Path) -> None:
-    async with serving(path, USERS, Desk()):
-        with pytest.raises(EnvironmentFault, match="is served by another process"):
-            async with serving(path, USERS, Desk()):
-                pass
-        async with calling(path) as caller:
-            assert (await caller.says(STATUS))["accepted"] is True
-
-
-async def test_a_file_of_another_kind_is_never_removed(path: Path) -> None:
-    path.write_text("mine")
-    with pytest.raises(EnvironmentFault, match="a file of another kind"):
-        async with serving(path, USERS, Desk()):
-            pass
-    assert path.read_text() == "mine"
-
-
-async def test_a_link_is_not_followed(path: Path, tmp_path: Path) -> None:
-    path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(EnvironmentFault, match="a file of another kind"):
-        async with serving(path, USERS, Desk()):
-            pass
-
-
-async def test_what_took_the_files_place_is_not_removed_at_the_end(path: Path) -> None:
-    async with serving(path, USERS, Desk()):
-        path.unlink()
-        path.write_text("mine")
-    assert path.read_text() == "mine"
-
-
-async def test_a_folder_that_everyone_may_write_to_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "open"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    with pytest.raises(EnvironmentFault, match="written to by everyone"):
-        async with serving(folder / "s.sock", USERS, Desk()):
-            pass
-    assert list(folder.iterdir()) == []
-
-
-async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFault, match="none: No such file or directory"):
-        async with serving(tmp_path / "none" / "s.sock", USERS, Desk()):
-            pass
-
-
-async def test_a_path_longer_than_the_kernel_takes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFault, match="longer than 107 bytes"):
-        async with serving(tmp_path / ("s" * 100), USERS, Desk()):
-            pass
 
 
 def open_files() -> int:
