@@ -11,7 +11,7 @@ import msgspec
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import engine, positions
+from . import engine, machine, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import Fault, Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
 from .revealing import result_is_awaited
@@ -67,7 +67,8 @@ class TableController:
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
-            turn.trigger(happened.event.type)
+            said = happened.event.type
+            turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
         else:
             turn.trigger(_NAMES[type(happened)])
         turn.change(state=turn.state)

@@ -14,8 +14,9 @@ _HEAD = """# The ten states of a table
 Generated from the rows of `shoe_ctl/table/machine.py`; make it anew with
 `python -m shoe_ctl.table.diagram > docs/contributor/state-diagram.md`.
 
-In capitals is what people say, in parentheses what the table gives itself; the rest is what the shoe, the link or the
-clock brings. An edge may have conditions: they stand in the row. A trigger that leaves the state as it is is not drawn.
+In capitals is what people say, in parentheses what the table gives itself; the rest is what the
+shoe, the link or the clock brings. An edge may have conditions: they stand in the row. A trigger
+that leaves the state as it is is not drawn.
 """
 
 

@@ -210,6 +210,17 @@ def halt_for_overdraw(turn: Turn) -> None:
     _raise_misfit(turn, fitting.DRAWN_EARLY)
 
 
+def tell_unforeseen(turn: Turn) -> None:
+    """The shoe said something that this table has no step for, where it can do no harm."""
+    turn.tell_restricted("frame.discarded", {"reason": f"not foreseen: {turn.shoe_event.type}"})
+
+
+def halt_for_unforeseen(turn: Turn) -> None:
+    """The shoe said something that this table has no step for."""
+    seen = f"the shoe said what no step is known for: {turn.shoe_event.type}"
+    raise_irregularity(turn, "other", seen, publicly="the shoe said what no step is known for")
+
+
 def tell_fault_cleared(turn: Turn) -> None:
     """The shoe's fault is over."""
     event = turn.shoe_event

@@ -30,6 +30,7 @@ from .halting import (
     halt_for_missed_cards,
     halt_for_overdraw,
     halt_for_shoe_fault,
+    halt_for_unforeseen,
     keep,
     keep_another,
     power_was_lost,
@@ -38,6 +39,7 @@ from .halting import (
     shoe_saw_overdraw,
     tell_fault_cleared,
     tell_shoe_fault,
+    tell_unforeseen,
 )
 from .link_facts import (
     cannot_name_its_set,
@@ -72,6 +74,7 @@ from .revealing import (
     want_third_card,
 )
 from .rulings import (
+    gives_no_reason,
     no_such_ruling,
     play_on,
     plays_on,
@@ -112,6 +115,13 @@ from .shoe_sets import (
     unsuitable,
 )
 from .turn import Turn
+from .wagering import (
+    bets_are_closed,
+    change_wager,
+    refuse_wager,
+    restrict,
+    would_be_taken,
+)
 
 STATES = (
     "no_shoe",
@@ -130,6 +140,8 @@ STATES = (
 BEGUN = ("betting", "closed")
 OPEN = (*BEGUN, *CARDS_OUT, "resolved")
 BETWEEN = ("idle", "shoe_change")
+AFTER_BETS = ("closed", *CARDS_OUT, "resolved")
+WAGER_COMMANDS = ("place_wager", "increase_wager", "decrease_wager", "withdraw_wager")
 NO_ROUND = ("no_shoe", *BETWEEN)
 RESUMABLE = tuple(s for s in STATES if s != "suspended")
 
@@ -155,6 +167,16 @@ class Refuse(NamedTuple):
 
 
 refuse = Refuse()
+
+
+class RefuseWager(Refuse):
+    """An action that lets the ledger of wagers say why it does not take the command."""
+
+    def __call__(self, turn: Turn) -> None:
+        refuse_wager(turn)
+
+
+refuse_by_ledger = RefuseWager()
 
 
 class Row(NamedTuple):
@@ -262,6 +284,8 @@ ROWS: tuple[Row, ...] = _rows(
     ("preset_changed",    STATES,            "=",           (),                                      ()),
     ("reply",             STATES,            "=",           (),                                      ()),
     ("repeated",          STATES,            "=",           (),                                      ()),
+    ("unforeseen",        ("no_shoe", "suspended"), "=",    (),                                      (tell_unforeseen,)),
+    ("unforeseen",        STATES,            "suspended",   (),                                      (halt_for_unforeseen,)),
     # — cards —
     ("card_drawn",        STATES,            "=",           (not_a_card_of_play,),                   ()),
     ("card_drawn",        STATES,            "=",           (repeats_a_slot,),                       ()),
@@ -299,6 +323,14 @@ ROWS: tuple[Row, ...] = _rows(
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets,)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
+    ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (open_round, change_wager)),
+    ("place_wager",       "idle",            "=",           (is_implied,),                           (refuse_by_ledger,)),
+    *((command,           "betting",         "=",           (),                                      (change_wager,)) for command in WAGER_COMMANDS),
+    *((command,           AFTER_BETS,        "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
+    *((command,           "suspended",       "=",           (bets_are_closed,),                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
+    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in WAGER_COMMANDS),
+    ("restrict_wagers",   (*BETWEEN, *OPEN), "=",           (),                                      (restrict,)),
+    ("restrict_wagers",   STATES,            "=",           (),                                      (refuse,)),
     ("expose",            "revealing",       "=",           (can_expose,),                           (expose, advance)),
     ("expose",            "revealing",       "=",           (),                                      (Refuse("no such card of the round lies face down"),)),
     ("expose",            STATES,            "=",           (),                                      (refuse,)),
@@ -316,6 +348,7 @@ ROWS: tuple[Row, ...] = _rows(
     ("align",             ("idle", "suspended"), "=",       (unaligned,),                            (align,)),
     ("align",             ("idle", "suspended"), "=",       (),                                      (Refuse("the shoe is aligned"),)),
     ("align",             STATES,            "=",           (),                                      (refuse,)),
+    ("rule",              "suspended",       "=",           (gives_no_reason,),                      (Refuse("a ruling is recorded with its reason"),)),
     *(("rule",            "suspended",       state,         (plays_on, returns_here),                (play_on,)) for state in RESUMABLE),
     *(("rule",            "suspended",       state,         (sets_aside, returns_here),              (set_aside,)) for state in RESUMABLE),
     ("rule",              "suspended",       "idle",        (voids,),                                (rule_void,)),
@@ -330,6 +363,9 @@ OWN_TRIGGERS = frozenset(
 """Triggers that the table gives itself, only in the states that they are meant for."""
 
 TRIGGERS = tuple(dict.fromkeys(r.trigger for r in ROWS))
+
+UNFORESEEN = "unforeseen"
+"""The trigger of whatever a shoe says that no row names: in doubt the table halts."""
 
 
 def states_that_take(command: str) -> tuple[str, ...]:

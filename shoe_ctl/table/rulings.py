@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import halting, link_facts, outcome, revealing, shoe_cards
+from . import halting, link_facts, outcome, revealing, shoe_cards, wagering
 from .slots import next_slot
 from .turn import Turn
 
@@ -19,6 +19,11 @@ _END = {"play_on": ("cards_stand", "ruled"), "set_aside": ("set_aside",), "void"
 
 
 # What was seen.
+
+
+def gives_no_reason(turn: Turn) -> bool:
+    """The ruling comes without the reason that is recorded with it (6.1)."""
+    return not turn.command.reason
 
 
 def plays_on(turn: Turn) -> bool:
@@ -129,6 +134,7 @@ def rule_void(turn: Turn) -> None:
     key, rule = halting.key_of(turn), _rule(turn, "void")
     data = {"round_id": turn.round.id, "rule": rule, "reason": halting.public_name(key)}
     turn.tell("round.void", data, restricted={**data, **_who(turn), "key": key})
+    wagering.return_all(turn, rule)
     _end_by_ruling(turn, "void")
     shoe_cards.write_off_lost_cards(turn)
     if astray:
@@ -143,6 +149,7 @@ def void_for_want_of_cards(turn: Turn) -> None:
     seen = "the shoe is empty and a card is due"
     turn.tell("irregularity.raised", {"key": key, "seen": seen, "rule": rule})
     turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
+    wagering.return_all(turn, rule)
     turn.tell("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
     outcome.close_round(turn)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from firmware_proto.cards import card
 from firmware_proto.events import (
@@ -137,13 +138,13 @@ BOTH: tuple[Session, ...] = (
 )  # fmt: skip
 REFERENCE: tuple[Session, ...] = (no_shoe, halts_between)
 ANGEL_EYE: tuple[Session, ...] = (judged_otherwise, never_judged)
-WAYS: tuple[dict[str, str], ...] = (
+WAYS: tuple[dict[str, Any], ...] = (
     {"announcements": "explicit", "faces": "turned_by_dealer"},
     {"announcements": "implied", "faces": "face_up"},
 )
 
 
-def played(session: Session, *, angel_eye: bool, way: dict[str, str]) -> list[TableState]:
+def played(session: Session, *, angel_eye: bool, way: dict[str, Any]) -> list[TableState]:
     """The states between the inputs of one session."""
     table = Playing(angel_eye=angel_eye, **way)
     passed = [table.now]
@@ -185,9 +186,10 @@ def goes_on(table: Playing) -> None:
         )
         assert any(answer.accepted for answer in answers), now.halt
     elif now.state == "no_shoe":
-        table.load(f"set-{now.inputs}")
+        table.load(f"set-{now.inputs}", table.settings.decks)
     elif now.state == "shoe_change":
-        table.says(Started()) if table.angel_eye else table.load(f"set-{now.inputs}")
+        loaded = table.settings.decks
+        table.says(Started()) if table.angel_eye else table.load(f"set-{now.inputs}", loaded)
     elif now.state in ("idle", "betting", "closed", "dealing", "drawing"):
         announce = {"idle": "place_your_bets", "betting": "no_more_bets"}
         if now.state in announce:

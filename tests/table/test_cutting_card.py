@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from firmware_proto.cards import FRENCH52, card
@@ -13,7 +15,7 @@ from tests.table.sessions import WAYS
 STAND = ROUNDS["both stand"]
 
 
-def shoe(*, angel_eye: bool = False, after: int = 0, way: int = 1, **given: object) -> Playing:
+def shoe(*, angel_eye: bool = False, after: int = 0, way: int = 1, **given: Any) -> Playing:
     made = {"rounds_after_cutting_card": after, "face_up_after_ms": 0, **WAYS[way], **given}
     return Playing(angel_eye=angel_eye, **made).open_shoe()
 

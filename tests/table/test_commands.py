@@ -1,0 +1,139 @@
+"""Commands: who may give them, for which round, once; time never runs backwards."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from shoe_ctl.table import positions
+from shoe_ctl.table.controller import REMEMBERED_COMMANDS
+from shoe_ctl.table.inputs import Tick
+from shoe_ctl.table.state import from_bytes, to_bytes
+from tests.table.playing import Playing, game
+from tests.table.sessions import WAYS
+
+LADDER = positions.LADDER
+
+
+def table_at_idle() -> Playing:
+    return Playing(**WAYS[0]).open_shoe()
+
+
+@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize("position", [*LADDER, "surveillance", "assistant_casino_manager", "", "x"])
+def test_a_command_above_ones_position_names_the_position_it_needs(
+    command: str, position: str
+) -> None:
+    needed = positions.COMMANDS[command]
+    high_enough = position in LADDER and LADDER.index(position) >= LADDER.index(needed)
+    answer = table_at_idle().asks(command, position=position, ruling="void", reason="r")
+    if high_enough:
+        assert answer.accepted or "needs a" not in (answer.error or "")
+    else:
+        assert (answer.accepted, answer.needs) == (False, {"position": needed})
+        assert answer.error == f"{command} needs a {needed}"
+
+
+def test_who_rules_is_the_games_to_say() -> None:
+    assert positions.needed("rule", game()) == game().decides == "gaming_shift_manager"
+    assert positions.needed("rule", game("dragon_bonus_royal")) == "gaming_shift_manager"
+    assert positions.may("assistant_casino_manager", "assistant_casino_manager")
+    assert not positions.may("gaming_shift_manager", "assistant_casino_manager")
+
+
+def test_a_command_for_another_round_than_the_open_one_is_refused() -> None:
+    table = table_at_idle()
+    assert not table.asks("place_your_bets", round_id="bac-07-s1-r1").accepted
+    table.does("place_your_bets")
+    assert table.now.round is not None
+    stale = table.asks("no_more_bets", round_id="bac-07-s1-r0")
+    assert stale.error is not None and table.now.round.id in stale.error
+    table.does("no_more_bets", round_id=table.now.round.id)
+
+
+def test_an_unknown_command_is_refused_even_where_it_is_the_name_of_an_input() -> None:
+    table = table_at_idle()
+    for name in ("toss_a_coin", "card_drawn", "outcome_due", "link_up"):
+        assert table.asks(name).error == f"no such command: {name}"
+    assert table.now.state == "idle"
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_repeated_command_gets_its_first_answer_whole_and_changes_nothing(
+    accepted: bool,
+) -> None:
+    table = table_at_idle()
+    command = "place_your_bets" if accepted else "settle"
+    first = table.asks(command, command_id="k-1")
+    assert first.accepted is accepted
+    assert bool(first.needs) is not accepted
+    if accepted:
+        table.does("no_more_bets")
+    now, told = table.now, len(table.events)
+    assert table.asks(command, command_id="k-1", position="dealer") == first
+    assert len(table.events) == told
+    assert msgspec.structs.replace(table.now, t_us=0, inputs=0) == msgspec.structs.replace(
+        now, t_us=0, inputs=0
+    )
+
+
+def test_answers_are_remembered_across_a_restore_and_the_oldest_are_forgotten() -> None:
+    table = table_at_idle()
+    first = table.asks("settle", command_id="k-0")
+    again = Playing(state=from_bytes(to_bytes(table.now)), **WAYS[0])
+    assert again.asks("settle", command_id="k-0") == first
+    for number in range(1, REMEMBERED_COMMANDS + 1):
+        table.asks("settle", command_id=f"k-{number}")
+    assert len(table.now.answered) == REMEMBERED_COMMANDS
+    assert "k-0" not in table.now.answered
+    assert table.asks("place_your_bets", command_id="k-0").accepted
+
+
+def test_time_that_runs_backwards_is_refused_and_nothing_changes() -> None:
+    table = table_at_idle()
+    before = table.now
+    with pytest.raises(ValueError, match="time ran backwards"):
+        table.feed(Tick(t_us=before.t_us - 1))
+    assert table.now == before
+    table.feed(Tick(t_us=before.t_us))
+
+
+def test_a_refusal_is_told_to_those_who_may_know_and_to_nobody_else() -> None:
+    table = table_at_idle()
+    public = len(table.public)
+    table.asks("settle", command_id="k-1")
+    assert len(table.public) == public
+    assert table.events[-1].data == {
+        "command_id": "k-1",
+        "command": "settle",
+        "error": "settle cannot be taken now (the table is idle)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("ruling", "why"),
+    [
+        ("play_on", "cards were drawn that have no place in the round"),
+        ("set_aside", None),
+        ("toss_a_coin", "the ruling is one of play_on, set_aside, void"),
+        (None, "the ruling is one of play_on, set_aside, void"),
+        ("void", None),
+    ],
+)
+def test_a_ruling_that_cannot_be_taken_says_why(ruling: str | None, why: str | None) -> None:
+    table = table_at_idle()
+    table.does("place_your_bets")
+    table.draw("9C")
+    answer = table.asks("rule", ruling=ruling, reason="r")
+    assert answer.accepted is (why is None)
+    assert why is None or (answer.error or "").endswith(why)
+
+
+def test_a_ruling_without_a_reason_is_refused() -> None:
+    table = table_at_idle()
+    table.fails()
+    assert (
+        table.asks("rule", ruling="play_on").error == "rule: a ruling is recorded with its reason"
+    )
+    assert table.asks("rule", ruling="void", reason="r").error == "rule: void: no round is open"
+    table.rules("play_on")
