@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -62,8 +63,8 @@ def demo(  # noqa: PLR0913 - the options of the command line
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
+    plan = check(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
     journal = Path(tempfile.mkdtemp(prefix="shoe-demo-")) / "journal.db"
-    plan = check(parse(_toml(game, profile, str(journal), "pty"), "demo"))[0]
     deck, decks = plan.game.deck, plan.settings.decks
     view: View
     view = JsonView(rounds) if as_json else RichView(rounds, decks * len(deck.cards))
@@ -77,9 +78,9 @@ def demo(  # noqa: PLR0913 - the options of the command line
         "--shoes": str(shoes),
         "--pace-ms": str(pace_ms),
     }
-    with _simulated_shoe(options) as port, view:
-        config = parse(_toml(game, profile, str(journal), port), "demo")
-        asyncio.run(_deal(config, view, stop_at_change=rounds is None))
+    with _simulated_shoe(options) as shoe, view:
+        config = parse(_toml(game, profile, str(journal), shoe.port), "demo")
+        asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
     view.sum_up(journal=journal, seed=seed)
     if view.halted:
         raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
@@ -104,9 +105,17 @@ port = {quote(port)}
 """.encode()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shoe:
+    """The simulated shoe: the port to open, and what reads as ended once its process has."""
+
+    port: str
+    alive: IO[bytes]
+
+
 @contextlib.contextmanager
-def _simulated_shoe(options: dict[str, str]) -> Iterator[str]:
-    """A simulated shoe as a child process, and the port to open; it ends with its stdin.
+def _simulated_shoe(options: dict[str, str]) -> Iterator[_Shoe]:
+    """A simulated shoe as a child process; it ends with its stdin.
 
     Raises:
         EnvironmentFault: it did not start.
@@ -123,14 +132,19 @@ def _simulated_shoe(options: dict[str, str]) -> Iterator[str]:
             first = child.stdout.readline()
             if not first:
                 raise EnvironmentFault("the simulated shoe did not start (see above)")
-            yield json.loads(first)["port"]
+            yield _Shoe(json.loads(first)["port"], child.stdout)
         finally:
             child.stdin.close()
             child.wait()
 
 
-async def _deal(config: Config, view: View, *, stop_at_change: bool) -> None:
-    """Run the daemon until the view has seen what it waits for."""
+async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool) -> None:
+    """Run the daemon until the view has seen what it waits for.
+
+    Raises:
+        EnvironmentFault: the simulated shoe ended before that.
+        BrokenPipeError: nobody reads what is shown any more.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.run import host_boot, until_terminated
@@ -139,6 +153,7 @@ async def _deal(config: Config, view: View, *, stop_at_change: bool) -> None:
     from shoe_ctl.records import Audience
 
     seen_enough = asyncio.Event()
+    loop = asyncio.get_running_loop()
     sink = _Watching(view.show, seen_enough.set, stop_at_change=stop_at_change)
     with ThreadPoolExecutor(thread_name_prefix="port") as executor:
         daemon = Daemon(
@@ -149,18 +164,26 @@ async def _deal(config: Config, view: View, *, stop_at_change: bool) -> None:
             sinks=[SinkPlace("demo", Audience.PUBLIC, sink)],
         )
 
+        def shoe_ended() -> None:
+            loop.remove_reader(shoe.alive)
+            sink.fail(EnvironmentFault("the simulated shoe ended before its cards did"))
+
         async def until_seen() -> None:
             serving = asyncio.create_task(daemon.run())
             enough = asyncio.create_task(seen_enough.wait())
+            loop.add_reader(shoe.alive, shoe_ended)
             try:
                 await asyncio.wait({serving, enough}, return_when=asyncio.FIRST_COMPLETED)
             finally:
+                loop.remove_reader(shoe.alive)
                 enough.cancel()
                 serving.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await serving
 
         await until_terminated(until_seen())
+    if sink.failure is not None:
+        raise sink.failure
 
 
 class _Watching:
@@ -177,9 +200,22 @@ class _Watching:
         self._enough = enough
         self._stop_at_change = stop_at_change
         self._over = False
+        self.failure: Exception | None = None
+
+    def fail(self, why: Exception) -> None:
+        """End it for this reason; nothing more is shown."""
+        if not self._over:
+            self._over, self.failure = True, why
+            self._enough()
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         """Show them, in order; what comes after the end is not shown."""
+        try:
+            self._show_all(events)
+        except BrokenPipeError as gone:  # coming again would not help
+            self.fail(gone)
+
+    def _show_all(self, events: Sequence[bytes]) -> None:
         for body in events:
             if self._over:
                 return

@@ -6,13 +6,17 @@ Must not know: what the commands do.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
 
 import click
 
-from shoe_ctl.errors import ShoeCtlError
+from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
+"""What a standard output says that takes nothing: a full disk, a terminal that is gone, none."""
 
 COMMANDS = {
     "decided": "Which wagers are won or lost already.",
@@ -68,7 +72,8 @@ def main() -> None:
     """Run the command line; every error is one clear line, never a traceback."""
     try:
         status = shoectl.main(prog_name="shoectl", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it was closed before we began
+            sys.stdout.flush()
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.Abort:
@@ -85,10 +90,20 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has gone: nothing more can be said to them, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say_no_more()
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        _say_no_more()
+        click.echo(f"shoectl: output cannot be written: {error.strerror}", err=True)
+        sys.exit(EnvironmentFault.exit_code)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _say_no_more() -> None:
+    """Whoever read our output has gone: nothing is left to be written to them, not even at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _in_one_line(error: click.ClickException) -> str:
