@@ -72,8 +72,7 @@ def main() -> None:
     """Run the command line; every error is one clear line, never a traceback."""
     try:
         status = shoectl.main(prog_name="shoectl", standalone_mode=False)
-        if sys.stdout is not None:  # it was closed before we began
-            sys.stdout.flush()
+        _flush()
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.Abort:
@@ -99,6 +98,12 @@ def main() -> None:
         click.echo(f"shoectl: output cannot be written: {error.strerror}", err=True)
         sys.exit(EnvironmentFault.exit_code)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _flush() -> None:
+    """What still waits is written now: at exit nobody could tell that it cannot be."""
+    if sys.stdout is not None:  # it was closed before we began
+        sys.stdout.flush()
 
 
 def _say_no_more() -> None:
