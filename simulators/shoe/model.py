@@ -85,7 +85,7 @@ class CardSet:
     cut_at: int
 
     @classmethod
-    def prepared(
+    def prepared(  # noqa: PLR0913 - a set of cards, each choice by name
         cls,
         deck: Deck,
         decks: int,
