@@ -98,7 +98,7 @@ class Playing:
         return self._state
 
     @property
-    def desired(self) -> Armed | Locked:
+    def desired(self) -> Any:
         return self._state_of().desired
 
     def _state_of(self) -> TableController:
@@ -120,7 +120,7 @@ class Playing:
 
     @property
     def t_us(self) -> int:
-        return self.now.t_us + 1000
+        return int(self.now.t_us) + 1000
 
     def says(self, event: ShoeEvent, *, t_us: int | None = None) -> list[Effect]:
         return self.feed(ShoeSaid(t_us=self.t_us if t_us is None else t_us, event=event))

@@ -13,10 +13,18 @@ from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
 from tests.table.playing import ROUNDS, Playing, balanced, game
 
-EXPLICIT = {"announcements": "explicit", "faces": "turned_by_dealer"}
-FACE_UP = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
-SEEN_LATER = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 1000}
-SAID_AND_SEEN = {"announcements": "explicit", "faces": "face_up", "face_up_after_ms": 1000}
+EXPLICIT: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
+FACE_UP: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
+SEEN_LATER: dict[str, Any] = {
+    "announcements": "implied",
+    "faces": "face_up",
+    "face_up_after_ms": 1000,
+}
+SAID_AND_SEEN: dict[str, Any] = {
+    "announcements": "explicit",
+    "faces": "face_up",
+    "face_up_after_ms": 1000,
+}
 WAYS = [EXPLICIT, FACE_UP, SEEN_LATER, SAID_AND_SEEN]
 
 
@@ -169,7 +177,7 @@ def test_the_restricted_outcome_proves_itself_by_the_inputs_of_its_round() -> No
     assert outcome.restricted_data is not None
     proof = outcome.restricted_data["proof"]
     first, last = table.inputs[proof["first"] - 1], table.inputs[proof["last"] - 1]
-    assert (first.command, last.command) == ("place_your_bets", "announce_outcome")  # type: ignore[union-attr]
+    assert (first.command, last.command) == ("place_your_bets", "announce_outcome")
     assert {**outcome.data, "proof": proof} == outcome.restricted_data
 
 
