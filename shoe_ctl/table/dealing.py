@@ -6,7 +6,7 @@ Must not know: what does not fit, how a card is revealed, what a round pays.
 
 from __future__ import annotations
 
-from . import shoe_cards
+from . import shoe_cards, wagering
 from .slots import next_slot
 from .state import Dealt, Round
 from .turn import Turn
@@ -19,11 +19,13 @@ def open_round(turn: Turn) -> None:
     turn.change(rounds=number, round=opened)
     data = {"round_id": opened.id, "shoe_id": turn.shoe.id}
     turn.announce("round.opened", data, by="place_your_bets")
+    wagering.open_bets(turn)
 
 
 def close_bets(turn: Turn) -> None:
     """*No more bets* (3.2)."""
     turn.announce("round.bets_closed", {"round_id": turn.round.id}, by="no_more_bets")
+    wagering.close_bets(turn)
 
 
 def open_and_deal(turn: Turn) -> None:

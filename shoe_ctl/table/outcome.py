@@ -11,7 +11,7 @@ from typing import Any
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 
-from . import shoe_cards
+from . import shoe_cards, wagering
 from .revealing import is_complete, result_is_awaited
 from .state import ShoeResult
 from .turn import Turn
@@ -127,7 +127,8 @@ def outcome_data(settlement: Settlement) -> dict[str, Any]:
 
 
 def end_round(turn: Turn) -> None:
-    """*Settled*: the round of play is over."""
+    """*Settled*: wagers are collected and paid, the round of play is over."""
+    wagering.settle(turn, _settle(turn))
     turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
     close_round(turn)
 

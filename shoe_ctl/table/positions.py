@@ -14,6 +14,11 @@ LADDER = ("dealer", "pit_supervisor", "pit_manager", "gaming_shift_manager")
 COMMANDS: dict[str, str] = {
     "place_your_bets": "dealer",
     "no_more_bets": "dealer",
+    "place_wager": "dealer",
+    "increase_wager": "dealer",
+    "decrease_wager": "dealer",
+    "withdraw_wager": "dealer",
+    "restrict_wagers": "pit_manager",
     "expose": "dealer",
     "announce_totals": "dealer",
     "announce_outcome": "dealer",

@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from .wagers.limits import TableLimits
+
 HLGA = frozenset({"Paiza Club", "Ruby Room"})
 """The areas that are high-limit gaming areas (the definition of HLGA in every table game)."""
 
@@ -20,6 +22,7 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ``rounds_after_cutting_card`` counts full rounds after the one in which it appeared.
     ``face_up_after_ms`` is the time from a card's draw until the table has seen it.
     ``result_timeout_s`` is how long the shoe's own result may take after the last card is seen.
+    ``limits`` are those displayed at the table.
     """
 
     table: str
@@ -32,6 +35,7 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
     face_up_after_ms: int = 1000
     result_timeout_s: int = 5
+    limits: TableLimits = TableLimits()
 
     @property
     def implied(self) -> bool:

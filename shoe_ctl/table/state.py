@@ -13,6 +13,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 
 from .effects import Answer
+from .wagers.held import Wagers
 
 
 class Dealt(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,6 +159,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     armed: tuple[int, str, int] | None = None
     wake_us: int | None = None
     answered: dict[str, Answer] = {}
+    wagers: Wagers = Wagers()
 
 
 def _enc(value: Any) -> Any:

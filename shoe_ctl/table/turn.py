@@ -19,6 +19,7 @@ from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
 from .state import Round, Shoe, TableState
+from .wagers.limits import WagerRules
 
 
 class Turn:
@@ -33,6 +34,7 @@ class Turn:
     def __init__(self, game: Game, settings: TableSettings) -> None:
         self.game = game
         self.settings = settings
+        self.wager_rules = WagerRules(game, settings.layout, settings.limits)
         self.now = TableState()
         self.effects: list[Effect] = []
         self.source = ""
