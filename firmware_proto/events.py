@@ -9,14 +9,87 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar, get_type_hints
 
+from .body_events import (
+    Button,
+    CardPushedBack,
+    CardsDrawn,
+    KeyRotated,
+    Lid,
+    PowerLow,
+    PowerRestored,
+    QueryAnswered,
+    ResetDone,
+    SelfTested,
+    ShoeEmpty,
+    Tamper,
+)
 from .cards import Card, card
+from .orders import (
+    Armed,
+    DesiredShoeState,
+    Locked,
+    Query,
+    Reset,
+    RotateKey,
+    SetTime,
+    ShoeCommand,
+    Show,
+    TestSelf,
+)
+from .shoe_event import ShoeEvent
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShoeEvent:
-    """Base of all that a shoe can say. ``type`` is its name in records and in ``decode``."""
-
-    type: ClassVar[str] = ""
+__all__ = [
+    "EVENTS",
+    "Acknowledged",
+    "Armed",
+    "Button",
+    "CardDrawn",
+    "CardOutsideGame",
+    "CardPushedBack",
+    "CardsDrawn",
+    "CommandAsked",
+    "CuttingCard",
+    "DesiredShoeState",
+    "Discarded",
+    "Error",
+    "ErrorCleared",
+    "Gap",
+    "Hello",
+    "HelloAsked",
+    "HostSaid",
+    "KeyRotated",
+    "Lid",
+    "Lock",
+    "Locked",
+    "Overheard",
+    "PowerLow",
+    "PowerRestored",
+    "PresetChanged",
+    "Query",
+    "QueryAnswered",
+    "Redesignated",
+    "Repeated",
+    "ReplayAsked",
+    "Reply",
+    "Reset",
+    "ResetDone",
+    "Result",
+    "RotateKey",
+    "SelfTested",
+    "SetTime",
+    "ShoeCommand",
+    "ShoeEmpty",
+    "ShoeEvent",
+    "ShoeLoaded",
+    "Show",
+    "Standby",
+    "Started",
+    "Status",
+    "Tamper",
+    "TestSelf",
+    "from_plain",
+    "to_plain",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +235,16 @@ class PresetChanged(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(ShoeEvent):
-    """The shoe answered a command of ours. ``number`` is the draw it named, where it named one."""
+    """The shoe answered a command of ours.
+
+    ``number`` is the draw that it named, ``command_id`` its id, where it had one or the other.
+    """
 
     type: ClassVar[str] = "reply"
     accepted: bool
     reason: str | None = None
     number: int | None = None
+    command_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +292,11 @@ class Overheard(ShoeEvent):
     number: int | None = None
     hand: str | None = None
     index: int | None = None
+    command_id: int | None = None
+    text: str | None = None
+    what: str | None = None
+    unix_us: int | None = None
+    key_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,8 +324,12 @@ def to_plain(event: ShoeEvent) -> dict[str, object]:
     for name in _FIELDS[type(event)]:
         value = getattr(event, name)
         if value is not None:
-            plain[name] = value.code if isinstance(value, Card) else value
+            plain[name] = [_plain(v) for v in value] if isinstance(value, tuple) else _plain(value)
     return plain
+
+
+def _plain(value: object) -> object:
+    return value.code if isinstance(value, Card) else value
 
 
 def from_plain(plain: dict[str, object]) -> ShoeEvent:
@@ -257,27 +343,15 @@ def from_plain(plain: dict[str, object]) -> ShoeEvent:
     if kind is None:
         raise ValueError(f"unknown shoe event: {plain.get('type')!r}")
     if _CARD_FIELDS[kind]:
-        code = values.get("card")
-        values["card"] = None if code is None else card(str(code))
+        values["card"] = _card(values.get("card"))
+    for name, value in values.items():
+        if isinstance(value, list):
+            values[name] = tuple(map(_card, value) if name == "cards" else value)
     return kind(**values)
 
 
-@dataclass(frozen=True, slots=True)
-class Locked:
-    """Desired state: no card may be drawn."""
-
-
-@dataclass(frozen=True, slots=True)
-class Armed:
-    """Desired state: exactly draw ``number`` (from 1 in the loaded set), for this hand's slot."""
-
-    number: int
-    hand: str
-    index: int
-
-
-DesiredShoeState = Locked | Armed
-"""What the shoe should be. A session asserts it again on every connect."""
+def _card(code: object) -> Card | None:
+    return None if code is None else card(str(code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,5 +382,14 @@ class CommandAsked:
     data: str
 
 
-HostSaid = HelloAsked | Acknowledged | ReplayAsked | CommandAsked | Armed | Locked | Discarded
+HostSaid = (
+    HelloAsked
+    | Acknowledged
+    | ReplayAsked
+    | CommandAsked
+    | Armed
+    | Locked
+    | ShoeCommand
+    | Discarded
+)
 """What a host can say to a shoe, as the shoe's end hears it."""

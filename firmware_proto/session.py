@@ -97,8 +97,9 @@ class DeviceSession(Protocol):
 
         ``boot_id`` is the boot in which it happened, by default the one that hello named.
 
-        ``Hello``, ``Status`` and ``Reply`` have no number of their own: ``seq`` is then the
-        number that the next numbered event will have. A ``Gap`` has the number of its first.
+        ``Hello``, ``Status``, ``Reply`` and ``QueryAnswered`` have no number of their own: ``seq``
+        is then the number that the next numbered event will have. A ``Gap`` has the number of its
+        first.
         """
 
     def tick(self, t: float) -> None:

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from zlib import crc32
 
 from firmware_proto.events import (
-    Acknowledged,
-    Armed,
     CardDrawn,
     Discarded,
     Gap,
     Hello,
     Overheard,
     Repeated,
-    ReplayAsked,
     ShoeEvent,
 )
 from firmware_proto.session import Heard
@@ -219,14 +216,10 @@ class Listener:
         self._device_id = device_id
 
 
+_OVERHEARD = tuple(f.name for f in fields(Overheard) if f.name != "command")
+
+
 def _overheard(said: Said) -> ShoeEvent:
     command = values_of(said)[0].name.lower()
-    match said:
-        case Acknowledged(through):
-            return Overheard(command=command, through=through)
-        case ReplayAsked(first):
-            return Overheard(command=command, first=first)
-        case Armed(number, hand, index):
-            return Overheard(command=command, number=number, hand=hand, index=index)
-        case _:
-            return Overheard(command=command)
+    carried = {name: getattr(said, name) for name in _OVERHEARD if hasattr(said, name)}
+    return Overheard(command=command, **carried)

@@ -20,7 +20,8 @@ from construct import (  # type: ignore[import-untyped]
     Renamed,
 )
 
-from .layouts import PAYLOADS, VERSION, Kind, Meaning
+from .fields import Meaning
+from .layouts import PAYLOADS, VERSION, Kind
 
 CRC_BYTES = 4
 

@@ -19,8 +19,10 @@ from firmware_proto.events import (
     HelloAsked,
     HostSaid,
     Locked,
+    QueryAnswered,
     ReplayAsked,
     Reply,
+    ShoeCommand,
     ShoeEvent,
     Status,
 )
@@ -88,10 +90,10 @@ class ReferenceDevice:
         if self._boot_id is None:
             return
         boot = self._boot_id if boot_id is None else boot_id
-        if isinstance(event, Reply) and event.number is None:
+        if isinstance(event, Reply) and event.number is None and event.command_id is None:
             event = replace(event, number=self._armed)
         frame = encode(Message(said=event, seq=seq, boot_id=boot, t_us=t_us))
-        if isinstance(event, Status | Reply):
+        if isinstance(event, Status | Reply | QueryAnswered):
             self._out += frame
             return
         if self._kept and seq <= self._kept[-1][1]:
@@ -158,6 +160,8 @@ class ReferenceDevice:
             return said
         if isinstance(said, ReplayAsked):
             return self._replay(said)
+        if isinstance(said, ShoeCommand):
+            return said
         assert isinstance(said, Armed | Locked)
         self._armed = said.number if isinstance(said, Armed) else None
         return said

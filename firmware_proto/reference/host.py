@@ -20,6 +20,7 @@ from firmware_proto.events import (
     Repeated,
     ReplayAsked,
     Reply,
+    ShoeCommand,
     ShoeEvent,
     Status,
 )
@@ -31,6 +32,7 @@ from .codec import Message, encode, read
 from .derived import FrameError
 from .framing import DELIMITER, Splitter
 from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
+from .outbox import Outbox
 from .replay import Replay
 from .timer import Timer
 
@@ -79,6 +81,7 @@ class ReferenceHost:
         self._asking = Timer()
         self._asking.fire()
         self._assertion = Assertion()
+        self._outbox = Outbox()
 
     # --- in ----------------------------------------------------------------------------------
 
@@ -102,6 +105,7 @@ class ReferenceHost:
             ):
                 if kind != _CARD_DRAWN:
                     self._assertion.assert_again()
+                    self._outbox.heard(said)
                     if kind == _EVENTS_LOST:
                         seq = said.last
                 self._expected = seq + 1
@@ -135,6 +139,17 @@ class ReferenceHost:
         """What the shoe should be from now on."""
         self._assertion.desire(state)
 
+    def command(self, command: ShoeCommand) -> None:
+        """Tells the shoe this, again every half second until it answers; see ``ShoeCommand``.
+
+        A command that was not answered when the connection ends is forgotten with it.
+
+        Raises:
+            ValueError: a value that does not fit its field.
+        """
+        encode(Message(said=command))
+        self._outbox.put(command)
+
     def tick(self, t: float) -> list[Heard]:
         """Time passed. Nothing is ever heard from that."""
         if self._heard_t is None:
@@ -144,6 +159,7 @@ class ReferenceHost:
             self._met_at = self._expected
         self._asking.observe(t)
         self._assertion.timer.observe(t)
+        self._outbox.timer.observe(t)
         if self._asking.idle and t >= self._heard_t + SILENCE_S:
             self._asking.fire()
         return []
@@ -158,6 +174,8 @@ class ReferenceHost:
             deadlines.append(self._heard_t + SILENCE_S)
         if self._caught_up and self._assertion.waits:
             deadlines.append(self._assertion.timer.deadline)
+        if self._hello is not None and self._outbox.waits:
+            deadlines.append(self._outbox.timer.deadline)
         return min((d for d in deadlines if d is not None), default=None)
 
     def outgoing(self) -> bytes:
@@ -171,6 +189,9 @@ class ReferenceHost:
         first = self._replay.take()
         if first is not None and self._hello is not None:
             self._out += encode(Message(said=ReplayAsked(first)))
+        if self._hello is not None:
+            for command in self._outbox.take():
+                self._out += encode(Message(said=command))
         if self._caught_up:
             state = self._assertion.take()
             if state is not None:
@@ -212,8 +233,9 @@ class ReferenceHost:
             self._look_behind(seq)
             if said.unacknowledged < seq - self._expected:
                 self._replay.want(self._expected)  # the shoe takes them for heard
-        elif isinstance(said, Reply):
+        elif isinstance(said, Reply) and said.command_id is None:
             self._assertion.reply(said)
+        self._outbox.heard(said)
         return [(said, None)]
 
     def _is_newer_boot(self, kind: int, seq: int, boot_id: int) -> bool:
@@ -267,6 +289,7 @@ class ReferenceHost:
         self._replay = Replay()
         self.capabilities = replace(CAPABILITIES, arm=hello.can_arm is not False)
         self._assertion.assert_again()
+        self._outbox.send_again()
         given: list[tuple[ShoeEvent, int | None]] = [(Repeated(of=hello.type), None)]
         if not again:
             given = [(replace(hello, resumed=resumed), self._expected - 1)]

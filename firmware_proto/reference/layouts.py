@@ -7,10 +7,8 @@ Must not know: stuffing, CRC, sessions, what a message means to a table.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
 from construct import (  # type: ignore[import-untyped]
-    Adapter,
     Bytes,
     Const,
     Construct,
@@ -23,11 +21,19 @@ from construct import (  # type: ignore[import-untyped]
     Struct,
     Switch,
     Terminated,
-    ValidationError,
     this,
 )
 
-from firmware_proto.cards import DECKS, ELEMENT65, FRENCH52, Card, Element, Suit
+from .codes import (
+    CARD_CODES,
+    DECK_CODES,
+    FAULT_CODES,
+    HAND_CODES,
+    QUERY_CODES,
+    REASON_CODES,
+    TAMPER_CODES,
+)
+from .fields import Digest, Failures, Line, Name, OrNone, OrUnknown, Positive, Text, Together
 
 VERSION = 1
 """The first byte of every frame (SPEC 3)."""
@@ -43,15 +49,36 @@ class Kind(IntEnum):
     HELLO = 0x01
     STATUS = 0x02
     REPLY = 0x03
+    QUERY_ANSWERED = 0x05
+    COMMAND_REPLY = 0x06
     SHOE_LOADED = 0x10
     CARD_DRAWN = 0x11
     CUTTING_CARD = 0x12
+    CARDS_DRAWN = 0x13
+    CARD_PUSHED_BACK = 0x14
+    LID = 0x15
+    BUTTON = 0x16
+    SHOE_EMPTY = 0x17
+    SELF_TEST = 0x18
+    FAULT = 0x19
+    FAULT_CLEARED = 0x1A
+    POWER_LOW = 0x1B
+    POWER_RESTORED = 0x1C
+    RESET_DONE = 0x1D
     EVENTS_LOST = 0x1E
+    KEY_ROTATED = 0x1F
+    TAMPER = 0x20
     HELLO_REQUEST = 0x81
     ACKNOWLEDGE = 0x82
     ARM = 0x83
     LOCK = 0x84
     REPLAY_FROM = 0x85
+    SHOW = 0x87
+    RESET = 0x88
+    TEST_SELF = 0x89
+    QUERY = 0x8A
+    SET_TIME = 0x8B
+    ROTATE_KEY = 0x8C
 
 
 FIRST_NUMBERED = 0x10
@@ -61,134 +88,14 @@ FIRST_OF_HOST = 0x80
 """From here on only a host says it."""
 
 
-class Meaning(Adapter):  # type: ignore[misc]  # construct is not typed
-    """A field whose wire value stands for another; both ways raise ValueError."""
-
-    def from_wire(self, value: Any) -> Any:
-        raise NotImplementedError
-
-    def to_wire(self, value: Any) -> Any:
-        raise NotImplementedError
-
-    def _decode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
-        try:
-            return self.from_wire(obj)
-        except ValueError as error:
-            raise ValidationError(str(error), path=path) from None
-
-    def _encode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
-        try:
-            return self.to_wire(obj)
-        except ValueError as error:
-            raise ValidationError(str(error), path=path) from None
-
-
-class OrNone(Meaning):
-    """A count or number in which 0 says that there is none."""
-
-    def from_wire(self, value: int) -> int | None:
-        return value or None
-
-    def to_wire(self, value: int | None) -> int:
-        return value or 0
-
-
-class Positive(Meaning):
-    """A number that starts from 1: 0 is an error."""
-
-    def from_wire(self, value: int) -> int:
-        if not value:
-            raise ValueError("0, where numbers start from 1")
-        return value
-
-    to_wire = from_wire
-
-
-class Text(Meaning):
-    """Printable ASCII, filled with 00 to its length; all 00 is None."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__(Bytes(length))
-        self.length = length
-
-    def from_wire(self, value: bytes) -> str | None:
-        try:
-            text = value.rstrip(b"\0").decode("ascii")
-        except UnicodeDecodeError:
-            raise ValueError("not ASCII") from None
-        if not text.isprintable():
-            raise ValueError("not printable")
-        return text or None
-
-    def to_wire(self, value: str | None) -> bytes:
-        text = value or ""
-        if not (text.isascii() and text.isprintable()) or len(text) > self.length:
-            raise ValueError(f"takes up to {self.length} printable ASCII characters: {text!r}")
-        return text.encode("ascii").ljust(self.length, b"\0")
-
-
-class Name(Text):
-    """A text that has to be there."""
-
-    def from_wire(self, value: bytes) -> str:
-        text = super().from_wire(value)
-        if text is None:
-            raise ValueError("empty")
-        return text
-
-    def to_wire(self, value: str | None) -> bytes:
-        if not value:
-            raise ValueError("empty")
-        return super().to_wire(value)
-
-
-class Digest(Meaning):
-    """A SHA-256 as 64 hex digits; all 00 is None."""
-
-    def __init__(self) -> None:
-        super().__init__(Bytes(32))
-
-    def from_wire(self, value: bytes) -> str | None:
-        return value.hex() if any(value) else None
-
-    def to_wire(self, value: str | None) -> bytes:
-        return bytes(32) if value is None else bytes.fromhex(value)
-
-
-SUIT_CODES: dict[Suit | Element, int] = {
-    suit: code for code, suit in enumerate((*FRENCH52.suits, *ELEMENT65.suits), start=1)
-}
-"""SPEC 5: 1-4 spades hearts diamonds clubs, 5-9 fire gold earth wood water."""
-
-CARD_CODES: dict[Card | None, int] = {None: 0} | {
-    card: SUIT_CODES[card.suit] << 4 | deck.ranks.index(card.rank) + 1
-    for deck in DECKS.values()
-    for card in deck.cards
-}
-"""SPEC 5: the suit's code in the high half, 1-13 (the rank's place in its deck) in the low half;
-0 is a card that was not read."""
-
-HAND_CODES = {"player": 1, "banker": 2, "burn": 3, "set_aside": 4}
-DECK_CODES = {FRENCH52.name: 1, ELEMENT65.name: 2}
-OTHER_REASON = "other"
-REASON_CODES = {
-    None: 0,  # accepted
-    "already drawn": 1,
-    "not the next draw": 2,
-    "locked by key": 3,
-    "empty": 4,
-    "memory full": 5,
-    OTHER_REASON: 255,
-}
-CAN_ARM = 1
-"""Bit 0 of ``capabilities``; the other bits are reserved, sent as 0 and not looked at."""
-
 _YES_NO = Mapping(Int8ul, {False: 0, True: 1})
 _ARMED = Mapping(Int8ul, {False: 0, True: 1, None: 2})
 _PERCENT = Mapping(Int8ul, {None: 255} | {percent: percent for percent in range(101)})
 
 _HEADER = ("seq" / Positive(Int32ul), "boot_id" / Int32ul, "t_us" / Int64ul)
 """What every frame of a shoe begins with (SPEC 4)."""
+
+_COMMAND_ID = "command_id" / Positive(Int32ul)
 
 PAYLOADS: dict[Kind, Construct] = {
     Kind.HELLO: Struct(
@@ -216,6 +123,17 @@ PAYLOADS: dict[Kind, Construct] = {
         "reason" / Mapping(Int8ul, REASON_CODES),
         "number" / OrNone(Int16ul),
     ),
+    Kind.QUERY_ANSWERED: Struct(
+        *_HEADER,
+        "command_id" / Positive(Int32ul),
+        "what" / Mapping(Int8ul, QUERY_CODES),
+        "value" / OrUnknown(Int64ul),
+    ),
+    Kind.COMMAND_REPLY: Struct(
+        *_HEADER,
+        "command_id" / Positive(Int32ul),
+        "reason" / Mapping(Int8ul, REASON_CODES),
+    ),
     Kind.SHOE_LOADED: Struct(
         *_HEADER,
         "set_id" / Text(36),
@@ -230,6 +148,27 @@ PAYLOADS: dict[Kind, Construct] = {
         "confidence" / _PERCENT,
     ),
     Kind.CUTTING_CARD: Struct(*_HEADER),
+    Kind.CARDS_DRAWN: Struct(
+        *_HEADER,
+        "number" / OrNone(Int16ul),
+        "cards" / Together(),
+        "order_known" / _YES_NO,
+        "armed" / _ARMED,
+    ),
+    Kind.CARD_PUSHED_BACK: Struct(
+        *_HEADER, "number" / OrNone(Int16ul), "card" / Mapping(Int8ul, CARD_CODES)
+    ),
+    Kind.LID: Struct(*_HEADER, "open" / _YES_NO),
+    Kind.BUTTON: Struct(*_HEADER, "button" / Positive(Int8ul)),
+    Kind.SHOE_EMPTY: Struct(*_HEADER, "drawn" / Int16ul),
+    Kind.SELF_TEST: Struct(*_HEADER, "failed" / Failures(), "command_id" / OrNone(Int32ul)),
+    Kind.FAULT: Struct(*_HEADER, "code" / Mapping(Int8ul, FAULT_CODES), "in_error_mode" / _YES_NO),
+    Kind.FAULT_CLEARED: Struct(*_HEADER, "code" / Mapping(Int8ul, FAULT_CODES)),
+    Kind.POWER_LOW: Struct(*_HEADER, "percent" / _PERCENT),
+    Kind.POWER_RESTORED: Struct(*_HEADER),
+    Kind.RESET_DONE: Struct(*_HEADER, "command_id" / OrNone(Int32ul)),
+    Kind.KEY_ROTATED: Struct(*_HEADER, "key_id" / Positive(Int32ul)),
+    Kind.TAMPER: Struct(*_HEADER, "what" / Mapping(Int8ul, TAMPER_CODES)),
     Kind.EVENTS_LOST: Struct(*_HEADER, "last" / Positive(Int32ul)),
     Kind.HELLO_REQUEST: Struct(),
     Kind.ACKNOWLEDGE: Struct("through" / Int32ul),
@@ -240,6 +179,12 @@ PAYLOADS: dict[Kind, Construct] = {
     ),
     Kind.LOCK: Struct(),
     Kind.REPLAY_FROM: Struct("first" / Positive(Int32ul)),
+    Kind.SHOW: Struct(_COMMAND_ID, "text" / Line(64)),
+    Kind.RESET: Struct(_COMMAND_ID),
+    Kind.TEST_SELF: Struct(_COMMAND_ID),
+    Kind.QUERY: Struct(_COMMAND_ID, "what" / Mapping(Int8ul, QUERY_CODES)),
+    Kind.SET_TIME: Struct(_COMMAND_ID, "unix_us" / Int64ul),
+    Kind.ROTATE_KEY: Struct(_COMMAND_ID, "key_id" / Positive(Int32ul), "wrapped" / Bytes(32)),
 }
 """What follows the kind byte. Every kind of this version has one exact length."""
 

@@ -7,31 +7,100 @@ Must not know: bytes, stuffing, CRC, connections.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from firmware_proto.events import (
     Acknowledged,
     Armed,
+    Button,
     CardDrawn,
+    CardPushedBack,
+    CardsDrawn,
     CuttingCard,
+    Error,
+    ErrorCleared,
     Gap,
     Hello,
     HelloAsked,
     HostSaid,
+    KeyRotated,
+    Lid,
     Locked,
+    PowerLow,
+    PowerRestored,
+    Query,
+    QueryAnswered,
     ReplayAsked,
     Reply,
+    Reset,
+    ResetDone,
+    RotateKey,
+    SelfTested,
+    SetTime,
+    ShoeEmpty,
     ShoeEvent,
     ShoeLoaded,
+    Show,
     Status,
+    Tamper,
+    TestSelf,
 )
 
-from .layouts import CAN_ARM, OTHER_REASON, REASON_CODES, Kind
+from .codes import CAN_ARM, FAULT_CODES, OTHER_FAULT, OTHER_REASON, REASON_CODES
+from .layouts import Kind
 
 Said = ShoeEvent | HostSaid
 
 Values = tuple[Any, ...]
 """A frame's values in declared order, without the header that every frame of a shoe has."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """A kind whose fields are, one for one, those of what it says; ``names`` are the latter's."""
+
+    means: Callable[..., Said]
+    names: tuple[str, ...] = ()
+
+    def said(self, values: Values) -> Said:
+        return self.means(**dict(zip(self.names, values, strict=True)))
+
+    def values(self, said: Said) -> Values:
+        return tuple(getattr(said, name) for name in self.names)
+
+
+_SAME: dict[Kind, _Same] = {
+    Kind.STATUS: _Same(Status, ("armed", "drawn", "unacknowledged", "locked_by_key")),
+    Kind.QUERY_ANSWERED: _Same(QueryAnswered, ("command_id", "what", "value")),
+    Kind.SHOE_LOADED: _Same(ShoeLoaded, ("set_id", "decks")),
+    Kind.CARD_DRAWN: _Same(CardDrawn, ("number", "card", "armed", "face_up", "confidence")),
+    Kind.CUTTING_CARD: _Same(CuttingCard),
+    Kind.CARDS_DRAWN: _Same(CardsDrawn, ("number", "cards", "order_known", "armed")),
+    Kind.CARD_PUSHED_BACK: _Same(CardPushedBack, ("number", "card")),
+    Kind.LID: _Same(Lid, ("open",)),
+    Kind.BUTTON: _Same(Button, ("button",)),
+    Kind.SHOE_EMPTY: _Same(ShoeEmpty, ("drawn",)),
+    Kind.SELF_TEST: _Same(SelfTested, ("failed", "command_id")),
+    Kind.FAULT: _Same(Error, ("code", "in_error_mode")),
+    Kind.FAULT_CLEARED: _Same(ErrorCleared, ("code",)),
+    Kind.POWER_LOW: _Same(PowerLow, ("percent",)),
+    Kind.POWER_RESTORED: _Same(PowerRestored),
+    Kind.RESET_DONE: _Same(ResetDone, ("command_id",)),
+    Kind.KEY_ROTATED: _Same(KeyRotated, ("key_id",)),
+    Kind.TAMPER: _Same(Tamper, ("what",)),
+    Kind.HELLO_REQUEST: _Same(HelloAsked),
+    Kind.ACKNOWLEDGE: _Same(Acknowledged, ("through",)),
+    Kind.ARM: _Same(Armed, ("number", "hand", "index")),
+    Kind.LOCK: _Same(Locked),
+    Kind.REPLAY_FROM: _Same(ReplayAsked, ("first",)),
+    Kind.SHOW: _Same(Show, ("command_id", "text")),
+    Kind.RESET: _Same(Reset, ("command_id",)),
+    Kind.TEST_SELF: _Same(TestSelf, ("command_id",)),
+    Kind.QUERY: _Same(Query, ("command_id", "what")),
+    Kind.SET_TIME: _Same(SetTime, ("command_id", "unix_us")),
+    Kind.ROTATE_KEY: _Same(RotateKey, ("command_id", "key_id", "key")),
+}
 
 
 def _hello(values: Values) -> Hello:
@@ -51,31 +120,14 @@ def _hello(values: Values) -> Hello:
     )
 
 
-def _status(values: Values) -> Status:
-    armed, drawn, unacknowledged, locked_by_key = values
-    return Status(
-        armed=armed, drawn=drawn, unacknowledged=unacknowledged, locked_by_key=locked_by_key
-    )
-
-
 def _reply(values: Values) -> Reply:
     reason, number = values
     return Reply(accepted=reason is None, reason=reason, number=number)
 
 
-def _shoe_loaded(values: Values) -> ShoeLoaded:
-    set_id, decks = values
-    return ShoeLoaded(set_id=set_id, decks=decks)
-
-
-def _card_drawn(values: Values) -> CardDrawn:
-    number, card, armed, face_up, confidence = values
-    return CardDrawn(card=card, number=number, armed=armed, face_up=face_up, confidence=confidence)
-
-
-def _cutting_card(values: Values) -> CuttingCard:
-    () = values
-    return CuttingCard()
+def _command_reply(values: Values) -> Reply:
+    command_id, reason = values
+    return Reply(accepted=reason is None, reason=reason, command_id=command_id)
 
 
 def _events_lost(values: Values) -> Gap:
@@ -83,43 +135,15 @@ def _events_lost(values: Values) -> Gap:
     return Gap(first=0, last=last)
 
 
-def _hello_request(values: Values) -> HelloAsked:
-    () = values
-    return HelloAsked()
-
-
-def _acknowledge(values: Values) -> Acknowledged:
-    return Acknowledged(*values)
-
-
-def _arm(values: Values) -> Armed:
-    return Armed(*values)
-
-
-def _lock(values: Values) -> Locked:
-    () = values
-    return Locked()
-
-
-def _replay_from(values: Values) -> ReplayAsked:
-    return ReplayAsked(*values)
-
-
 SAID: dict[Kind, Callable[[Values], Said]] = {
     Kind.HELLO: _hello,
-    Kind.STATUS: _status,
     Kind.REPLY: _reply,
-    Kind.SHOE_LOADED: _shoe_loaded,
-    Kind.CARD_DRAWN: _card_drawn,
-    Kind.CUTTING_CARD: _cutting_card,
+    Kind.COMMAND_REPLY: _command_reply,
     Kind.EVENTS_LOST: _events_lost,
-    Kind.HELLO_REQUEST: _hello_request,
-    Kind.ACKNOWLEDGE: _acknowledge,
-    Kind.ARM: _arm,
-    Kind.LOCK: _lock,
-    Kind.REPLAY_FROM: _replay_from,
-}
+} | {kind: same.said for kind, same in _SAME.items()}
 """What each kind says. ``Hello.boot_id`` and ``Gap.first`` are 0 here: the header has them."""
+
+_KINDS: dict[Any, tuple[Kind, _Same]] = {same.means: (kind, same) for kind, same in _SAME.items()}
 
 
 def values_of(said: Said) -> tuple[Kind, Values]:
@@ -129,49 +153,24 @@ def values_of(said: Said) -> tuple[Kind, Values]:
         ValueError: this profile has no way to say it.
     """
     match said:
-        case CardDrawn():
-            return Kind.CARD_DRAWN, (
-                said.number,
-                said.card,
-                said.armed,
-                said.face_up,
-                said.confidence,
-            )
-        case ShoeLoaded():
-            return Kind.SHOE_LOADED, (said.set_id, said.decks)
-        case CuttingCard():
-            return Kind.CUTTING_CARD, ()
-        case Gap(last=last):
-            return Kind.EVENTS_LOST, (last,)
-        case Status():
-            return Kind.STATUS, (
-                said.armed,
-                said.drawn,
-                said.unacknowledged,
-                said.locked_by_key,
-            )
         case Reply():
-            return Kind.REPLY, (_reason(said), said.number)
+            reason = _reason(said)
+            if said.command_id is not None:
+                return Kind.COMMAND_REPLY, (said.command_id, reason)
+            return Kind.REPLY, (reason, said.number)
         case Hello():
             return Kind.HELLO, _hello_values(said)
-        case _:
-            return _host_values(said)
-
-
-def _host_values(said: Said) -> tuple[Kind, Values]:
-    match said:
-        case HelloAsked():
-            return Kind.HELLO_REQUEST, ()
-        case Acknowledged(through):
-            return Kind.ACKNOWLEDGE, (through,)
-        case Armed(number, hand, index):
-            return Kind.ARM, (number, hand, index)
-        case Locked():
-            return Kind.LOCK, ()
-        case ReplayAsked(first):
-            return Kind.REPLAY_FROM, (first,)
-        case _:
-            raise ValueError(f"the reference profile has no frame for {said!r}")
+        case Gap(last=last):
+            return Kind.EVENTS_LOST, (last,)
+        case Error(code=code) if code not in FAULT_CODES:
+            return Kind.FAULT, (OTHER_FAULT, said.in_error_mode)
+        case ErrorCleared(code=code) if code not in FAULT_CODES:
+            return Kind.FAULT_CLEARED, (OTHER_FAULT,)
+    try:
+        kind, same = _KINDS[type(said)]
+    except KeyError:
+        raise ValueError(f"the reference profile has no frame for {said!r}") from None
+    return kind, same.values(said)
 
 
 def _hello_values(hello: Hello) -> Values:

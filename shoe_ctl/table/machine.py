@@ -85,6 +85,16 @@ from .rulings import (
     void_for_want_of_cards,
     voids,
 )
+from .shoe_body import (
+    halt_for_card_pushed_back,
+    halt_for_cards_together,
+    halt_for_failed_test,
+    halt_for_lid,
+    halt_for_reset,
+    halt_for_tampering,
+    has_failed,
+    is_opened,
+)
 from .shoe_cards import (
     announce_change,
     burn,
@@ -271,6 +281,13 @@ ROWS: tuple[Row, ...] = _rows(
     ("started",           STATES,            "=",           (),                                      ()),
     ("gap",               "no_shoe",         "=",           (),                                      ()),
     ("gap",               STATES,            "suspended",   (),                                      (halt_for_gap,)),
+    ("cards_drawn",       STATES,            "suspended",   (),                                      (halt_for_cards_together,)),
+    ("card_pushed_back",  CARDS_OUT,         "suspended",   (),                                      (halt_for_card_pushed_back,)),
+    ("lid",               CARDS_OUT,         "suspended",   (is_opened,),                            (halt_for_lid,)),
+    ("tamper",            CARDS_OUT,         "suspended",   (),                                      (halt_for_tampering,)),
+    ("self_test",         CARDS_OUT,         "suspended",   (has_failed,),                           (halt_for_failed_test,)),
+    ("reset_done",        CARDS_OUT,         "suspended",   (),                                      (halt_for_reset,)),
+    *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated")),
     ("cutting_card",      STATES,            "=",           (no_shoe_is_known,),                     ()),
     ("cutting_card",      STATES,            "=",           (),                                      (note_cutting_card,)),
     ("error",             ("closed", *CARDS_OUT), "suspended", (shoe_saw_overdraw,),                 (halt_for_overdraw,)),

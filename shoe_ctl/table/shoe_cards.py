@@ -95,6 +95,11 @@ def count_outside_game(turn: Turn) -> None:
     _count_unplaced(turn, event.card, "set_aside", None, None)
 
 
+def count_nowhere(turn: Turn, card: Card | None, number: int | None) -> None:
+    """A card for which nothing names a slot."""
+    _count_unplaced(turn, card, None, None, number)
+
+
 def _count_unplaced(
     turn: Turn, card: Card | None, hand: str | None, index: int | None, number: int | None
 ) -> None:

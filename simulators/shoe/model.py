@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from firmware_proto.cards import Card, Deck
@@ -209,6 +209,21 @@ class Shoe:
         self.locked_by_key = locked
         if locked:
             self.armed = None
+
+    def push_back(self) -> Card:
+        """The card drawn last is pushed in at the front; drawn anew, it has a number of its own.
+
+        Raises:
+            Refused: no card of this set is out.
+        """
+        if self.cards is None or not self.drawn:
+            raise Refused("nothing was drawn")
+        card = self.cards.cards[self.drawn - 1]
+        cards = (*self.cards.cards[: self.drawn], card, *self.cards.cards[self.drawn :])
+        behind = self.cards.cut_at >= self.drawn and not self.cutting_card_out
+        self.cards = replace(self.cards, cards=cards, cut_at=self.cards.cut_at + behind)
+        self.armed = None
+        return card
 
     def draw(self, *, bolted: bool = True) -> CardOut | CuttingCardOut:
         """A hand pulls what lies at the front. Nothing else lets a card out.

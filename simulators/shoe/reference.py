@@ -12,20 +12,31 @@ from firmware_proto.events import (
     Acknowledged,
     Armed,
     CardDrawn,
+    CardPushedBack,
+    CardsDrawn,
     CuttingCard,
     Discarded,
     Hello,
     HelloAsked,
     HostSaid,
     Locked,
+    Query,
     ReplayAsked,
     Reply,
+    Reset,
+    RotateKey,
+    SetTime,
+    ShoeCommand,
+    ShoeEmpty,
     ShoeEvent,
     ShoeLoaded,
+    Show,
     Status,
+    TestSelf,
 )
 from firmware_proto.session import DeviceSession
 
+from .body import Body
 from .device import FIRMWARE, Device, Lamp
 from .memory import EventMemory, Stored
 from .model import CardOut, Refused, Shoe
@@ -51,6 +62,7 @@ class ReferenceDevice(Device):
     ) -> None:
         super().__init__(shoe, truth, session=session)
         self.memory = EventMemory() if memory is None else memory
+        self.body = Body()
         self._greeted = False
         self._lamp: Lamp | None = None
         self._status_due: float | None = None
@@ -82,6 +94,55 @@ class ReferenceDevice(Device):
             self._status(t)
         self._session.tick(t)
 
+    def happen(self, event: ShoeEvent, t: float) -> None:
+        """Something happens to the shoe: its lid, a button, its power, a fault, someone meddling.
+
+        A fault in error mode lets the bolt fall.
+        """
+        self.body.note(event)
+        if self.body.in_error_mode:
+            self.shoe.lock()
+        self._remember(event, t)
+        self._status(t)
+
+    def pull_together(self, t: float, count: int = 2, *, order_known: bool) -> list[CardOut]:
+        """A hand pulls several cards as one, past the bolt, and lays them as the rules say.
+
+        Raises:
+            simulators.shoe.model.Refused: there are not so many.
+        """
+        if self.shoe.remaining < count:
+            raise Refused("empty")
+        outs: list[CardOut] = []
+        while len(outs) < count:
+            out = self.shoe.draw(bolted=False)
+            if isinstance(out, CardOut):
+                outs.append(out)
+                self.truth.card(out, place=None)
+            else:
+                self.truth.cutting_card(out)
+                self._on_cutting_card(t)
+        self.body.lifetime_draws += count
+        seen = tuple(out.seen for out in outs)
+        first = outs[0]
+        self._remember(
+            CardsDrawn(cards=seen, number=first.number, order_known=order_known, armed=first.armed),
+            t,
+        )
+        self._told_if_empty(t)
+        self._status(t)
+        return outs
+
+    def push_back(self, t: float) -> None:
+        """A hand pushes the card drawn last back in.
+
+        Raises:
+            simulators.shoe.model.Refused: no card of this set is out.
+        """
+        card = self.shoe.push_back()
+        self._remember(CardPushedBack(card=card, number=self.shoe.drawn), t)
+        self._status(t)
+
     def _on_boot(self, t: float) -> None:
         self._greeted = False
         self._status_due = None
@@ -102,6 +163,8 @@ class ReferenceDevice(Device):
             case Locked():
                 self.shoe.lock()
                 self._status(t)
+            case Show() | Reset() | TestSelf() | Query() | SetTime() | RotateKey():
+                self._command(said, t)
             case Discarded(reason=reason):
                 self.refused.append(reason)
             case _:
@@ -118,7 +181,13 @@ class ReferenceDevice(Device):
         self._remember(
             CardDrawn(card=out.seen, number=out.number, armed=out.armed, confidence=confidence), t
         )
+        self.body.lifetime_draws += 1
+        self._told_if_empty(t)
         self._status(t)
+
+    def _told_if_empty(self, t: float) -> None:
+        if not self.shoe.remaining:
+            self._remember(ShoeEmpty(drawn=self.shoe.drawn), t)
 
     def _on_cutting_card(self, t: float) -> None:
         self._remember(CuttingCard(), t)
@@ -130,12 +199,23 @@ class ReferenceDevice(Device):
         try:
             if self.memory.full:
                 raise Refused("memory full")
+            if self.body.in_error_mode:
+                raise Refused("busy")
             self.shoe.arm(order.number)
         except Refused as refusal:
             self._refuse(str(refusal), t, number=order.number)
         else:
             self._lamp = Lamp(order.number, order.hand, order.index)
         self._status(t)
+
+    def _command(self, command: ShoeCommand, t: float) -> None:
+        answer, events = self.body.do(command, t)
+        self._say_now(answer, t)
+        for event in events:
+            self._remember(event, t)
+        if isinstance(command, Reset):
+            self.shoe.lock()
+            self._status(t)
 
     def _refuse(self, reason: str, t: float, *, number: int | None = None) -> None:
         self.refused.append(reason)

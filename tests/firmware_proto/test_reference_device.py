@@ -15,7 +15,6 @@ from firmware_proto.events import (
     Armed,
     CuttingCard,
     Discarded,
-    Error,
     Gap,
     Hello,
     HelloAsked,
@@ -23,6 +22,7 @@ from firmware_proto.events import (
     Locked,
     ReplayAsked,
     Reply,
+    Standby,
     Status,
 )
 from firmware_proto.reference.codec import Decoder, Message, encode
@@ -251,7 +251,7 @@ def test_the_owner_is_told_at_once_of_what_cannot_be_said() -> None:
     with pytest.raises(ValueError, match="event 4 after event 4"):
         draw(session, 4)
     with pytest.raises(ValueError, match="no frame"):
-        session.say(Error(code="1"), seq=5, t_us=1)
+        session.say(Standby(), seq=5, t_us=1)
     with pytest.raises(ValueError, match="device_id"):
         session.say(
             Hello(device_id="x" * 37, firmware="1", boot_id=1, deck="french52"), seq=5, t_us=1

@@ -6,6 +6,7 @@ In: SPEC.md. Out: that SPEC, layouts and codec say the same. Must not know: sess
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -16,14 +17,21 @@ from firmware_proto.events import (
     HelloAsked,
     HostSaid,
     Locked,
+    Query,
     ReplayAsked,
+    Reset,
+    RotateKey,
+    SetTime,
     ShoeEvent,
+    Show,
+    TestSelf,
     from_plain,
     to_plain,
 )
 from firmware_proto.reference.codec import Decoder, Listener, Message, encode
+from firmware_proto.reference.codes import CARD_CODES
 from firmware_proto.reference.derived import DERIVED
-from firmware_proto.reference.layouts import CARD_CODES, FIRST_OF_HOST, MAX_BODY_BYTES, Kind
+from firmware_proto.reference.layouts import FIRST_OF_HOST, MAX_BODY_BYTES, Kind
 from tests.firmware_proto.reference_spec import (
     EXAMPLES,
     SPEC,
@@ -35,23 +43,33 @@ from tests.firmware_proto.reference_spec import (
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
 
 
+COMMANDS: dict[str, Callable[..., HostSaid]] = {
+    "hello_request": HelloAsked,
+    "acknowledge": Acknowledged,
+    "arm": Armed,
+    "lock": Locked,
+    "replay_from": ReplayAsked,
+    "show": Show,
+    "reset": Reset,
+    "test_self": TestSelf,
+    "query": Query,
+    "set_time": SetTime,
+    "rotate_key": RotateKey,
+}
+
+
 def told(example: Example) -> Message:
     """The message that an example describes."""
     plain = dict(example.plain["said"])
+    command = plain.get("command")
     said: ShoeEvent | HostSaid
-    match plain.get("command"):
-        case None:
-            said = from_plain(plain)
-        case "hello_request":
-            said = HelloAsked()
-        case "acknowledge":
-            said = Acknowledged(plain["through"])
-        case "replay_from":
-            said = ReplayAsked(plain["first"])
-        case "arm":
-            said = Armed(plain["number"], plain["hand"], plain["index"])
-        case _:
-            said = Locked()
+    if command is None:
+        said = from_plain(plain)
+    else:
+        carried = {name: value for name, value in plain.items() if name not in ("type", "command")}
+        if command == "rotate_key":
+            carried["key"] = bytes(range(32))  # which no recording shows
+        said = COMMANDS[command](**carried)
     seq, boot_id, t_us = (example.plain.get(name) for name in ("seq", "boot_id", "t_us"))
     return Message(said=said, seq=seq, boot_id=boot_id, t_us=t_us)
 

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from firmware_proto.events import CardDrawn
 from firmware_proto.reference.codec import read
 from firmware_proto.reference.derived import DERIVED, Derived, FrameError, derive
+from firmware_proto.reference.fields import Name, Text
 from firmware_proto.reference.framing import framed
-from firmware_proto.reference.layouts import BODY, PAYLOADS, VERSION, Kind, Name, Text
+from firmware_proto.reference.layouts import BODY, PAYLOADS, VERSION, Kind
 
 CRC = b"\0\0\0\0"
 kinds = st.sampled_from(list(Kind))

@@ -1,0 +1,84 @@
+"""What a shoe can be told: the state it should be in, and commands with ids.
+
+In: nothing. Out: DesiredShoeState and ShoeCommand values; ``events`` gives them to everyone.
+Must not know: which profile says it, bytes, the round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """Desired state: no card may be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """Desired state: exactly draw ``number`` (from 1 in the loaded set), for this hand's slot."""
+
+    number: int
+    hand: str
+    index: int
+
+
+DesiredShoeState = Locked | Armed
+"""What the shoe should be. A session asserts it again on every connect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Command: show this text on the shoe's display, nothing of it left of what stood there."""
+
+    command_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Command: lock, forget faults, clear the display. Cards, counts and memory stay."""
+
+    command_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestSelf:
+    """Command: test yourself."""
+
+    __test__ = False  # not one of pytest's
+    command_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Command: say ``what``.
+
+    clock: µs since 1970 UTC as last set; battery: percent; lifetime_draws: cards ever drawn;
+    temperature: kelvin.
+    """
+
+    command_id: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTime:
+    """Command: it is ``unix_us`` now, in µs since 1970 UTC. Never sent twice: it would be wrong."""
+
+    command_id: int
+    unix_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class RotateKey:
+    """Command: from the next connection on, prove yourself with this key (32 bytes)."""
+
+    command_id: int
+    key_id: int
+    key: bytes = field(repr=False)
+
+
+ShoeCommand = Show | Reset | TestSelf | Query | SetTime | RotateKey
+"""What a shoe is told once. ``command_id`` is the owner's, another for each: a shoe that hears the
+same again answers the same and does nothing more."""

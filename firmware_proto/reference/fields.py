@@ -1,0 +1,171 @@
+"""Fields whose wire value stands for another, in construct and for the fast path alike.
+
+In: wire values or meanings. Out: the one from the other, or ValueError.
+Must not know: which frame a field is in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from construct import Adapter, Bytes, Int16ul, ValidationError  # type: ignore[import-untyped]
+
+from firmware_proto.cards import Card
+
+from .codes import CARD_CODES, PARTS
+
+
+class Meaning(Adapter):  # type: ignore[misc]  # construct is not typed
+    """A field whose wire value stands for another; both ways raise ValueError."""
+
+    def from_wire(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def to_wire(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def _decode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
+        try:
+            return self.from_wire(obj)
+        except ValueError as error:
+            raise ValidationError(str(error), path=path) from None
+
+    def _encode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
+        try:
+            return self.to_wire(obj)
+        except ValueError as error:
+            raise ValidationError(str(error), path=path) from None
+
+
+class OrNone(Meaning):
+    """A count or number in which 0 says that there is none."""
+
+    def from_wire(self, value: int) -> int | None:
+        return value or None
+
+    def to_wire(self, value: int | None) -> int:
+        return value or 0
+
+
+class Positive(Meaning):
+    """A number that starts from 1: 0 is an error."""
+
+    def from_wire(self, value: int) -> int:
+        if not value:
+            raise ValueError("0, where numbers start from 1")
+        return value
+
+    to_wire = from_wire
+
+
+class Text(Meaning):
+    """Printable ASCII, filled with 00 to its length; all 00 is None."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(Bytes(length))
+        self.length = length
+
+    def from_wire(self, value: bytes) -> str | None:
+        try:
+            text = value.rstrip(b"\0").decode("ascii")
+        except UnicodeDecodeError:
+            raise ValueError("not ASCII") from None
+        if not text.isprintable():
+            raise ValueError("not printable")
+        return text or None
+
+    def to_wire(self, value: str | None) -> bytes:
+        text = value or ""
+        if not (text.isascii() and text.isprintable()) or len(text) > self.length:
+            raise ValueError(f"takes up to {self.length} printable ASCII characters: {text!r}")
+        return text.encode("ascii").ljust(self.length, b"\0")
+
+
+class Line(Text):
+    """A text that may be empty: all 00 is no text rather than none."""
+
+    def from_wire(self, value: bytes) -> str:
+        return super().from_wire(value) or ""
+
+
+class Name(Text):
+    """A text that has to be there."""
+
+    def from_wire(self, value: bytes) -> str:
+        text = super().from_wire(value)
+        if text is None:
+            raise ValueError("empty")
+        return text
+
+    def to_wire(self, value: str | None) -> bytes:
+        if not value:
+            raise ValueError("empty")
+        return super().to_wire(value)
+
+
+class Digest(Meaning):
+    """A SHA-256 as 64 hex digits; all 00 is None."""
+
+    def __init__(self) -> None:
+        super().__init__(Bytes(32))
+
+    def from_wire(self, value: bytes) -> str | None:
+        return value.hex() if any(value) else None
+
+    def to_wire(self, value: str | None) -> bytes:
+        return bytes(32) if value is None else bytes.fromhex(value)
+
+
+NO_CARD = 0xFF
+MOST_TOGETHER = 4
+_CARDS = {code: card for card, code in CARD_CODES.items()}
+
+
+class Together(Meaning):
+    """Two to four cards, a byte each as in card_drawn; FF fills what is left."""
+
+    def __init__(self) -> None:
+        super().__init__(Bytes(MOST_TOGETHER))
+
+    def from_wire(self, value: bytes) -> tuple[Card | None, ...]:
+        codes = value.rstrip(bytes((NO_CARD,)))
+        if len(codes) < 2:
+            raise ValueError("fewer than two cards")
+        try:
+            return tuple(_CARDS[code] for code in codes)
+        except KeyError as error:
+            raise ValueError(f"no card has the code {error}") from None
+
+    def to_wire(self, value: tuple[Card | None, ...]) -> bytes:
+        if not 2 <= len(value) <= MOST_TOGETHER:
+            raise ValueError(f"{len(value)} cards")
+        return bytes(CARD_CODES[card] for card in value).ljust(MOST_TOGETHER, bytes((NO_CARD,)))
+
+
+class Failures(Meaning):
+    """The parts that failed, a bit each; bits beyond them are an error."""
+
+    def __init__(self) -> None:
+        super().__init__(Int16ul)
+
+    def from_wire(self, value: int) -> tuple[str, ...]:
+        if value >> len(PARTS):
+            raise ValueError("a part that does not exist")
+        return tuple(part for bit, part in enumerate(PARTS) if value >> bit & 1)
+
+    def to_wire(self, value: tuple[str, ...]) -> int:
+        return sum(1 << PARTS.index(part) for part in set(value))
+
+
+class OrUnknown(Meaning):
+    """A number of 8 bytes in which all ones say that it is not known."""
+
+    UNKNOWN = 2**64 - 1
+
+    def from_wire(self, value: int) -> int | None:
+        return None if value == self.UNKNOWN else value
+
+    def to_wire(self, value: int | None) -> int:
+        if value == self.UNKNOWN:
+            raise ValueError("stands for what is not known")
+        return self.UNKNOWN if value is None else value

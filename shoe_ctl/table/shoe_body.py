@@ -1,0 +1,46 @@
+"""What a shoe says of its body: cards drawn as one or pushed back, its lid, meddling, its tests.
+
+In: such events. Out: halts in a round; whatever is known of the cards is counted and kept.
+Must not know: how a double draw is put in order, what a person rules.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.events import CardsDrawn, Lid, SelfTested
+
+from . import shoe_cards
+from .halting import because, raise_irregularity
+from .state import Kept
+from .turn import Turn
+
+halt_for_card_pushed_back = because("other", "a card was pushed back into the shoe in a round")
+halt_for_lid = because("other", "the shoe was opened in a round")
+halt_for_tampering = because("other", "the shoe says that someone meddled with it in a round")
+halt_for_failed_test = because("other", "a part of the shoe failed its test in a round")
+halt_for_reset = because("other", "the shoe was reset in a round")
+
+
+def is_opened(turn: Turn) -> bool:
+    """The lid went up."""
+    event = turn.shoe_event
+    assert isinstance(event, Lid)
+    return event.open
+
+
+def has_failed(turn: Turn) -> bool:
+    """A part of the shoe failed its test."""
+    event = turn.shoe_event
+    assert isinstance(event, SelfTested)
+    return bool(event.failed)
+
+
+def halt_for_cards_together(turn: Turn) -> None:
+    """Several cards as one (5.8): counted and kept, and the table asks."""
+    event = turn.shoe_event
+    assert isinstance(event, CardsDrawn)
+    raise_irregularity(turn, "double_draw", f"{len(event.cards)} cards were drawn together")
+    for place, card in enumerate(event.cards):
+        number = None if event.number is None else event.number + place
+        shoe_cards.count_nowhere(turn, card, number)
+        kept = Kept(card=card, number=number, hand=None, index=None)
+        turn.change(kept=(*turn.now.kept, kept))
