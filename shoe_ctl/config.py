@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -202,6 +203,15 @@ def parse(source: bytes, name: str) -> Config:
         plain = tomllib.loads(source.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{name}: not TOML: {error}") from None
+    return of_plain(plain, name)
+
+
+def of_plain(plain: Mapping[str, Any], name: str) -> Config:
+    """Check a configuration that is in plain values already; as ``parse``.
+
+    Raises:
+        ConfigError: as ``load``.
+    """
     if "folder" in plain:
         raise ConfigError(f"{name}: unknown key `folder`")
     try:

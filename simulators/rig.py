@@ -41,6 +41,8 @@ class Rig:
         self._timer: asyncio.TimerHandle | None = None
         self._replug: asyncio.TimerHandle | None = None
         self._turning = False
+        self.connections = 0
+        """How often a host has opened the port."""
 
     @property
     def now(self) -> float:
@@ -88,6 +90,7 @@ class Rig:
 
     def opened(self) -> None:
         """A host opened the port."""
+        self.connections += 1
         self.device.host_opened()
         self.turn()
 

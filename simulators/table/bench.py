@@ -39,6 +39,10 @@ class Bench(Protocol):
     def public(self) -> Sequence[Told]:
         """The public stream from its beginning, as far as it has come."""
 
+    @property
+    def connections(self) -> int:
+        """How often the host has opened the shoe's port, as the shoe sees it."""
+
     def touched(self) -> None:
         """The shoe was touched: lets happen what follows at once."""
 

@@ -80,7 +80,7 @@ class Performance:
         Raises:
             StepFailed: a step cannot be taken.
         """
-        await self._until_told("shoe.connected", 1)
+        await self._connected(1)
         await self._power_on()
         for number, step in enumerate(self._scenario.steps):
             try:
@@ -102,10 +102,9 @@ class Performance:
             case ShoeDoes(what):
                 await self._shoe_does(what)
             case HostDoes(what):
-                connected = self._told("shoe.connected")
+                before = self._bench.connections
                 await self._bench.host(what)
-                await self._until_told("shoe.connected", connected + 1)
-                await self._bench.taken_up()
+                await self._connected(before + 1)
             case NewShoe(setup):
                 await self._push_in(setup)
             case ShoeJudges(winner):
@@ -172,10 +171,9 @@ class Performance:
                 bench.unplug()
                 await self._until_told("shoe.lost", lost + 1)
             case "replug":
-                connected = self._told("shoe.connected")
+                before = bench.connections
                 bench.replug()
-                await self._until_told("shoe.connected", connected + 1)
-                await bench.taken_up()
+                await self._connected(before + 1)
             case "power_off":
                 device.power_off()
             case "power_on" | "reboot":
@@ -280,6 +278,12 @@ class Performance:
 
     def _told(self, kind: str) -> int:
         return sum(told.type == kind for told in self._bench.public)
+
+    async def _connected(self, times: int) -> None:
+        """Waits until shoe and table both know of so many connections."""
+        await self._until_told("shoe.connected", times)
+        await self._bench.until(lambda: self._bench.connections >= times, "the host at the port")
+        await self._bench.taken_up()
 
     async def _until_told(self, kind: str, count: int) -> None:
         await self._bench.until(lambda: self._told(kind) >= count, kind)

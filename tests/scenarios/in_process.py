@@ -15,7 +15,7 @@ import msgspec
 from firmware_proto.events import Hello
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.api.asked import Command, read
-from shoe_ctl.config import Config
+from shoe_ctl.config import of_plain
 from shoe_ctl.daemon import check
 from shoe_ctl.records import Audience
 from shoe_ctl.table import state
@@ -51,7 +51,7 @@ class InProcess:
 
     def __init__(self, scenario: Scenario) -> None:
         plain = {"table": [table_config(scenario, port="memory")]}
-        checked = check(msgspec.convert(plain, Config))[0]
+        checked = check(of_plain(plain, scenario.name))[0]
         self.game, self.settings = checked.game, checked.settings
         self.controller = TableController(self.game, self.settings)
         self.device: Device = shoe_for(scenario)
@@ -83,6 +83,10 @@ class InProcess:
     @property
     def public(self) -> list[Told]:
         return self._public
+
+    @property
+    def connections(self) -> int:
+        return self._port.connections
 
     def touched(self) -> None:
         self._port.pump()

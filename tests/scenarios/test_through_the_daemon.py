@@ -1,0 +1,24 @@
+"""The same scenarios through the running daemon: real bytes over a pty, commands by its socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulators.table.scenario import find, shipped
+from tests.end_to_end.served import nothing_is_wrong_with
+from tests.scenarios.through_the_daemon import played
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", shipped())
+async def test_a_scenario_comes_out_the_same_through_the_daemon(name: str, tmp_path: Path) -> None:
+    scenario = find(name)
+    public, restricted, stuck = await played(scenario, tmp_path)
+    differs = scenario.differences(public, restricted)
+    said = [text for text in (stuck, differs) if text is not None]
+    if said:
+        pytest.fail("\n".join(said), pytrace=False)
+    nothing_is_wrong_with(tmp_path / "journal.db")
