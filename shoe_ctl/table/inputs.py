@@ -108,7 +108,9 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="s
     last: int
 
 
-_encoder = msgspec.json.Encoder(order="deterministic")
+# In the order given: what is read back must be like what was handled, key for key, or a replay
+# could meet a command's arguments in another order.
+_encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(_Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault)
 
 

@@ -174,7 +174,8 @@ def _dec(kind: type, value: Any) -> Any:
     raise TypeError(f"not a value of the state: {kind.__name__}")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_enc, order="deterministic")
+# In the order kept: the oldest answers are forgotten first, after a restore too.
+_encoder = msgspec.json.Encoder(enc_hook=_enc)
 _decoder = msgspec.json.Decoder(TableState, dec_hook=_dec)
 
 

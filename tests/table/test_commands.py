@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from shoe_ctl.table import positions
+from shoe_ctl.table import inputs, positions
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
-from shoe_ctl.table.inputs import Tick
+from shoe_ctl.table.inputs import TableCommand, Tick
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.playing import Playing, game
 from tests.table.sessions import WAYS
@@ -87,6 +87,24 @@ def test_answers_are_remembered_across_a_restore_and_the_oldest_are_forgotten() 
     assert len(table.now.answered) == REMEMBERED_COMMANDS
     assert "k-0" not in table.now.answered
     assert table.asks("place_your_bets", command_id="k-0").accepted
+
+
+def test_the_oldest_answer_is_forgotten_first_after_a_restore_too() -> None:
+    table = table_at_idle()
+    for number in range(REMEMBERED_COMMANDS, 0, -1):
+        table.asks("settle", command_id=f"k-{number:03}")
+    again = Playing(state=from_bytes(to_bytes(table.now)), **WAYS[0])
+    for at in (table, again):
+        at.asks("settle", command_id="k-999")
+        assert f"k-{REMEMBERED_COMMANDS:03}" not in at.now.answered
+        assert "k-001" in at.now.answered
+
+
+def test_a_commands_arguments_keep_their_order_in_the_journal() -> None:
+    asked = TableCommand(t_us=1, command_id="c", command="expose", args={"z": 1, "a": 2})
+    again = inputs.from_bytes(inputs.to_bytes(asked))
+    assert isinstance(again, TableCommand)
+    assert list(again.args) == ["z", "a"]
 
 
 def test_time_that_runs_backwards_is_refused_and_nothing_changes() -> None:
