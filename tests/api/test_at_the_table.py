@@ -181,7 +181,7 @@ async def test_when_the_journal_takes_no_more_the_command_is_refused_and_the_dae
     with pytest.raises(JournalError, match="no space left"):  # noqa: PT012 - it ends the daemon
         async with at_the_table(tmp_path) as table:
             await table.deal(lambda h: h["state"] == "idle")
-            monkeypatch.setattr("shoe_ctl.journal.journal.Journal.commit", full)
+            monkeypatch.setattr(table.daemon.runners["bac-07"], "command", full)
             refused = await table.caller.gives("place_your_bets")
             assert refused["accepted"] is False and refused["error"] == "journal: no space left"
             assert await table.caller.is_hung_up()

@@ -126,3 +126,18 @@ async def test_a_path_longer_than_the_kernel_takes_is_refused(tmp_path: Path) ->
     with pytest.raises(EnvironmentFault, match="longer than 107 bytes"):
         async with served(tmp_path / ("s" * 100)):
             pass
+
+
+async def test_nobody_gets_in_before_the_file_is_as_it_should_be(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+    monkeypatch.setattr(
+        os, "chown", lambda of, *_: modes.append(stat.S_IMODE(Path(of).stat().st_mode))
+    )
+    before = os.umask(0)
+    try:
+        async with served(path, gid=os.getgid()):
+            assert modes == [0o600]
+    finally:
+        os.umask(before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.cli.table import Wire
 from tests.api.at_the_socket import Table, at_the_table, configuration
 from tests.cli.listener import answering
 
@@ -239,3 +241,15 @@ async def test_who_is_not_let_in_is_told_why(tmp_path: Path) -> None:
     async with answering(tmp_path / "s.sock", lambda _: refused):
         ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
     assert ran == Ran(1, "", "shoectl: user id 7 has no position\n")
+
+
+def test_the_last_word_of_one_who_hung_up_is_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        with Wire(path) as wire:
+            daemon, _ = listener.accept()
+            daemon.sendall(b'{"accepted": false, "error": "no"}\n')
+            daemon.close()
+            assert wire.ask({"request": "status"}) == {"accepted": False, "error": "no"}
