@@ -1,0 +1,424 @@
+"""Wagers in the round: who may give them when, what is told to whom, money at the round's end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.records import Audience
+from shoe_ctl.table import inputs, state
+from shoe_ctl.table.effects import TableEvent
+from shoe_ctl.table.wagers.limits import TableLimits
+from tests.table.playing import Playing
+
+IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
+PLAYER_WINS = "9C 2D KD 3H"
+BANKER_WINS = "2D 8C TS TH"
+
+
+def playing(limits: dict[str, Any] | None = None, **given: Any) -> Playing:
+    given["limits"] = msgspec.convert(limits or {}, TableLimits)
+    return Playing(**given).open_shoe()
+
+
+def betting(limits: dict[str, Any] | None = None, **given: Any) -> Playing:
+    table = playing(limits, **given)
+    table.does("place_your_bets")
+    return table
+
+
+def bets(table: Playing, wager: str = "player", amount: int = 500, **more: Any) -> None:
+    table.does("place_wager", **{"player": "ann", "seat": 3, **more}, wager=wager, amount=amount)
+
+
+def secret(table: Playing, kind: str) -> list[dict[str, Any]]:
+    """What the restricted stream was told."""
+    return [
+        e.data if e.restricted_data is None else e.restricted_data
+        for e in table.events
+        if e.type == kind
+    ]
+
+
+def plays_out(table: Playing, codes: str) -> None:
+    table.does("no_more_bets")
+    table.deal(codes)
+    table.finish()
+
+
+# A round with wagers.
+
+
+def test_a_round_takes_wagers_and_settles_them_before_it_is_settled() -> None:
+    table = betting()
+    bets(table, amount=500)
+    table.does("increase_wager", player="ann", seat=3, wager="player", amount=100)
+    bets(table, "tie", 50)
+    bets(table, "banker", 1000, player="ben", seat=5)
+    table.does("decrease_wager", player="ben", seat=5, wager="banker", amount=200)
+    bets(table, "tiger", 10, player="ben", seat=5)
+    table.does("withdraw_wager", player="ben", seat=5, wager="tiger")
+    plays_out(table, BANKER_WINS)
+    lines = secret(table, "wager.settled")
+    assert [(ln["player"], ln["wager"], ln["result"], ln["pays"]) for ln in lines] == [
+        ("ann", "player", "lose", 0),
+        ("ann", "tie", "lose", 0),
+        ("ben", "banker", "win", 760),
+    ]
+    assert [(ln["collected"], ln["returned"]) for ln in lines] == [(600, 0), (50, 0), (0, 800)]
+    assert lines[2]["commission"] == 40
+    assert table.kinds[-4:] == ["wager.settled"] * 3 + ["round.settled"]
+    assert {e.subject for e in table.events if e.type.startswith("wager.")} == {
+        table.told("round.outcome")[0]["round_id"]
+    }
+
+
+def test_an_accepted_wager_is_told_with_its_change_and_what_then_stands() -> None:
+    table = betting()
+    bets(table, amount=500, on_behalf=True)
+    table.does("increase_wager", player="ann", seat=3, wager="player", amount=100, reason="asked")
+    round_id = table.now.round.id
+    assert table.told("wager.accepted") == [
+        {"round_id": round_id, "number": 1, "act": "placed", "seat": 3, "wager": "player",
+         "change": 500, "amount": 500},
+        {"round_id": round_id, "number": 1, "act": "increased", "seat": 3, "wager": "player",
+         "change": 100, "amount": 600},
+    ]  # fmt: skip
+    first, second = secret(table, "wager.accepted")
+    assert (first["player"], first["person"], first["on_behalf"]) == ("ann", "kim", True)
+    assert (second["why"], second["rule"]) == ("asked", "3.5.1")
+
+
+def test_the_public_never_learns_whose_a_wager_is() -> None:
+    table = betting()
+    bets(table, player="a-very-secret-name")
+    table.asks("place_wager", player="a-very-secret-name", seat=99, wager="tie", amount=5)
+    plays_out(table, PLAYER_WINS)
+    assert "wager.settled" in table.kinds
+    assert not any("a-very-secret-name" in repr((e.data, e.subject)) for e in table.public)
+    assert "wager.refused" not in table.kinds
+
+
+def test_the_outcome_is_what_it_is_without_wagers() -> None:
+    def outcome(*, with_wagers: bool) -> dict[str, Any]:
+        table = betting()
+        if with_wagers:
+            bets(table)
+        plays_out(table, PLAYER_WINS)
+        return table.told("round.outcome")[0]
+
+    assert outcome(with_wagers=True) == outcome(with_wagers=False)
+
+
+def test_nothing_of_a_round_is_left_in_the_next() -> None:
+    table = betting()
+    bets(table)
+    plays_out(table, PLAYER_WINS)
+    table.does("place_your_bets")
+    assert table.now.wagers.standing == table.now.wagers.history == ()
+    bets(table)
+    assert secret(table, "wager.accepted")[-1]["number"] == 1
+
+
+# Refusals.
+
+
+def test_a_refused_wager_says_under_which_rule_and_changes_nothing() -> None:
+    table = betting({"minimum": 100})
+    before = table.now.wagers
+    answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=99)
+    assert not answer.accepted
+    assert answer.error == "place_wager: 99 on tie is under the minimum of 100 (3.5.1)"
+    (told,) = secret(table, "wager.refused")
+    assert (told["rule"], told["error"]) == ("3.5.1", "99 on tie is under the minimum of 100")
+    assert told["asked"] == {"amount": 99, "player": "ann", "seat": 3, "wager": "tie"}
+    assert (told["person"], told["command"]) == ("kim", "place_wager")
+    assert table.now.wagers == before
+    assert table.told("wager.refused") == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {},
+        {"player": "ann", "seat": 3, "wager": "tie"},
+        {"player": "ann", "seat": "3", "wager": "tie", "amount": 5},
+        {"player": "ann", "seat": 3, "wager": "tie", "amount": 5.0},
+        {"player": "ann", "seat": 3, "wager": "tie", "amount": True},
+        {"player": "", "seat": 3, "wager": "tie", "amount": 5},
+        {"player": "x" * 65, "seat": 3, "wager": "tie", "amount": 5},
+        {"player": "ann", "seat": 3, "wager": "tie", "amount": 5, "colour": "red"},
+        {"player": {"id": 1}, "seat": 3, "wager": "tie", "amount": 5},
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(args: dict[str, Any]) -> None:
+    table = betting()
+    assert not table.asks("place_wager", **args).accepted
+    assert table.now.wagers.standing == ()
+    assert len(secret(table, "wager.refused")) == 1
+
+
+def test_a_player_may_be_a_number() -> None:
+    table = betting()
+    bets(table, player=17)
+    assert table.now.wagers.standing[0].player == "17"
+
+
+LATE = {
+    "place_wager": ("tie", 5, "5.4"),
+    "increase_wager": ("player", 5, "5.4"),
+    "decrease_wager": ("player", 5, "5.5"),
+    "withdraw_wager": ("player", None, "5.5"),
+}
+
+
+@pytest.mark.parametrize("command", LATE)
+def test_after_no_more_bets_a_wager_is_refused_until_the_round_is_over(command: str) -> None:
+    wager, amount, rule = LATE[command]
+    args: dict[str, Any] = {"player": "ann", "seat": 3, "wager": wager}
+    args |= {} if amount is None else {"amount": amount}
+    table = betting()
+    bets(table)
+    table.does("no_more_bets")
+    held = table.now.wagers
+    seen = set()
+
+    def tries() -> None:
+        seen.add(table.now.state)
+        before = len(table.effects)
+        assert not table.asks(command, **args).accepted
+        told = table.effects[before]
+        assert isinstance(told, TableEvent)
+        assert (told.type, told.data["rule"]) == ("wager.refused", rule)
+        assert table.now.wagers == held
+
+    tries()
+    for code in PLAYER_WINS.split():
+        table.draw(code)
+        tries()
+    table.turn_over()
+    table.does("announce_totals")
+    table.does("announce_outcome")
+    tries()
+    table.fails()
+    tries()
+    assert seen == {"closed", "dealing", "revealing", "resolved", "suspended"}
+
+
+def test_where_no_round_takes_wagers_the_states_that_do_are_named() -> None:
+    table = playing()
+    answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=5)
+    assert (answer.accepted, answer.needs) == (False, {"state": "idle, betting"})
+    table = betting()
+    table.fails()
+    answer = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
+    assert (answer.accepted, answer.needs) == (False, {"state": "betting"})
+
+
+def test_a_stale_round_id_is_refused() -> None:
+    table = betting()
+    answer = table.asks(
+        "place_wager", player="ann", seat=3, wager="tie", amount=5, round_id="bac-07-s1-r9"
+    )
+    assert not answer.accepted
+    bets(table, round_id=table.now.round.id)
+
+
+def test_a_repeated_command_places_nothing_twice() -> None:
+    table = betting()
+    for _ in range(2):
+        bets(table, command_id="c-1")
+    assert [held.amount for held in table.now.wagers.standing] == [500]
+
+
+def test_a_position_outside_the_ladder_places_nothing() -> None:
+    table = betting()
+    answer = table.asks(
+        "place_wager", position="surveillance", player="ann", seat=3, wager="tie", amount=5
+    )
+    assert answer.needs == {"position": "dealer"}
+
+
+# Implied announcements: the first wager opens the round.
+
+
+def test_the_first_wager_opens_the_round_where_announcements_are_implied() -> None:
+    table = playing(**IMPLIED)
+    bets(table)
+    assert table.kinds[-2:] == ["round.opened", "wager.accepted"]
+    assert table.told("round.opened")[0]["inferred"] is True
+    assert table.now.state == "betting"
+    bets(table, "tie", 5)
+    table.play(PLAYER_WINS)
+    assert [line["result"] for line in table.told("wager.settled")] == ["win", "lose"]
+    assert table.now.state == "idle"
+
+
+def test_a_refused_first_wager_opens_no_round() -> None:
+    table = playing({"minimum": 100}, **IMPLIED)
+    answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=5)
+    assert answer.error is not None and "under the minimum" in answer.error
+    assert (table.now.state, table.now.round, table.now.rounds) == ("idle", None, 0)
+    assert len(secret(table, "wager.refused")) == 1
+
+
+def test_a_round_opened_by_its_first_card_takes_no_wager_any_more() -> None:
+    table = playing(**IMPLIED)
+    table.draw("9C")
+    answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=5)
+    assert answer.error is not None and "(5.4)" in answer.error
+
+
+# Void.
+
+
+def test_a_void_round_returns_every_wager_decided_ones_too() -> None:
+    table = betting()
+    bets(table)
+    bets(table, "tie", 50)
+    table.does("no_more_bets")
+    table.deal("9C 2D KD 3H")
+    table.fails()
+    table.rules("void")
+    lines = table.told("wager.settled")
+    assert [(ln["result"], ln["returned"], ln["pays"]) for ln in lines] == [
+        ("returned", 500, 0),
+        ("returned", 50, 0),
+    ]
+    assert {line["rule"] for line in lines} == {table.told("round.void")[0]["rule"]}
+    assert table.kinds.index("round.void") < table.kinds.index("wager.settled")
+    assert table.now.wagers.standing == ()
+
+
+def test_a_void_while_bets_are_open_returns_them_too() -> None:
+    table = betting()
+    bets(table)
+    table.fails()
+    table.rules("void")
+    assert [line["returned"] for line in table.told("wager.settled")] == [500]
+    assert table.now.wagers.betting == "between"
+
+
+# Limits of the table.
+
+
+def test_payouts_are_rounded_and_under_minimum_is_remembered_at_the_table() -> None:
+    table = betting({"minimum": 10, "currency": {"unit": 10, "rounding": "down"}})
+    bets(table, "banker", 330)
+    plays_out(table, BANKER_WINS)
+    (line,) = table.told("wager.settled")
+    assert (line["pays"], line["commission"], line["odds"]) == (310, 20, "19/20")
+
+
+def test_the_royal_game_caps_a_win_and_takes_one_player() -> None:
+    royal = {**IMPLIED, "name": "dragon_bonus_royal", "method": None}
+    table = playing({"payout_cap": 300}, **royal)
+    table.does("place_wager", player="ann", seat=1, wager="player", amount=500)
+    answer = table.asks("place_wager", player="ben", seat=1, wager="tie", amount=5)
+    assert not answer.accepted
+    table.play(PLAYER_WINS)
+    (line,) = table.told("wager.settled")
+    assert (line["pays"], line["returned"]) == (300, 500)
+    assert line["applied"] == [{"key": "payout_cap", "end": "capped", "rule": None}]
+
+
+def test_limits_that_the_game_has_no_place_for_make_no_table() -> None:
+    with pytest.raises(InputRefused, match="payout_cap: tiger knows no highest payout"):
+        playing({"payout_cap": 300})
+
+
+def test_a_pit_manager_restricts_the_wagers_of_an_area_from_the_next_round() -> None:
+    table = betting()
+    low = table.asks("restrict_wagers", position="pit_supervisor", number=1)
+    assert low.needs == {"position": "pit_manager"}
+    table.does("restrict_wagers", position="pit_manager", number=1)
+    assert table.told("wagers.restricted") == [
+        {"number": 1, "from": "the next round", "rule": "3.7.1"}
+    ]
+    assert secret(table, "wagers.restricted")[0]["person"] == "kim"
+    bets(table)
+    bets(table, player="ben")
+    plays_out(table, PLAYER_WINS)
+    table.does("place_your_bets")
+    bets(table)
+    answer = table.asks("place_wager", player="ben", seat=3, wager="player", amount=5)
+    assert answer.error == "place_wager: seat 3 takes 1 wager on player (3.7.1)"
+
+
+@pytest.mark.parametrize("args", [{}, {"number": 3}, {"number": 0}, {"number": "1"}, {"n": 1}])
+def test_a_restriction_that_is_none_is_refused(args: dict[str, Any]) -> None:
+    table = betting()
+    assert not table.asks("restrict_wagers", **args).accepted
+    assert table.now.wagers.restriction_next is None
+    assert table.told("wagers.restricted") == []
+
+
+# Anything, in any order.
+
+
+values = st.sampled_from(["ann", "ben", "tie", "player", "dragon", 1, 3, 99, 500, -5, None, True])
+arguments = st.dictionaries(
+    st.sampled_from(["player", "seat", "wager", "amount", "on_behalf", "number", "x"]), values
+) | st.fixed_dictionaries(
+    {
+        "player": st.sampled_from(["ann", "ben"]),
+        "seat": st.sampled_from([1, 3]),
+        "wager": st.sampled_from(["player", "banker", "tie"]),
+    },
+    optional={"amount": st.integers(1, 900)},
+)
+steps = st.one_of(
+    st.tuples(
+        st.sampled_from(
+            ["place_wager", "place_wager", "increase_wager", "decrease_wager", "withdraw_wager",
+             "restrict_wagers"]
+        ),
+        arguments,
+    ),
+    st.tuples(st.sampled_from(["play", "void", "fault"]), st.none()),
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.booleans(), st.lists(steps, min_size=3, max_size=25))
+def test_no_minor_unit_is_lost_and_replay_tells_the_same(
+    explicit: bool, order: list[tuple[str, Any]]
+) -> None:
+    way = {} if explicit else IMPLIED
+    table = playing({"minimum": 10, "maximum": 1000}, **way)
+    for command, args in order:
+        if explicit and table.now.state == "idle":
+            table.does("place_your_bets")
+        if command == "play" and table.now.state in ("idle", "betting"):
+            if explicit:
+                table.does("no_more_bets")
+            table.deal(PLAYER_WINS)
+            table.finish()
+        elif command == "fault":
+            table.fails()
+            table.rules("play_on")
+        elif command == "void" and table.now.round is not None:
+            table.fails()
+            table.rules("void")
+        elif args is not None:
+            table.asks(command, **args)
+    came = sum(e["change"] for e in table.told("wager.accepted"))
+    went = sum(ln["collected"] + ln["returned"] for ln in table.told("wager.settled"))
+    assert came - went == sum(held.chips for held in table.now.wagers.standing)
+    assert state.from_bytes(state.to_bytes(table.now)) == table.now
+    again = Playing(limits=table.settings.limits, **way)
+    for happened in table.inputs:
+        again.feed(inputs.from_bytes(inputs.to_bytes(happened)))
+    assert plain(again) == plain(table)
+    assert again.now == table.now
+
+
+def plain(table: Playing) -> bytes:
+    return msgspec.json.encode(
+        [(e.type, e.audience is Audience.PUBLIC, e.data, e.restricted_data) for e in table.events]
+    )
