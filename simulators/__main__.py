@@ -1,7 +1,8 @@
 """``python -m simulators``: a simulated shoe as the child of another program.
 
 In: the options of ``shoe-sim serve``, and a stdin whose end ends it. Out: on stdout one line of
-JSON once the port is open. Must not know: who its parent is.
+JSON once the port is open, with a scenario one for each act as well. Must not know: who its parent
+is.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulators.cli import choices_of, run, shoe_options
+from simulators.cli import choices_of, run, scene_of, shoe_options
 
 if TYPE_CHECKING:
+    from simulators.performing import Scene
     from simulators.serving import Serving
+
+_PATIENCE_S = 60.0
+"""A parent starts its daemon at once; on a machine that has stalled even that takes long."""
 
 
 @click.command()
@@ -25,6 +30,8 @@ def child(**options: Any) -> int:
     """Serve a simulated shoe until stdin ends; the first line on stdout is JSON with its port."""
     from simulators.serving import serve
 
+    if options["scenario"] is not None:
+        return _play(scene_of(options, patience_s=_PATIENCE_S))
     choices = choices_of(options)
 
     def tell(serving: Serving) -> None:
@@ -38,6 +45,32 @@ def child(**options: Any) -> int:
         click.echo(json.dumps(line))
 
     return serve(choices, opened=tell, until_stdin_ends=True)
+
+
+def _play(scene: Scene) -> int:
+    """Plays a scenario: its table first, then ``note``, ``host`` and at last ``end`` lines."""
+    from simulators.performing import Audience, perform
+    from simulators.table.scenario import configured
+
+    def say(**line: object) -> None:
+        click.echo(json.dumps(line))
+
+    def opened(serving: Serving) -> None:
+        say(
+            port=serving.address,
+            pid=os.getpid(),
+            device_id=serving.device_id,
+            title=scene.scenario.title,
+            table=configured(scene.scenario, serving.address),
+        )
+
+    audience = Audience(
+        opened=opened,
+        note=lambda words: say(note=words),
+        host=lambda what: say(host=what),
+        ended=lambda wrong: say(end=wrong),
+    )
+    return perform(scene, audience, until_stdin_ends=True)
 
 
 if __name__ == "__main__":

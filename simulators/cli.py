@@ -6,6 +6,7 @@ Must not know: how a shoe is simulated; it imports that only when it serves one.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,22 +16,23 @@ import click
 
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import PROFILES
-from simulators.errors import SimulatorError
+from simulators.errors import SimulatorError, WrongUsage
 from simulators.ports.port import parse
 
 if TYPE_CHECKING:
+    from simulators.performing import Scene
     from simulators.serving import Choices, Serving
 
 _ENVIRONMENT = 3
 _INTERRUPTED = 130
 _MOST_SHOES = 1_000_000
+_PATIENCE_S = 600.0  # a person may be starting the daemon, or starting it again
 
 _OPTIONS = (
     click.option(
         "--profile",
-        required=True,
         type=click.Choice(PROFILES),
-        help="The protocol that the shoe speaks.",
+        help="The protocol that the shoe speaks; a scenario names its own.",
     ),
     click.option(
         "--port",
@@ -74,7 +76,28 @@ _OPTIONS = (
         help="Writes what physically happened as JSON lines: each card, and each round as the "
         "simulator's own judge sees it.",
     ),
+    click.option(
+        "--scenario",
+        metavar="NAME|FILE",
+        help="Plays this scenario: its shoe, and dealer and pit who act through the daemon. "
+        "Wants --socket and --events.",
+    ),
+    click.option(
+        "--socket",
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="Where the daemon takes commands, for a scenario.",
+    ),
+    click.option(
+        "--events",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Where the daemon writes its public events as JSON lines, for a scenario.",
+    ),
 )
+
+_OF_A_SCENARIO = ("socket", "events")
+_NOT_OF_A_SCENARIO = ("profile", "deck", "decks", "seed", "shoes", "truth")
 
 
 def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -88,12 +111,47 @@ def choices_of(options: dict[str, Any]) -> Choices:
     """The options as ``serving`` takes them.
 
     Raises:
-        simulators.errors.WrongUsage: a port that cannot be understood.
+        simulators.errors.WrongUsage: a port that cannot be understood, no profile, an option that
+            only a scenario has a use for.
     """
     from simulators.serving import Choices, any_seed
 
-    seed = any_seed() if options["seed"] is None else options["seed"]
-    return Choices(**options | {"port": parse(options["port"]), "seed": seed})
+    chosen = dict(options)
+    del chosen["scenario"]
+    for name in _OF_A_SCENARIO:
+        if chosen.pop(name) is not None:
+            raise WrongUsage(f"--{name} is for a scenario: name it with --scenario")
+    if chosen["profile"] is None:
+        raise WrongUsage(f"--profile is missing: {' or '.join(PROFILES)}")
+    seed = any_seed() if chosen["seed"] is None else chosen["seed"]
+    return Choices(**chosen | {"port": parse(chosen["port"]), "seed": seed})
+
+
+def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
+    """The options as ``performing`` takes them.
+
+    Raises:
+        simulators.errors.SimulatorError: no such scenario, a wrong file or port, an option that a
+            scenario does not leave open or that it wants.
+    """
+    from simulators.performing import Scene
+    from simulators.table.scenario import find
+
+    context = click.get_current_context()
+    for name in _NOT_OF_A_SCENARIO:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise WrongUsage(f"--{name}: the scenario says it")
+    for name in _OF_A_SCENARIO:
+        if options[name] is None:
+            raise WrongUsage(f"--{name} is missing: a scenario is played through a daemon")
+    return Scene(
+        scenario=find(options["scenario"]),
+        port=parse(options["port"]),
+        socket=options["socket"],
+        events=options["events"],
+        pace_ms=options["pace_ms"],
+        patience_s=patience_s,
+    )
 
 
 @click.group()
@@ -107,10 +165,13 @@ def serve(**options: Any) -> int:
     """Serve a simulated shoe on a port of its own until Ctrl-C.
 
     The first line on stdout is the port to give to a daemon. A dealer draws whenever the shoe is
-    armed; a shoe that cannot be armed is dealt while a host has the port open.
+    armed; a shoe that cannot be armed is dealt while a host has the port open. With --scenario it
+    is dealt, and the table run, as that says; exit code 1 if something else came of it.
     """
     from simulators.serving import serve as serve_shoe
 
+    if options["scenario"] is not None:
+        return _play(scene_of(options, patience_s=_PATIENCE_S))
     choices = choices_of(options)
 
     def tell(serving: Serving) -> None:
@@ -125,6 +186,41 @@ def serve(**options: Any) -> int:
         )
 
     return serve_shoe(choices, opened=tell, until_stdin_ends=False)
+
+
+def _play(scene: Scene) -> int:
+    """Plays a scenario for a person, who runs the daemon."""
+    from simulators.performing import Audience, perform
+    from simulators.table.scenario import configured
+
+    def opened(serving: Serving) -> None:
+        click.echo(serving.address)
+        click.echo(f"{scene.scenario.title}\nthe daemon's table:", err=True)
+        click.echo(_as_toml(configured(scene.scenario, serving.address)), err=True)
+
+    def host(what: str) -> None:
+        click.echo(f"{what} the daemon's host now", err=True)
+
+    def ended(wrong: str | None) -> None:
+        click.echo("all came as expected" if wrong is None else wrong, err=True)
+
+    def note(words: str) -> None:
+        click.echo(words, err=True)
+
+    return perform(
+        scene, Audience(opened=opened, note=note, host=host, ended=ended), until_stdin_ends=False
+    )
+
+
+def _as_toml(table: dict[str, Any]) -> str:
+    """A table of a configuration file, as a person would add it to theirs."""
+    return "\n".join(("[[table]]", *(f"{key} = {_value(value)}" for key, value in table.items())))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + "}"
+    return json.dumps(value)  # texts, numbers, flags and their lists are written alike in both
 
 
 def run(command: click.Command, name: str) -> int:

@@ -77,7 +77,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
     with contextlib.ExitStack() as cleanup:
-        cleanup.enter_context(_signals(loop, done))
+        cleanup.enter_context(signals(loop, done))
         truth = Truth(cleanup.enter_context(_truth_file(choices.truth, done)))
         device = simulated_shoe(
             choices.profile,
@@ -89,17 +89,18 @@ async def _serve(
         )
         supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
         dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000)
-        rig = Rig(device, _port(choices.port), dealer)
+        rig = Rig(device, port_at(choices.port), dealer)
         cleanup.callback(rig.stop)
         dealer.open_table(rig.now)
         rig.start()
         opened(Serving(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:
-            cleanup.enter_context(_stdin_watched(loop, done))
+            cleanup.enter_context(stdin_watched(loop, done))
         return await done
 
 
-def _port(at: PtyAt | TcpAt) -> Port:
+def port_at(at: PtyAt | TcpAt) -> Port:
+    """The port that was asked for, not yet plugged in."""
     return PtyPort(at.link) if isinstance(at, PtyAt) else TcpPort(at.host, at.port)
 
 
@@ -109,7 +110,8 @@ def _finish(done: asyncio.Future[int], code: int) -> None:
 
 
 @contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+def signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+    """SIGINT and SIGTERM end the serving with their exit codes."""
     codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 0}
     for number, code in codes.items():
         loop.add_signal_handler(number, _finish, done, code)
@@ -149,7 +151,7 @@ def _truth_file(
 
 
 @contextlib.contextmanager
-def _stdin_watched(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+def stdin_watched(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
     """Ends the serving when stdin does. What comes before its end is not looked at."""
 
     def readable() -> None:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.errors import EnvironmentFault, InputRefused
+from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
@@ -44,6 +44,7 @@ _ROUNDS_A_DECK = 7
     show_default=True,
     help="How long the dealer takes to draw a card.",
 )
+@click.option("--scenario", metavar="NAME|FILE", help="Play one situation instead of a shoe.")
 @click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
 def demo(  # noqa: PLR0913 - the options of the command line
     game: str,
@@ -51,17 +52,23 @@ def demo(  # noqa: PLR0913 - the options of the command line
     seed: int | None,
     profile: str,
     pace_ms: int,
+    scenario: str | None,
     as_json: bool,
 ) -> None:
-    """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
+    r"""Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
 
-    Example: shoectl demo --game fa_fa_fabulous_4 --rounds 10
+    \b
+    shoectl demo --game fa_fa_fabulous_4 --rounds 10
+    shoectl demo --scenario link_lost_resumes
     """
     from shoe_ctl.cli.demo_view import JsonView, RichView
     from shoe_ctl.config import parse
     from shoe_ctl.daemon import check
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    if scenario is not None:
+        _play(scenario, pace_ms=pace_ms, as_json=as_json)
+        return
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     plan = check(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
     journal = Path(tempfile.mkdtemp(prefix="shoe-demo-")) / "journal.db"
@@ -86,6 +93,53 @@ def demo(  # noqa: PLR0913 - the options of the command line
         raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
 
 
+def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:
+    """Play one scenario.
+
+    Raises:
+        InputRefused: something else came of it than it expects.
+    """
+    from shoe_ctl.cli.demo_scenario import Shown, configuration, perform
+    from shoe_ctl.cli.run import until_terminated
+
+    _refuse_what_it_says()
+    folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
+    options = {
+        "--scenario": scenario,
+        "--port": "pty",
+        "--socket": str(folder / "socket"),
+        "--events": str(folder / "public.jsonl"),
+        "--pace-ms": str(pace_ms),
+    }
+    wrong: list[str | None] = []
+    with _simulated_shoe(options) as shoe:
+        config = configuration(shoe.told["table"], folder)
+        click.echo(shoe.told["title"], err=as_json)
+
+        async def playing() -> None:
+            wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json)))
+
+        asyncio.run(until_terminated(playing()))
+    journal = folder / "journal.db"
+    for text in wrong:
+        click.echo("all came as expected" if text is None else text, err=True)
+        if text is not None:
+            raise InputRefused(f"{scenario}: something else came of it; its journal: {journal}")
+    click.echo(f"journal {journal}", err=True)
+
+
+def _refuse_what_it_says() -> None:
+    """Refuse options that a scenario has already decided.
+
+    Raises:
+        UsageError: the first of them.
+    """
+    context = click.get_current_context()
+    for name in ("game", "rounds", "seed", "profile"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"--{name}: the scenario says it")
+
+
 def _toml(game: str, profile: str, journal: str, port: str) -> bytes:
     """The demo's configuration, as an integrator would write it."""
     quote = json.dumps
@@ -107,10 +161,14 @@ port = {quote(port)}
 
 @dataclass(frozen=True, slots=True)
 class _Shoe:
-    """The simulated shoe: the port to open, and what reads as ended once its process has."""
+    """The simulated shoe: the port to open, and what reads as ended once its process has.
+
+    ``told`` is all that its first line told.
+    """
 
     port: str
     alive: IO[bytes]
+    told: dict[str, Any]
 
 
 @contextlib.contextmanager
@@ -132,7 +190,8 @@ def _simulated_shoe(options: dict[str, str]) -> Iterator[_Shoe]:
             first = child.stdout.readline()
             if not first:
                 raise EnvironmentFault("the simulated shoe did not start (see above)")
-            yield _Shoe(json.loads(first)["port"], child.stdout)
+            told = json.loads(first)
+            yield _Shoe(told["port"], child.stdout, told)
         finally:
             child.stdin.close()
             child.wait()

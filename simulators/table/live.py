@@ -116,8 +116,17 @@ class LiveBench:
 
     async def until(self, so: Callable[[], bool], what: str) -> None:
         """As ``Bench.until``, for as long as patience lasts."""
-        if not await self._in_time(so, self._patience_s):
+        if not await self.in_time(so, self._patience_s):
             raise Stuck(f"{what} did not come in {self._patience_s:g} s")
+
+    async def in_time(self, so: Callable[[], bool], limit_s: float) -> bool:
+        """Whether it was so within this time."""
+        end = self.now + limit_s
+        while not so():
+            if self.now >= end:
+                return False
+            await asyncio.sleep(LOOK_EVERY_S)
+        return True
 
     async def taken_up(self, cards: int = 0) -> None:
         """As ``Bench.taken_up``: by acknowledgements where there are any, else by events."""
@@ -137,7 +146,7 @@ class LiveBench:
             await asyncio.sleep(max(0.0, UNSEEN_S - self._pace_s))
             return
         wanted = self._cards_told + cards
-        await self._in_time(lambda: self._count_cards() >= wanted, UNHEARD_AFTER_S)
+        await self.in_time(lambda: self._count_cards() >= wanted, UNHEARD_AFTER_S)
         self._cards_told = self._count_cards()
 
     def unplug(self) -> None:
@@ -152,14 +161,6 @@ class LiveBench:
         """Whoever runs the daemon is asked, and the shoe waits until it has hung up."""
         await self.client.close()
         await self._restart(what)
-
-    async def _in_time(self, so: Callable[[], bool], limit_s: float) -> bool:
-        end = self.now + limit_s
-        while not so():
-            if self.now >= end:
-                return False
-            await asyncio.sleep(LOOK_EVERY_S)
-        return True
 
     def _count_cards(self) -> int:
         assert self._restricted is not None

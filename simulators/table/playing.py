@@ -6,7 +6,7 @@ Must not know: whether time is real, what is expected to come of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
@@ -62,11 +62,14 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
 
 
 class Performance:
-    """One playing of a scenario."""
+    """One playing of a scenario. ``note`` is told in words what hands and staff do."""
 
-    def __init__(self, scenario: Scenario, bench: Bench) -> None:
+    def __init__(
+        self, scenario: Scenario, bench: Bench, note: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._scenario = scenario
         self._bench = bench
+        self._note = note
         self._manners = Manners.of(scenario.table)
         self._view = View()
         self._viewed = 0
@@ -87,9 +90,11 @@ class Performance:
                 await self._take(step)
             except (Stuck, Refused) as stuck:
                 where = f"{self._scenario.name}: steps[{number}]"
-                raise StepFailed(f"{where}: {_in_words(step)}: {stuck}") from None
+                raise StepFailed(f"{where}: {in_words(step)}: {stuck}") from None
 
     async def _take(self, step: Step) -> None:
+        if not isinstance(step, Say | Play | Wait):
+            self._note(in_words(step))
         match step:
             case Draw():
                 await self._draw(step)
@@ -220,11 +225,13 @@ class Performance:
         self._look()
         self._given += 1
         command_id = f"{self._scenario.name}-{said.id or f'n{self._given}'}"
+        self._note(in_words(said))
         answer = await self._bench.client.ask(self._envelope(said, command_id))
         first = self._answers.setdefault(command_id, answer)
         if answer != first:
             raise Stuck(f"the same command was answered {answer}, and first {first}")
         if answer.get("accepted") is not True:
+            self._note(f"  refused: {answer.get('error')}")
             _check_refusal(said, answer)
             return
         if said.refused is not None:
@@ -300,15 +307,25 @@ def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
         raise Stuck(f"it was refused for want of {', '.join(needs)}: {answer.get('error')}")
 
 
-def _in_words(step: Step) -> str:
+def in_words(step: Step) -> str:
+    """The step as one says it at a table."""
     match step:
         case Say():
-            return f"{step.command} as {step.position}"
-        case Draw():
-            return f"draw {step.count} ({step.manner})"
+            args = "".join(f" {key}={value}" for key, value in step.args.items())
+            why = "" if step.reason is None else f' ("{step.reason}")'
+            return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}"
+        case Draw(count, manner):
+            how = "" if manner == "freed" else f", {manner.replace('_', ' ')}"
+            return f"hand: draws {count}{how}"
         case Play(until):
-            return f"play until {until}"
+            return f"all play until {until}"
         case Wait(until):
-            return f"wait for {until}"
-        case _:
-            return repr(step)
+            return f"all wait for {until}"
+        case ShoeDoes(what):
+            return f"shoe: {what.replace('_', ' ')}"
+        case HostDoes(what):
+            return f"host: {what}"
+        case NewShoe():
+            return "shoe: another set of cards is pushed in"
+        case ShoeJudges(winner):
+            return f"shoe: will judge the next round {winner}, whatever its cards are"

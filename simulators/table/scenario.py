@@ -7,6 +7,7 @@ Must not know: how it is played, the table under test.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,9 @@ class Scenario:
     restricted: tuple[Pattern, ...]
     never: tuple[str, ...]
 
-    def differences(self, public: list[Told], restricted: list[Told] | None = None) -> str | None:
+    def differences(
+        self, public: Sequence[Told], restricted: Sequence[Told] | None = None
+    ) -> str | None:
         """What was told otherwise than expected, for a person to read, or None.
 
         Without ``restricted`` only the public stream is held to what it says.
@@ -56,6 +59,12 @@ class Scenario:
             said = difference(self.restricted, self.never, restricted)
             found += [] if said is None else [f"the restricted events of {self.name}:\n{said}"]
         return "\n".join(found) or None
+
+
+def configured(scenario: Scenario, port: str) -> dict[str, Any]:
+    """The table as a daemon's configuration holds it, with its id and the shoe's port."""
+    shoe = {"profile": scenario.profile, **scenario.table.get("shoe", {}), "port": port}
+    return {"id": TABLE, **scenario.table, "shoe": shoe}
 
 
 def shipped() -> list[str]:

@@ -28,7 +28,7 @@ from simulators.table.bench import Stuck
 from simulators.table.client import CallClient
 from simulators.table.expectation import Told
 from simulators.table.playing import shoe_for
-from simulators.table.scenario import TABLE, Scenario
+from simulators.table.scenario import TABLE, Scenario, configured
 
 LONGEST_S = 120.0
 """More than any wait of a table takes: what has not come by then never comes."""
@@ -37,20 +37,11 @@ A_WHILE_S = 30.0
 """After the last step, for what should not come to come."""
 
 
-def table_config(scenario: Scenario, **shoe: object) -> dict[str, Any]:
-    """The scenario's table as a configuration file would hold it."""
-    return {
-        **scenario.table,
-        "id": TABLE,
-        "shoe": {"profile": scenario.profile, **scenario.table.get("shoe", {}), **shoe},
-    }
-
-
 class InProcess:
     """See ``simulators.table.bench.Bench``."""
 
     def __init__(self, scenario: Scenario) -> None:
-        plain = {"table": [table_config(scenario, port="memory")]}
+        plain = {"table": [configured(scenario, "memory")]}
         checked = check(of_plain(plain, scenario.name))[0]
         self.game, self.settings = checked.game, checked.settings
         self.controller = TableController(self.game, self.settings)

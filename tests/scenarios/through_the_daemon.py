@@ -27,15 +27,14 @@ from simulators.table.client import SocketClient
 from simulators.table.expectation import Told
 from simulators.table.live import LiveBench, Stream
 from simulators.table.playing import Performance, shoe_for
-from simulators.table.scenario import Scenario
-from tests.scenarios.in_process import table_config
+from simulators.table.scenario import Scenario, configured
 
 
 def configuration(scenario: Scenario, folder: Path, port: str) -> Config:
     """The scenario's table, a sink for each audience, the socket for whoever runs the test."""
     user = {"user": os.getuid(), "position": LADDER[-1]}
     plain = {
-        "table": [table_config(scenario, port=port)],
+        "table": [configured(scenario, port)],
         "socket": {"user": [user], "path": "s"},
         "sink": [
             {"kind": "jsonl", "path": "public.jsonl"},

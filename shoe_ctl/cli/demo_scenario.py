@@ -1,0 +1,165 @@
+"""``shoectl demo --scenario``: one situation at a table, played through the real daemon.
+
+In: a scenario's name, a simulated table in a process of its own. Out: each act and each public
+event as it comes, and whether all came as expected. Must not know: scenarios' insides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from shoe_ctl.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from shoe_ctl.config import Config
+
+_PIECE = 65536
+_HANDS = ("player", "banker")
+
+
+class Lines:
+    """What the simulated table says, a JSON object a line; None at its end."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._fd = pipe.fileno()
+        self._loop = asyncio.get_running_loop()
+        self._said: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._rest = b""
+        self._loop.add_reader(self._fd, self._readable)
+
+    def _readable(self) -> None:
+        new = os.read(self._fd, _PIECE)
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        for line in lines:
+            self._said.put_nowait(json.loads(line))
+        if not new:
+            self._loop.remove_reader(self._fd)
+            self._said.put_nowait(None)
+
+    async def next(self) -> dict[str, Any]:
+        """The next thing it says.
+
+        Raises:
+            EnvironmentFault: it has ended.
+        """
+        said = await self._said.get()
+        if said is None:
+            raise EnvironmentFault("the simulated table ended before its scenario did")
+        return said
+
+    def close(self) -> None:
+        """Listens no more."""
+        self._loop.remove_reader(self._fd)
+
+
+class Shown:
+    """Acts and events as they come: lines for a person, or the events alone as JSON lines."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+
+    def note(self, words: str) -> None:
+        """Show what hands and staff do; with JSON on stderr."""
+        click.echo(f"> {words}", err=self._as_json)
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        """Show the events, as a sink."""
+        for body in events:
+            click.echo(body if self._as_json else f"    {_in_a_line(json.loads(body))}")
+
+
+def configuration(table: Mapping[str, Any], folder: Path) -> Config:
+    """The daemon's configuration: this table, the journal, the socket and the events beside it.
+
+    Raises:
+        ConfigError: the scenario's table is wrong.
+    """
+    from shoe_ctl.config import of_plain
+    from shoe_ctl.table.positions import LADDER
+
+    user = {"user": os.getuid(), "position": LADDER[-1]}
+    plain = {
+        "journal": {"path": str(folder / "journal.db")},
+        "table": [dict(table)],
+        "socket": {"user": [user], "path": str(folder / "socket")},
+        "sink": [{"kind": "jsonl", "path": str(folder / "public.jsonl")}],
+    }
+    return of_plain(plain, "the scenario")
+
+
+async def perform(config: Config, table: IO[bytes], shown: Shown) -> str | None:
+    """Run the daemon until the scenario is over; what came otherwise than expected, or None.
+
+    Raises:
+        EnvironmentFault: the simulated table, or the daemon, ended before that.
+    """
+    from shoe_ctl.cli.run import host_boot
+
+    boot, reboots = host_boot(), 0
+    lines = Lines(table)
+    try:
+        while True:
+            said = await _one_start(config, f"{boot}-{reboots}", lines, shown)
+            if "end" in said:
+                wrong: str | None = said["end"]
+                return wrong
+            reboots += said["host"] == "reboot"
+    finally:
+        lines.close()
+
+
+async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> dict[str, Any]:
+    """The daemon from its start to when it has to stop, and why it has to."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from shoe_ctl.daemon import Daemon, SinkPlace
+    from shoe_ctl.link.clock import SystemClock
+    from shoe_ctl.records import Audience
+
+    with ThreadPoolExecutor(thread_name_prefix="port") as executor:
+        daemon = Daemon(
+            config,
+            clock=SystemClock(),
+            executor=executor,
+            host_boot=boot,
+            sinks=[SinkPlace("demo", Audience.PUBLIC, shown)],
+        )
+        serving = asyncio.create_task(daemon.run())
+        acts = asyncio.create_task(_until_it_stops(lines, shown.note))
+        try:
+            await asyncio.wait({serving, acts}, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                await serving
+            return await acts
+        finally:
+            acts.cancel()
+            serving.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await serving
+
+
+async def _until_it_stops(lines: Lines, note: Callable[[str], None]) -> dict[str, Any]:
+    while True:
+        said = await lines.next()
+        if "note" not in said:
+            return said
+        note(said["note"])
+
+
+def _in_a_line(event: Mapping[str, Any]) -> str:
+    """An event's type and what is plain in its data; hands by cards and total."""
+    words = [event["type"]]
+    for key, value in event["data"].items():
+        if key in _HANDS and isinstance(value, dict):
+            words.append(f"{key}={','.join(value['cards'])}:{value['total']}")
+        elif not isinstance(value, dict | list) and key != "game_sha256":
+            words.append(f"{key}={value if isinstance(value, str) else json.dumps(value)}")
+    return " ".join(words)
