@@ -13,6 +13,13 @@ from tests.table.playing import Playing, game
 from tests.table.sessions import WAYS
 
 LADDER = positions.LADDER
+PIT = ("dealer", "pit_supervisor", "pit_manager")
+BELOW = {
+    "pit_supervisor": PIT[:1],
+    "pit_manager": PIT[:2],
+    "gaming_shift_manager": PIT,
+    "assistant_casino_manager": PIT,
+}
 
 
 def table_at_idle() -> Playing:
@@ -25,7 +32,7 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
     command: str, position: str
 ) -> None:
     needed = positions.COMMANDS[command]
-    high_enough = position in LADDER and LADDER.index(position) >= LADDER.index(needed)
+    high_enough = position == needed or needed in BELOW.get(position, ())
     answer = table_at_idle().asks(command, position=position, ruling="void", reason="r")
     if high_enough:
         assert answer.accepted or "needs a" not in (answer.error or "")
@@ -37,8 +44,23 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
 def test_who_rules_is_the_games_to_say() -> None:
     assert positions.needed("rule", game()) == game().decides == "gaming_shift_manager"
     assert positions.needed("rule", game("dragon_bonus_royal")) == "gaming_shift_manager"
-    assert positions.may("assistant_casino_manager", "assistant_casino_manager")
-    assert not positions.may("gaming_shift_manager", "assistant_casino_manager")
+
+
+def test_of_shift_and_casino_manager_neither_outranks_the_other_until_one_is_set_to() -> None:
+    shift, casino = "gaming_shift_manager", "assistant_casino_manager"
+    assert positions.may(casino, casino)
+    assert not positions.may(shift, casino) and not positions.may(casino, shift)
+    assert positions.may(casino, shift, highest=casino)
+    assert not positions.may(shift, casino, highest=casino)
+    assert positions.may(shift, casino, highest=shift)
+    assert not positions.may(casino, shift, highest=shift)
+
+
+def test_surveillance_stands_apart_from_the_ladder() -> None:
+    for other in positions.POSITIONS:
+        same = other == "surveillance"
+        assert positions.may("surveillance", other) is same
+        assert positions.may(other, "surveillance") is same
 
 
 def test_a_command_for_another_round_than_the_open_one_is_refused() -> None:
