@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from .errors import ConfigError
+from .errors import ConfigError, InputRefused
 from .games.form import POSITIONS
 from .records import Audience
 from .table.settings import TableSettings
+from .table.wagers.limits import TableLimits, WagerRules
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -81,12 +82,14 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
     rounds_after_cutting_card: Count = 0
     result_timeout_s: Positive = 5
     method_b: MethodBConfig = MethodBConfig()
+    limits: TableLimits = TableLimits()
 
     def settings(self, game: Any) -> TableSettings:
         """The table's settings for this game.
 
         Raises:
-            ConfigError: the game is not played with so many decks, on such a layout or so dealt.
+            ConfigError: the game is not played with so many decks, on such a layout, so dealt, or
+                within such limits.
         """
         where = f"table {self.id}"
         decks = game.decks.default if self.decks is None else self.decks
@@ -101,6 +104,10 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
         if method is not None and method not in game.methods:
             have = ", ".join(game.methods) or "no methods: leave the key out"
             raise ConfigError(f"{where}: method: {game.id} has {have}, not {method!r}")
+        try:
+            WagerRules(game, layout, self.limits)
+        except InputRefused as error:
+            raise ConfigError(f"{where}: limits.{error}") from None
         staffed = bool(game.methods)
         return TableSettings(
             table=self.id,
@@ -113,6 +120,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             faces=self.method_b.faces if staffed else "face_up",
             face_up_after_ms=self.method_b.face_up_after_ms,
             result_timeout_s=self.result_timeout_s,
+            limits=self.limits,
         )
 
 

@@ -158,16 +158,11 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
 
 
 def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:
-    """The command's arguments, or what is wrong with them: the first, in the keys' own order."""
+    """The command's arguments, or what is wrong with them."""
     try:
-        return msgspec.convert(_in_order(turn.command.args), kind)
+        return msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
         return Refused(why=str(error))
-
-
-def _in_order(args: dict[str, Any]) -> dict[str, Any]:
-    """Arguments as the journal will give them back: what is told must not hang on their order."""
-    return dict(sorted(args.items()))
 
 
 def _by(turn: Turn, *, on_behalf: bool) -> By:
@@ -220,7 +215,7 @@ def _refuse(turn: Turn, refused: Refused) -> None:
         "round_id": None if turn.now.round is None else turn.now.round.id,
         "asked": {
             name: value
-            for name, value in _in_order(command.args).items()
+            for name, value in command.args.items()
             if value is None or isinstance(value, str | int)
         },
         "error": refused.why,

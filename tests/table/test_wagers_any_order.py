@@ -1,0 +1,76 @@
+"""Wager commands of any kind in any order: nothing is lost, and a replay tells the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe_ctl.records import Audience
+from shoe_ctl.table import inputs, state
+from tests.table.playing import Playing
+from tests.table.staking import IMPLIED, PLAYER_WINS, playing
+
+values = st.sampled_from(["ann", "ben", "tie", "player", "dragon", 1, 3, 99, 500, -5, None, True])
+arguments = st.dictionaries(
+    st.sampled_from(["player", "seat", "wager", "amount", "on_behalf", "number", "x"]), values
+) | st.fixed_dictionaries(
+    {
+        "player": st.sampled_from(["ann", "ben"]),
+        "seat": st.sampled_from([1, 3]),
+        "wager": st.sampled_from(["player", "banker", "tie"]),
+    },
+    optional={"amount": st.integers(1, 900)},
+)
+steps = st.one_of(
+    st.tuples(
+        st.sampled_from(
+            ["place_wager", "place_wager", "increase_wager", "decrease_wager", "withdraw_wager",
+             "restrict_wagers"]
+        ),
+        arguments,
+    ),
+    st.tuples(st.sampled_from(["play", "void", "fault"]), st.none()),
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.booleans(), st.lists(steps, min_size=3, max_size=25))
+def test_no_minor_unit_is_lost_and_replay_tells_the_same(
+    explicit: bool, order: list[tuple[str, Any]]
+) -> None:
+    way = {} if explicit else IMPLIED
+    table = playing({"minimum": 10, "maximum": 1000}, **way)
+    for command, args in order:
+        if explicit and table.now.state == "idle":
+            table.does("place_your_bets")
+        if command == "play" and table.now.state in ("idle", "betting"):
+            if explicit:
+                table.does("no_more_bets")
+            table.deal(PLAYER_WINS)
+            table.finish()
+        elif command == "fault":
+            table.fails()
+            table.rules("play_on")
+        elif command == "void" and table.now.round is not None:
+            table.fails()
+            table.rules("void")
+        elif args is not None:
+            table.asks(command, **args)
+    came = sum(e["change"] for e in table.told("wager.accepted"))
+    went = sum(ln["collected"] + ln["returned"] for ln in table.told("wager.settled"))
+    assert came - went == sum(held.chips for held in table.now.wagers.standing)
+    assert state.from_bytes(state.to_bytes(table.now)) == table.now
+    again = Playing(limits=table.settings.limits, **way)
+    for happened in table.inputs:
+        again.feed(inputs.from_bytes(inputs.to_bytes(happened)))
+    assert plain(again) == plain(table)
+    assert again.now == table.now
+
+
+def plain(table: Playing) -> bytes:
+    return msgspec.json.encode(
+        [(e.type, e.audience is Audience.PUBLIC, e.data, e.restricted_data) for e in table.events]
+    )
