@@ -291,4 +291,6 @@ class Playing:
 def balanced(now: TableState) -> bool:
     """The ledger accounts for every card drawn."""
     shoe = now.shoe
-    return shoe is None or shoe.drawn == sum(shoe.counts.values()) + shoe.unseen
+    if shoe is None:
+        return True
+    return shoe.unseen >= 0 and shoe.drawn == sum(shoe.counts.values()) + shoe.unseen

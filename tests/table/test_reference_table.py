@@ -151,8 +151,8 @@ def test_a_number_that_was_drawn_already_is_not_counted_twice() -> None:
     table.deal("2D 3C")
     table.says(CardDrawn(card=card("3C"), number=2, armed=True))
     assert table.key == "gap"
-    assert table.now.shoe is not None
-    assert table.now.shoe.drawn == 2
+    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2, 0)
+    assert table.now.shoe.counts == {"2D": 1, "3C": 1}
 
 
 def test_a_card_that_was_not_armed_waits_for_a_ruling() -> None:
