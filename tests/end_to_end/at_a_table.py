@@ -10,17 +10,21 @@ from typing import Any
 
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import profile
-from firmware_proto.session import Heard, HostSession
+from firmware_proto.session import Heard, HostSession, Resume
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import TableEvent
-from shoe_ctl.table.inputs import Input, LinkUp, ShoeSaid, Tick
+from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, ShoeSaid, Tick
 from shoe_ctl.table.settings import TableSettings
+from simulators.faults import Line
 from simulators.ports.memory import MemoryPort
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
 from simulators.table.dealer import Dealer, Supply, dealer_for
+
+REPLUG_S = 0.2
+"""How long a cable that was pulled stays out."""
 
 LONGEST_S = 24 * 3600.0
 """More than any shoe takes to be dealt: a table that is not done by then hangs."""
@@ -42,6 +46,8 @@ class Table:
         sets: int = 1,
         pace_s: float = 0.4,
         face_up_after_ms: int = 300,
+        to_host: Line | None = None,
+        to_shoe: Line | None = None,
     ) -> None:
         settings = TableSettings(
             table="t1",
@@ -62,21 +68,36 @@ class Table:
         supply = Supply(DECKS[game.deck.name], settings.decks, seed + 10_000, sets - 1)
         self.dealer: Dealer = dealer_for(self.device, supply, pace_s=pace_s)
         self._profile_name = profile_name
-        self._port = MemoryPort(self.device, heard=self._heard, dealer=self.dealer)
+        self._port = MemoryPort(
+            self.device, heard=self._heard, dealer=self.dealer, to_host=to_host, to_shoe=to_shoe
+        )
         self._connection = 0
+        self._stored: Resume | None = None
 
     def deal(self, sets: int = 1) -> None:
-        """Deals until so many sets are due to be changed."""
+        """Deals until so many sets are due to be changed; a lost cable is plugged in again.
+
+        A halt that does not end by itself fails.
+        """
         self.dealer.open_table(0.0)
         self.connect()
         while self.count["shoe.change_due"] < sets:
+            if self._port.host is None:
+                self._lose()
             self._advance()
             assert self._port.t < LONGEST_S, f"stuck: {self.controller.state}"
-            assert not self.count["table.halted"], self.controller.state.halt
+            halt = self.controller.state.halt
+            assert halt is None or halt.key == "link_lost", halt
+
+    def _lose(self) -> None:
+        lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
+        self._happened(lost)
+        self._port.advance(REPLUG_S)
+        self.connect()
 
     def connect(self) -> None:
         """Opens the port with a fresh session."""
-        session = profile(self._profile_name).host_session(resume=None, settings={})
+        session = profile(self._profile_name).host_session(resume=self._stored, settings={})
         can = session.capabilities
         self._connection += 1
         self._happened(
@@ -107,7 +128,10 @@ class Table:
         due = self._port.next_deadline
         wake_us = self.controller.state.wake_us
         wake = None if wake_us is None else wake_us / 1_000_000
-        next_s = min(s for s in (due, wake) if s is not None)
+        waits = [s for s in (due, wake) if s is not None]
+        if not waits and self._port.host is None:
+            return  # the cable came off as it was plugged in
+        next_s = min(waits)
         self._port.advance(max(0.0, next_s - self._port.t))
         wake_us = self.controller.state.wake_us
         if wake_us is not None and self._now_us >= wake_us:
@@ -129,6 +153,9 @@ class Table:
         assert host is not None
         if heard.seq is not None:
             host.stored(heard.seq)
+        device = self.controller.state.link.device_id
+        if device is not None and isinstance(heard.seq, int):
+            self._stored = Resume(device, heard.seq)
         self._desire(host)
 
     def _desire(self, host: HostSession) -> None:

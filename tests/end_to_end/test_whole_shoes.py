@@ -11,6 +11,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import from_bytes, to_bytes
+from simulators.faults import Faults, FaultyLine
 from tests.end_to_end.at_a_table import Table, game_of
 from tests.end_to_end.rounds import all_agree, counts, dealt
 
@@ -32,6 +33,8 @@ GAMES = {
 SEEN_AFTER_MS = (0, 50, 300)
 PACE_S = 0.35
 """Longer than any of them: an Angel Eye shoe is dealt on whatever the table has seen."""
+
+FAULTS = Faults(split=0.2, merge=0.1, drop=0.02, flip=0.02, repeat=0.05, delay=0.1, unplug=0.01)
 
 SPOKEN = (
     *("round.opened", "round.bets_closed", "round.card_dealt", "round.card_revealed"),
@@ -66,8 +69,10 @@ def hold_to_the_truth(table: Table) -> None:
     begun = max(i for i, (number, _) in enumerate(truth.cards) if number == 1)
     assert shoe.counts == counts(code for _, code in truth.cards[begun:])
     assert (shoe.drawn, shoe.unseen) == (sum(shoe.counts.values()), 0)
-    assert table.count["irregularity.raised"] == table.count["shoe.change_due"]  # cutting cards
-    assert not {"table.halted", "round.void", "shoe.fault"} & set(table.count)
+    cutting_cards = table.count["shoe.change_due"]
+    assert table.count["irregularity.raised"] == cutting_cards + table.count["table.halted"]
+    assert table.count["table.halted"] == table.count["table.resumed"]
+    assert not {"round.void", "shoe.fault"} & set(table.count)
     each_round_is_told_in_order(table.told)
 
 
@@ -94,7 +99,33 @@ def each_round_is_told_in_order(told: list[TableEvent]) -> None:
 def test_every_round_of_a_whole_shoe_agrees_with_how_it_was_dealt(
     profile_name: str, seed: int
 ) -> None:
-    hold_to_the_truth(dealt_table(profile_name, seed))
+    table = dealt_table(profile_name, seed)
+    hold_to_the_truth(table)
+    assert not table.count["table.halted"]
+
+
+def dealt_over_bad_lines(seed: int) -> Table:
+    """A reference shoe behind a cable that splits, drops, flips, repeats, delays and comes off."""
+    table = Table(
+        game_of("tiger"),
+        "reference",
+        seed,
+        pace_s=PACE_S,
+        face_up_after_ms=SEEN_AFTER_MS[seed % len(SEEN_AFTER_MS)],
+        to_host=FaultyLine(seed, FAULTS),
+        to_shoe=FaultyLine(seed + 1_000_000, FAULTS),
+    )
+    table.deal()
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_a_bad_line_changes_no_round_of_a_reference_shoe(seed: int) -> None:
+    table = dealt_over_bad_lines(seed)
+    hold_to_the_truth(table)
+    assert table.count["table.resumed"] > 0
+    assert table.count["frame.discarded"] > 0
 
 
 @pytest.mark.parametrize("profile_name", GAMES)
@@ -127,6 +158,8 @@ def test_seeds_without_number_agree_with_how_they_were_dealt(profile_name: str, 
     while time.monotonic() < until:
         try:
             hold_to_the_truth(dealt_table(profile_name, number))
+            if profile_name == "reference":
+                hold_to_the_truth(dealt_over_bad_lines(number))
         except BaseException as error:
             error.add_note(f"the shoe's seed was {number}")
             raise
