@@ -341,7 +341,7 @@ ROWS: tuple[Row, ...] = _rows(
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets,)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
     ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (open_round, change_wager)),
-    ("place_wager",       "idle",            "=",           (is_implied,),                           (refuse_by_ledger,)),
+    *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           "betting",         "=",           (),                                      (change_wager,)) for command in WAGER_COMMANDS),
     *((command,           AFTER_BETS,        "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           "suspended",       "=",           (bets_are_closed,),                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),

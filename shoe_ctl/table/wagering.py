@@ -108,9 +108,10 @@ def change_wager(turn: Turn) -> None:
 
 
 def refuse_wager(turn: Turn) -> None:
-    """Tell why the ledger does not take the command, now or as a round's first."""
+    """Tell why the ledger does not take the command, now or, where it could be, as a first."""
     now = turn.now.wagers
-    answer = _consider(turn, ledger.open_bets(now) if now.betting == "between" else now)
+    opens = turn.settings.implied and turn.source == "idle"
+    answer = _consider(turn, ledger.open_bets(now) if opens else now)
     assert isinstance(answer, Refused), "the row above takes it"
     _refuse(turn, answer)
 

@@ -177,14 +177,22 @@ def test_after_no_more_bets_a_wager_is_refused_until_the_round_is_over(command: 
     assert seen == {"closed", "dealing", "revealing", "resolved", "suspended"}
 
 
-def test_where_no_round_takes_wagers_the_states_that_do_are_named() -> None:
+@pytest.mark.parametrize("command", LATE)
+def test_between_rounds_no_wager_is_taken_before_place_your_bets(command: str) -> None:
+    wager, amount, _ = LATE[command]
+    args: dict[str, Any] = {} if amount is None else {"amount": amount}
     table = playing()
-    answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=5)
-    assert (answer.accepted, answer.needs) == (False, {"state": "idle, betting"})
+    answer = table.asks(command, player="ann", seat=3, wager=wager, **args)
+    assert answer.error == f"{command}: no round is open (3.1)"
+    assert secret(table, "wager.refused")[0]["round_id"] is None
+
+
+def test_while_an_irregularity_is_open_in_betting_the_state_that_takes_wagers_is_named() -> None:
     table = betting()
     table.fails()
     answer = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
     assert (answer.accepted, answer.needs) == (False, {"state": "betting"})
+    assert secret(table, "wager.refused") == []
 
 
 def test_a_stale_round_id_is_refused() -> None:
