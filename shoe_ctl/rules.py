@@ -49,7 +49,9 @@ def controller(kept: Meta, before: TableController | None = None) -> TableContro
     state = before.state
     same_cards = (before.game.deck, before.settings.decks) == (game.deck, settings.decks)
     if not same_cards and state.state != "no_shoe":
-        state = msgspec.structs.replace(state, state="no_shoe", shoe=None, round=None, halt=None)
+        state = msgspec.structs.replace(
+            state, state="no_shoe", shoe=None, halt=None, kept=(), loaded=None, armed=None
+        )
     return TableController(game, settings, state)
 
 
