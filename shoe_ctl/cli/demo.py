@@ -55,12 +55,12 @@ def demo(  # noqa: PLR0913 - the options of the command line
     scenario: str | None,
     as_json: bool,
 ) -> None:
-    r"""Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
+    """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
 
     \b
     shoectl demo --game fa_fa_fabulous_4 --rounds 10
     shoectl demo --scenario link_lost_resumes
-    """
+    """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.demo_view import JsonView, RichView
     from shoe_ctl.config import parse
     from shoe_ctl.daemon import check

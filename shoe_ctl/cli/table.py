@@ -56,13 +56,13 @@ def table(  # noqa: PLR0913 - the options of the command line
     command_id: str | None,
     as_json: bool,
 ) -> int:
-    r"""Give a table a command, or see how it stands and what it takes.
+    """Give a table a command, or see how it stands and what it takes.
 
     \b
     shoectl table status --config table.toml
     shoectl table expose hand=player
     shoectl table rule ruling=play_on --reason "card found on the floor"
-    """
+    """  # noqa: D301 - click wants the very character
     arguments = dict(_argument(word) for word in args)
     given = [person, position, reason, consented_by, round_id, command_id]
     if command == "status" and (arguments or any(value is not None for value in given)):
