@@ -21,7 +21,7 @@ from simulators.table.live import LiveBench
 from simulators.table.playing import Performance, shoe_for
 from simulators.table.scenario import Scenario
 
-TOLD_WITHIN_S = 5.0
+TOLD_WITHIN_S = 2.0
 """After the last step, until the last expected event."""
 
 NOTHING_ELSE_S = 0.5

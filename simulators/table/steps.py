@@ -17,6 +17,7 @@ from .setup import ShoeSetup
 SHOE_DOES = ("unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock")
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
+ACTS = ("place", "increase", "decrease", "withdraw")
 NEEDS = ("position", "state", "consent", "other")
 
 Manner = Literal["freed", "early", "together", "under_key"]
@@ -135,6 +136,20 @@ def _say(fields: Fields, verb: str) -> Step:
     )
 
 
+def _wager(fields: Fields, verb: str) -> Step:
+    """A Player's chips: the command that enters what they do."""
+    act = fields.choice("act", ACTS, ACTS[0])
+    args: dict[str, Any] = {
+        "player": fields.text("player"),
+        "seat": fields.whole("seat", at_least=1),
+        "wager": fields.text(verb),
+    }
+    if act != "withdraw":
+        args["amount"] = fields.whole("amount", at_least=1)
+    refused = fields.optional_choice("refused", NEEDS)
+    return Say(command=f"{act}_wager", args=args, refused=refused)
+
+
 def _event(fields: Fields, verb: str) -> Pattern:
     line = fields.text(verb)
     try:
@@ -160,7 +175,10 @@ def _host(fields: Fields, verb: str) -> Step:
 
 
 def _new_shoe(fields: Fields, verb: str) -> Step:
-    return NewShoe(ShoeSetup.read(Fields(fields.take(verb), fields.at(verb))))
+    given = Fields(fields.take(verb), fields.at(verb))
+    if given.take("memory") is not None:
+        raise Wrong(f"{given.at('memory')}: expected no such key: the shoe itself stays")
+    return NewShoe(ShoeSetup.read(given))
 
 
 def _judges(fields: Fields, verb: str) -> Step:
@@ -169,6 +187,7 @@ def _judges(fields: Fields, verb: str) -> Step:
 
 _READERS: dict[str, Callable[[Fields, str], Step]] = {
     "say": _say,
+    "wager": _wager,
     "draw": _draw,
     "draw_early": _draw,
     "draw_together": _draw,
@@ -180,3 +199,6 @@ _READERS: dict[str, Callable[[Fields, str], Step]] = {
     "new_shoe": _new_shoe,
     "shoe_judges": _judges,
 }
+
+VERBS = tuple(_READERS)
+"""The key that says what a step is."""
