@@ -24,8 +24,20 @@ from .body_events import (
     Tamper,
 )
 from .cards import Card, card
+from .link_events import (
+    Authenticated,
+    AuthenticationFailed,
+    ChallengeAnswered,
+    Challenged,
+    Discarded,
+    Gap,
+    Overheard,
+    Repeated,
+    UnknownFirmware,
+)
 from .orders import (
     Armed,
+    Challenge,
     DesiredShoeState,
     Locked,
     Query,
@@ -42,11 +54,16 @@ __all__ = [
     "EVENTS",
     "Acknowledged",
     "Armed",
+    "Authenticated",
+    "AuthenticationFailed",
     "Button",
     "CardDrawn",
     "CardOutsideGame",
     "CardPushedBack",
     "CardsDrawn",
+    "Challenge",
+    "ChallengeAnswered",
+    "Challenged",
     "CommandAsked",
     "CuttingCard",
     "DesiredShoeState",
@@ -87,6 +104,7 @@ __all__ = [
     "Status",
     "Tamper",
     "TestSelf",
+    "UnknownFirmware",
     "from_plain",
     "to_plain",
 ]
@@ -101,7 +119,8 @@ class Hello(ShoeEvent):
     ``resumed`` is true when this host already knew the device and every event since is replayed.
     ``oldest_seq`` is the number of the oldest event the shoe still keeps (its next number when it
     keeps none), ``firmware_digest`` the firmware's SHA-256 in hex, ``can_arm`` whether the host
-    can lock and arm it; each is None where the shoe did not say.
+    can lock and arm it, ``authenticates`` true when it proves who it is; each is None where the
+    shoe did not say.
     """
 
     type: ClassVar[str] = "hello"
@@ -117,6 +136,7 @@ class Hello(ShoeEvent):
     oldest_seq: int | None = None
     firmware_digest: str | None = None
     can_arm: bool | None = None
+    authenticates: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,52 +281,6 @@ class Status(ShoeEvent):
     locked_by_key: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap(ShoeEvent):
-    """Events the shoe sent that this host never got and never will. Both ends inclusive."""
-
-    type: ClassVar[str] = "gap"
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeated(ShoeEvent):
-    """A frame already heard, sent again by the shoe."""
-
-    type: ClassVar[str] = "repeated"
-    of: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overheard(ShoeEvent):
-    """What the host said, in a recording of both directions; no session ever gives it.
-
-    ``command`` is the profile's own name for it, the rest what it carried, where it carried it.
-    """
-
-    type: ClassVar[str] = "command"
-    command: str
-    through: int | None = None
-    first: int | None = None
-    number: int | None = None
-    hand: str | None = None
-    index: int | None = None
-    command_id: int | None = None
-    text: str | None = None
-    what: str | None = None
-    unix_us: int | None = None
-    key_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discarded(ShoeEvent):
-    """Bytes that did not fit. Counted, logged, journaled; never silently dropped."""
-
-    type: ClassVar[str] = "discarded"
-    reason: str
-
-
 EVENTS: dict[str, type[ShoeEvent]] = {c.type: c for c in ShoeEvent.__subclasses__()}
 """Every kind of shoe event by its name."""
 
@@ -390,6 +364,7 @@ HostSaid = (
     | Armed
     | Locked
     | ShoeCommand
+    | Challenge
     | Discarded
 )
 """What a host can say to a shoe, as the shoe's end hears it."""

@@ -79,6 +79,14 @@ class RotateKey:
     key: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """The host asks for a proof with key ``key_id``; ``nonce`` is in hex."""
+
+    key_id: int
+    nonce: str
+
+
 ShoeCommand = Show | Reset | TestSelf | Query | SetTime | RotateKey
 """What a shoe is told once. ``command_id`` is the owner's, another for each: a shoe that hears the
 same again answers the same and does nothing more."""

@@ -18,7 +18,9 @@ class Capabilities:
 
     ``arm``: can be armed for one draw and locked by the host. ``replay``: sends again what was
     not acknowledged. ``judges``: sends its own result of a round. ``names_hands``: says which
-    hand a card belongs to. ``decks``: the decks whose cards it can name.
+    hand a card belongs to. ``decks``: the decks whose cards it can name. ``authenticated``: what
+    a session gives of a shoe was proved to be that shoe's with a key; where it is false, the link
+    is to be shown as unauthenticated.
     """
 
     arm: bool
@@ -26,6 +28,7 @@ class Capabilities:
     judges: bool
     names_hands: bool
     decks: tuple[str, ...]
+    authenticated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

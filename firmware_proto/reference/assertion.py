@@ -6,7 +6,7 @@ Must not know: bytes, event numbers, whether the host has caught up.
 
 from __future__ import annotations
 
-from firmware_proto.events import Armed, DesiredShoeState, Reply, Status
+from firmware_proto.events import Armed, DesiredShoeState, Locked, Reply, Status
 
 from .timer import Timer
 
@@ -18,7 +18,8 @@ a second leaves a slow adapter room, and is short for a dealer whose card is hel
 class Assertion:
     """Says a state until the shoe confirms it, and again whenever the shoe shows another.
 
-    A refused state is not said again before something about the shoe changed.
+    A refused state is not said again before something about the shoe changed. A shoe that
+    ``only_locks`` is told to be locked, whatever is desired of it.
     """
 
     def __init__(self) -> None:
@@ -27,6 +28,7 @@ class Assertion:
         self._rests = False  # confirmed, spent or refused
         self._refused = False
         self._shown: tuple[int | None, int, bool] | None = None
+        self.only_locks = False
 
     @property
     def waits(self) -> bool:
@@ -70,9 +72,9 @@ class Assertion:
         if not self.waits or not self.timer.ran_out:
             return None
         self.timer.start(ASSERT_AGAIN_S)
-        return self._desired
+        return Locked() if self.only_locks else self._desired
 
     def _is_as_desired(self, status: Status) -> bool:
-        if isinstance(self._desired, Armed):
+        if isinstance(self._desired, Armed) and not self.only_locks:
             return status.armed == self._desired.number or status.drawn >= self._desired.number
         return status.armed is None

@@ -26,7 +26,7 @@ from firmware_proto.session import Heard
 from .blank import blank
 from .derived import DERIVED, Derived, FrameError
 from .framing import CRC_RESIDUE, DELIMITER, DecodeError, Piece, Splitter, framed, unstuff
-from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, VERSION, Kind
+from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, SEAL_BYTES, SEALED, VERSION, Kind
 from .meanings import SAID, Said, values_of
 
 
@@ -36,7 +36,8 @@ class Message:
 
     ``seq`` is a numbered event's own number; in hello, status and reply the number that the next
     event will have. ``boot_id`` and ``t_us`` (µs since that boot) are when it happened. All three
-    are None in what a host says. ``raw`` is the frame as it came, with the delimiters it took.
+    are None in what a host says. Whether a MAC holds is for a session to say. ``raw`` is the
+    frame as it came, with the delimiters it took.
     """
 
     said: Said
@@ -119,6 +120,32 @@ for _kind, _derived in DERIVED.items():
 _READERS[_KIND_CARD_DRAWN] = _read_card_drawn
 
 
+def unwrapped(stuffed: bytes) -> bytes:
+    """The frame between two delimiters, with its CRC, which holds; of whichever version.
+
+    Raises:
+        FrameError: it is none.
+    """
+    try:
+        frame = unstuff(stuffed)
+    except DecodeError:
+        raise FrameError("stuffing") from None
+    if crc32(frame) != CRC_RESIDUE:
+        raise FrameError("CRC")
+    return frame
+
+
+def read_sealed(frame: bytes) -> Checked:
+    """What a frame with a MAC says, whether or not the MAC holds.
+
+    Raises:
+        FrameError: it is no frame of this version.
+    """
+    if len(frame) < SEAL_BYTES:
+        raise FrameError("too short for a MAC")
+    return _READERS[frame[1]](frame[:-SEAL_BYTES])
+
+
 def read(stuffed: bytes) -> Checked:
     """What stands between two delimiters.
 
@@ -137,7 +164,12 @@ def read(stuffed: bytes) -> Checked:
 
 
 def encode(message: Message) -> bytes:
-    """The frame with both its delimiters.
+    """The frame with both its delimiters; raises like ``body_of``."""
+    return framed(body_of(message))
+
+
+def body_of(message: Message) -> bytes:
+    """Version, kind and payload.
 
     Raises:
         ValueError: this profile cannot say it, or a value does not fit its field.
@@ -145,7 +177,7 @@ def encode(message: Message) -> bytes:
     kind, values = values_of(message.said)
     if kind < FIRST_OF_HOST:
         values = (message.seq, message.boot_id, message.t_us, *values)
-    return framed(DERIVED[kind].pack(values))
+    return DERIVED[kind].pack(values)
 
 
 class Decoder:
@@ -170,7 +202,10 @@ def _decoded(piece: Piece) -> Decoded:
     if reason is not None:
         return Decoded(Discarded(reason=reason), raw, first, last)
     try:
-        kind, said, seq, boot_id, t_us = read(stuffed)
+        frame = unwrapped(stuffed)
+        kind, said, seq, boot_id, t_us = (
+            read_sealed(frame) if frame[:1] == bytes((SEALED,)) else read(stuffed)
+        )
     except FrameError as error:
         return Decoded(Discarded(reason=str(error)), raw, first, last)
     if kind >= FIRST_OF_HOST:

@@ -35,7 +35,8 @@ REASON_CODES = {
     OTHER_REASON: 255,
 }
 CAN_ARM = 1
-"""Bit 0 of ``capabilities``; the other bits are reserved, sent as 0 and not looked at."""
+AUTHENTICATES = 2
+"""Bits of ``capabilities``; the other bits are reserved, sent as 0 and not looked at."""
 
 OTHER_FAULT = "other"
 FAULT_CODES = {

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from typing import Any
 
 from firmware_proto.events import (
     Acknowledged,
     Armed,
+    Challenge,
+    CommandAsked,
     Discarded,
     Gap,
     Hello,
@@ -22,15 +25,15 @@ from firmware_proto.events import (
     QueryAnswered,
     ReplayAsked,
     Reply,
-    ShoeCommand,
     ShoeEvent,
     Status,
 )
 
-from .codec import Message, encode, read
+from .codec import Message, body_of, encode, read
 from .derived import FrameError
-from .framing import Splitter
+from .framing import Splitter, framed
 from .layouts import FIRST_OF_HOST, Kind
+from .shoe_guard import ShoeGuard
 from .timer import Timer
 
 SEND_AGAIN_S = 0.25
@@ -43,13 +46,17 @@ WINDOW = 32
 
 
 class ReferenceDevice:
-    """One connection, from the shoe's end; see ``DeviceSession`` and SPEC 6 to 8.
+    """One connection, from the shoe's end; see ``DeviceSession`` and SPEC 6 to 10.
 
     Until the owner said hello, all else that it says is not sent: the host could not know whose it
-    is, and all that is kept is said again after hello.
+    is, and all that is kept is said again after hello. With a ``guard`` the same holds until the
+    host has proved itself: then it asks for hello once more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, guard: ShoeGuard | None = None) -> None:
+        self._guard = guard
+        self._introduction: Message | None = None
+        self._handshake = bytearray()  # what goes without a MAC
         self._splitter = Splitter()
         self._hello: Message | None = None  # said, and not yet sent
         self._boot_id: int | None = None
@@ -57,7 +64,7 @@ class ReferenceDevice:
         # Not acknowledged, oldest first: the first and last number of each frame, the frame.
         self._kept: deque[tuple[int, int, bytes]] = deque()
         self._sent = 0  # how many of them are on their way
-        self._out = bytearray()
+        self._out: list[bytes] = []  # bodies: a MAC counts when it is sent
         self._waiting = Timer()
         self._armed: int | None = None  # the draw that the host's last command named
 
@@ -69,11 +76,11 @@ class ReferenceDevice:
                 said.append(Discarded(reason=reason))
                 continue
             try:
-                kind, what, _, _, _ = read(stuffed)
+                kind, what, trusted = self._read(stuffed)
             except FrameError as error:
                 said.append(Discarded(reason=str(error)))
                 continue
-            heard = self._hear(kind, what, t)
+            heard = self._hear(kind, what, t) if trusted else self._hear_anyone(kind, what)
             said += [] if heard is None else [heard]
         return said
 
@@ -87,14 +94,14 @@ class ReferenceDevice:
         if isinstance(event, Hello):
             self._start(event, seq, t_us)
             return
-        if self._boot_id is None:
+        if self._boot_id is None or (self._guard is not None and not self._guard.proven):
             return
         boot = self._boot_id if boot_id is None else boot_id
         if isinstance(event, Reply) and event.number is None and event.command_id is None:
             event = replace(event, number=self._armed)
-        frame = encode(Message(said=event, seq=seq, boot_id=boot, t_us=t_us))
+        frame = body_of(Message(said=event, seq=seq, boot_id=boot, t_us=t_us))
         if isinstance(event, Status | Reply | QueryAnswered):
-            self._out += frame
+            self._out.append(frame)
             return
         if self._kept and seq <= self._kept[-1][1]:
             raise ValueError(f"event {seq} after event {self._kept[-1][1]}")
@@ -118,17 +125,26 @@ class ReferenceDevice:
 
     def outgoing(self) -> bytes:
         """Takes the bytes to be sent now, in order."""
-        out = bytes(self._out)
-        self._out.clear()
-        if self._hello is not None:
-            out = encode(self._with_oldest(self._hello)) + out
-            self._hello = None
+        hello, bodies = self._hello, self._out
+        self._hello, self._out = None, []
+        if hello is not None:
+            bodies.insert(0, body_of(self._with_oldest(hello)))
+        wire = framed if self._guard is None else self._guard.seal
+        out = bytes(self._handshake) + b"".join(wire(body) for body in bodies)
+        self._handshake.clear()
         return out
 
     def _start(self, hello: Hello, seq: int, t_us: int) -> None:
         """Hello: everything that is kept will be said anew."""
-        self._hello = Message(said=hello, seq=seq, boot_id=hello.boot_id, t_us=t_us)
-        encode(self._hello)  # what does not fit is the owner's to hear of now
+        hello = replace(hello, authenticates=True if self._guard is not None else None)
+        message = Message(said=hello, seq=seq, boot_id=hello.boot_id, t_us=t_us)
+        body_of(message)  # what does not fit is the owner's to hear of now
+        if self._guard is not None:
+            self._introduction = _introduction(message, hello)
+            if not self._guard.proven:
+                self._handshake += encode(self._introduction)
+                return
+        self._hello = message
         self._boot_id = hello.boot_id
         self._next = seq
         self._kept.clear()
@@ -145,25 +161,50 @@ class ReferenceDevice:
             return replace(message, said=replace(hello, oldest_seq=oldest))
         return message
 
+    def _read(self, stuffed: bytes) -> tuple[int, Any, bool]:
+        """Kind, what it says, and whether it is to be heeded."""
+        if self._guard is not None:
+            return self._guard.read(stuffed)
+        kind, what, _, _, _ = read(stuffed)
+        return kind, what, True
+
+    def _hear_anyone(self, kind: int, said: object) -> HostSaid | None:
+        """What a shoe with a key does for whoever asks: it names itself and proves it."""
+        assert self._guard is not None
+        if isinstance(said, HelloAsked):
+            if self._introduction is None or not self._guard.proven:
+                return said
+            self._handshake += encode(self._introduction)
+            return None
+        if isinstance(said, Challenge) and self._introduction is not None:
+            hello = self._introduction.said
+            assert isinstance(hello, Hello)
+            answer = self._guard.answer(said, hello)
+            self._handshake += encode(replace(self._introduction, said=answer))
+            return None
+        return Discarded(reason=f"{Kind(kind).name.lower()} without a MAC")
+
     def _hear(self, kind: int, said: object, t: float) -> HostSaid | None:
         """What the owner has to know of; None when this session has answered."""
         if kind < FIRST_OF_HOST:
             return Discarded(reason=f"{Kind(kind).name.lower()} is for the host to hear")
-        if isinstance(said, HelloAsked):
-            return said
-        if self._boot_id is None:
+        if isinstance(said, Challenge):
+            return Discarded(reason="challenge that this shoe cannot answer")
+        assert isinstance(said, HostSaid) and not isinstance(said, Discarded | CommandAsked)
+        if self._boot_id is None and not isinstance(said, HelloAsked):
             return Discarded(reason=f"{Kind(kind).name.lower()} before hello")
         if isinstance(said, Acknowledged):
-            if said.through >= self._next:
-                return Discarded(reason=f"acknowledge of {said.through}, which never was")
-            self._forget(said.through, t)
-            return said
+            return self._acknowledged(said, t)
         if isinstance(said, ReplayAsked):
             return self._replay(said)
-        if isinstance(said, ShoeCommand):
-            return said
-        assert isinstance(said, Armed | Locked)
-        self._armed = said.number if isinstance(said, Armed) else None
+        if isinstance(said, Armed | Locked):
+            self._armed = said.number if isinstance(said, Armed) else None
+        return said
+
+    def _acknowledged(self, said: Acknowledged, t: float) -> HostSaid:
+        if said.through >= self._next:
+            return Discarded(reason=f"acknowledge of {said.through}, which never was")
+        self._forget(said.through, t)
         return said
 
     def _forget(self, through: int, t: float) -> None:
@@ -196,7 +237,20 @@ class ReferenceDevice:
     def _fill(self) -> None:
         """Sends what the window has room for."""
         while self._sent < min(len(self._kept), WINDOW):
-            self._out += self._kept[self._sent][2]
+            self._out.append(self._kept[self._sent][2])
             self._sent += 1
         if self._kept and self._waiting.idle:
             self._waiting.start(SEND_AGAIN_S)
+
+
+def _introduction(message: Message, hello: Hello) -> Message:
+    """What anyone may know: who this is. Nothing of its cards, nothing of what it has kept."""
+    said = Hello(
+        device_id=hello.device_id,
+        firmware=hello.firmware,
+        boot_id=hello.boot_id,
+        deck=hello.deck,
+        can_arm=hello.can_arm,
+        authenticates=True,
+    )
+    return replace(message, said=said, seq=1)

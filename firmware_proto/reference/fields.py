@@ -116,6 +116,23 @@ class Digest(Meaning):
         return bytes(32) if value is None else bytes.fromhex(value)
 
 
+class Hex(Meaning):
+    """Bytes as hex digits."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(Bytes(length))
+        self.length = length
+
+    def from_wire(self, value: bytes) -> str:
+        return value.hex()
+
+    def to_wire(self, value: str) -> bytes:
+        wire = bytes.fromhex(value)
+        if len(wire) != self.length:
+            raise ValueError(f"takes {self.length} bytes")
+        return wire
+
+
 NO_CARD = 0xFF
 MOST_TOGETHER = 4
 _CARDS = {code: card for card, code in CARD_CODES.items()}

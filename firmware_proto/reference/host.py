@@ -12,14 +12,18 @@ from typing import Any
 
 from firmware_proto.events import (
     Acknowledged,
+    AuthenticationFailed,
+    ChallengeAnswered,
     DesiredShoeState,
     Discarded,
     Gap,
     Hello,
     HelloAsked,
+    HostSaid,
     Repeated,
     ReplayAsked,
     Reply,
+    RotateKey,
     ShoeCommand,
     ShoeEvent,
     Status,
@@ -30,7 +34,9 @@ from .assertion import Assertion
 from .blank import blank
 from .codec import Message, encode, read
 from .derived import FrameError
+from .firmware import AllowedFirmware
 from .framing import DELIMITER, Splitter
+from .guard import LINK_EVENTS, Guard
 from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from .outbox import Outbox
 from .replay import Replay
@@ -46,7 +52,9 @@ ASK_AGAIN_S = 1.0
 take seconds. Once a second costs it nothing and is soon enough after it is up."""
 
 SILENCE_S = 6.0
-"""Three of a shoe's status intervals (SPEC 7): two may be lost before the host asks who speaks."""
+"""Three of a shoe's status intervals (SPEC 8): two may be lost before the host asks who speaks."""
+
+KEYLESS = "the shoe wants a key, and this host has none"
 
 _BlankHeard = blank(Heard)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
@@ -54,14 +62,24 @@ _EVENTS_LOST = int(Kind.EVENTS_LOST)
 
 
 class ReferenceHost:
-    """One connection, from the host's end; see ``HostSession`` and SPEC 6 to 8.
+    """One connection, from the host's end; see ``HostSession`` and SPEC 6 to 10.
 
     ``Hello`` is given with the last number that this host needs no more, and a gap with its last:
-    stored like any event, they move what the host durably knows of the shoe.
+    stored like any event, they move what the host durably knows of the shoe. With a ``guard``
+    nothing is believed that is not proved (SPEC 7); ``firmware`` says which shoes to report.
     """
 
-    def __init__(self, resume: Resume | None) -> None:
-        self.capabilities = CAPABILITIES
+    def __init__(
+        self,
+        resume: Resume | None,
+        *,
+        guard: Guard | None = None,
+        firmware: AllowedFirmware | None = None,
+    ) -> None:
+        self.capabilities = replace(CAPABILITIES, authenticated=guard is not None)
+        self._guard = guard
+        self._firmware = firmware or AllowedFirmware()
+        self._refused: AuthenticationFailed | None = None
         self._splitter = Splitter()
         self._resume = resume
         self._hello: Hello | None = None  # None while it is not known who speaks
@@ -93,7 +111,10 @@ class ReferenceHost:
                 heard.append(Heard(Discarded(reason=reason), None, first, last))
                 continue
             try:
-                kind, said, seq, boot_id, _ = read(stuffed)
+                if self._guard is None:
+                    kind, said, seq, boot_id, _ = read(stuffed)
+                else:
+                    kind, said, seq, boot_id, _ = self._guard.read(stuffed, first)
             except FrameError as error:
                 heard.append(Heard(Discarded(reason=str(error)), None, first, last))
                 continue
@@ -148,6 +169,8 @@ class ReferenceHost:
             ValueError: a value that does not fit its field.
         """
         encode(Message(said=command))
+        if isinstance(command, RotateKey) and self._guard is None:
+            raise ValueError("a key is only told over a connection that has one")
         self._outbox.put(command)
 
     def tick(self, t: float) -> list[Heard]:
@@ -180,25 +203,35 @@ class ReferenceHost:
 
     def outgoing(self) -> bytes:
         """Takes the bytes to be sent now, in order."""
+        if self._guard is not None:
+            self._out += self._guard.outgoing()
+            if self._guard.greets:
+                self._guard.greets = False
+                self._asking.start(ASK_AGAIN_S)
+                self._say(HelloAsked())
         if self._asking.ran_out:
             self._asking.start(ASK_AGAIN_S)
             self._out += encode(Message(said=HelloAsked()))
         if self._acknowledge and self._hello is not None:
             self._acknowledge = False
-            self._out += encode(Message(said=Acknowledged(self._stored)))
+            self._say(Acknowledged(self._stored))
         first = self._replay.take()
         if first is not None and self._hello is not None:
-            self._out += encode(Message(said=ReplayAsked(first)))
+            self._say(ReplayAsked(first))
         if self._hello is not None:
             for command in self._outbox.take():
-                self._out += encode(Message(said=command))
+                self._say(command)
         if self._caught_up:
             state = self._assertion.take()
             if state is not None:
-                self._out += encode(Message(said=state))
+                self._say(state)
         out = bytes(self._out)
         self._out.clear()
         return out
+
+    def _say(self, said: HostSaid) -> None:
+        message = Message(said=said)
+        self._out += encode(message) if self._guard is None else self._guard.seal(message)
 
     @property
     def _caught_up(self) -> bool:
@@ -215,9 +248,11 @@ class ReferenceHost:
         self, kind: int, said: Any, seq: int, boot_id: int
     ) -> list[tuple[ShoeEvent, int | None]]:
         """What is to be given for a frame that is not the next event, each with its number."""
-        if kind >= FIRST_OF_HOST:
-            name = Kind(kind).name.lower()
-            return [(Discarded(reason=f"{name} is for the shoe to hear"), None)]
+        if isinstance(said, LINK_EVENTS) or not kind:
+            return [(said, None)]
+        refused = self._refuses(kind, said)
+        if refused is not None:
+            return [(refused, None)]
         if isinstance(said, Hello):
             return self._meet(said, seq)
         if self._hello is not None and self._is_newer_boot(kind, seq, boot_id):
@@ -237,6 +272,19 @@ class ReferenceHost:
             self._assertion.reply(said)
         self._outbox.heard(said)
         return [(said, None)]
+
+    def _refuses(self, kind: int, said: Any) -> ShoeEvent | None:
+        """What is said instead of a frame that this end has no use for, whatever went before."""
+        if kind >= FIRST_OF_HOST:
+            return Discarded(reason=f"{Kind(kind).name.lower()} is for the shoe to hear")
+        if isinstance(said, ChallengeAnswered):
+            return Discarded(reason="challenge_answered to no challenge")
+        if isinstance(said, Hello) and said.authenticates and self._guard is None:
+            # It will say nothing more to a host without a key.
+            failed = AuthenticationFailed(reason=KEYLESS, device_id=said.device_id)
+            again, self._refused = failed == self._refused, failed
+            return Repeated(of=failed.type) if again else failed
+        return None
 
     def _is_newer_boot(self, kind: int, seq: int, boot_id: int) -> bool:
         """Whether the shoe restarted and its hello was lost.
@@ -287,12 +335,15 @@ class ReferenceHost:
         self._told_next = next_seq
         self._met_at = self._expected
         self._replay = Replay()
-        self.capabilities = replace(CAPABILITIES, arm=hello.can_arm is not False)
+        objection = self._firmware.objects_to(hello)
+        self._assertion.only_locks = objection is not None and objection.refused
+        self.capabilities = replace(self.capabilities, arm=hello.can_arm is not False)
         self._assertion.assert_again()
         self._outbox.send_again()
         given: list[tuple[ShoeEvent, int | None]] = [(Repeated(of=hello.type), None)]
         if not again:
             given = [(replace(hello, resumed=resumed), self._expected - 1)]
+            given += [] if objection is None else [(objection, None)]
         oldest = min(hello.oldest_seq or self._expected, next_seq)
         if oldest > self._expected:
             given.append((Gap(first=self._expected, last=oldest - 1), oldest - 1))

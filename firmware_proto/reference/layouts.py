@@ -33,10 +33,19 @@ from .codes import (
     REASON_CODES,
     TAMPER_CODES,
 )
-from .fields import Digest, Failures, Line, Name, OrNone, OrUnknown, Positive, Text, Together
+from .fields import Digest, Failures, Hex, Line, Name, OrNone, OrUnknown, Positive, Text, Together
 
 VERSION = 1
-"""The first byte of every frame (SPEC 3)."""
+"""The first byte of a frame without a MAC (SPEC 3)."""
+
+SEALED = 0x80 | VERSION
+"""The first byte of a frame with one."""
+
+SEAL_BYTES = 16
+"""Counter (4) and MAC (12), between payload and CRC."""
+
+NONCE_BYTES = 16
+PROOF_BYTES = 16
 
 MAX_BODY_BYTES = 240
 """No frame of this version is longer before stuffing: SPEC 3. Below 254, so that stuffing adds
@@ -49,6 +58,7 @@ class Kind(IntEnum):
     HELLO = 0x01
     STATUS = 0x02
     REPLY = 0x03
+    CHALLENGE_ANSWERED = 0x04
     QUERY_ANSWERED = 0x05
     COMMAND_REPLY = 0x06
     SHOE_LOADED = 0x10
@@ -73,6 +83,7 @@ class Kind(IntEnum):
     ARM = 0x83
     LOCK = 0x84
     REPLAY_FROM = 0x85
+    CHALLENGE = 0x86
     SHOW = 0x87
     RESET = 0x88
     TEST_SELF = 0x89
@@ -122,6 +133,12 @@ PAYLOADS: dict[Kind, Construct] = {
         *_HEADER,
         "reason" / Mapping(Int8ul, REASON_CODES),
         "number" / OrNone(Int16ul),
+    ),
+    Kind.CHALLENGE_ANSWERED: Struct(
+        *_HEADER,
+        "key_id" / Positive(Int32ul),
+        "nonce" / Hex(NONCE_BYTES),
+        "proof" / Hex(PROOF_BYTES),
     ),
     Kind.QUERY_ANSWERED: Struct(
         *_HEADER,
@@ -179,6 +196,7 @@ PAYLOADS: dict[Kind, Construct] = {
     ),
     Kind.LOCK: Struct(),
     Kind.REPLAY_FROM: Struct("first" / Positive(Int32ul)),
+    Kind.CHALLENGE: Struct("key_id" / Positive(Int32ul), "nonce" / Hex(NONCE_BYTES)),
     Kind.SHOW: Struct(_COMMAND_ID, "text" / Line(64)),
     Kind.RESET: Struct(_COMMAND_ID),
     Kind.TEST_SELF: Struct(_COMMAND_ID),

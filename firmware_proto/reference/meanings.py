@@ -17,6 +17,8 @@ from firmware_proto.events import (
     CardDrawn,
     CardPushedBack,
     CardsDrawn,
+    Challenge,
+    ChallengeAnswered,
     CuttingCard,
     Error,
     ErrorCleared,
@@ -47,7 +49,7 @@ from firmware_proto.events import (
     TestSelf,
 )
 
-from .codes import CAN_ARM, FAULT_CODES, OTHER_FAULT, OTHER_REASON, REASON_CODES
+from .codes import AUTHENTICATES, CAN_ARM, FAULT_CODES, OTHER_FAULT, OTHER_REASON, REASON_CODES
 from .layouts import Kind
 
 Said = ShoeEvent | HostSaid
@@ -72,6 +74,7 @@ class _Same:
 
 _SAME: dict[Kind, _Same] = {
     Kind.STATUS: _Same(Status, ("armed", "drawn", "unacknowledged", "locked_by_key")),
+    Kind.CHALLENGE_ANSWERED: _Same(ChallengeAnswered, ("key_id", "nonce", "proof")),
     Kind.QUERY_ANSWERED: _Same(QueryAnswered, ("command_id", "what", "value")),
     Kind.SHOE_LOADED: _Same(ShoeLoaded, ("set_id", "decks")),
     Kind.CARD_DRAWN: _Same(CardDrawn, ("number", "card", "armed", "face_up", "confidence")),
@@ -94,6 +97,7 @@ _SAME: dict[Kind, _Same] = {
     Kind.ARM: _Same(Armed, ("number", "hand", "index")),
     Kind.LOCK: _Same(Locked),
     Kind.REPLAY_FROM: _Same(ReplayAsked, ("first",)),
+    Kind.CHALLENGE: _Same(Challenge, ("key_id", "nonce")),
     Kind.SHOW: _Same(Show, ("command_id", "text")),
     Kind.RESET: _Same(Reset, ("command_id",)),
     Kind.TEST_SELF: _Same(TestSelf, ("command_id",)),
@@ -110,6 +114,7 @@ def _hello(values: Values) -> Hello:
         firmware=firmware,
         firmware_digest=digest,
         can_arm=bool(capabilities & CAN_ARM),
+        authenticates=True if capabilities & AUTHENTICATES else None,
         deck=deck,
         decks=decks,
         set_id=set_id,
@@ -178,7 +183,7 @@ def _hello_values(hello: Hello) -> Values:
         hello.device_id,
         hello.firmware,
         hello.firmware_digest,
-        0 if hello.can_arm is False else CAN_ARM,
+        (0 if hello.can_arm is False else CAN_ARM) | (AUTHENTICATES if hello.authenticates else 0),
         hello.deck,
         hello.decks,
         hello.set_id,

@@ -1,45 +1,68 @@
 """What the reference profile offers to those that pick a profile by name; see ``Profile``.
 
-In: what the host durably knows, settings. Out: the ends of a connection.
-Must not know: ports, clocks.
+In: what the host durably knows, settings, keys. Out: the ends of a connection.
+Must not know: ports, clocks, files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from firmware_proto.profiles import SerialSettings
-from firmware_proto.session import DeviceSession, HostSession, Resume
+from firmware_proto.session import Capabilities, Resume
 
 from .device import ReferenceDevice
+from .firmware import allowed_firmware
+from .guard import Guard, KeyGuard
 from .host import CAPABILITIES, ReferenceHost
+from .keys import HostKeys, ShoeKeys
+from .shoe_guard import ShoeGuard
 
-__all__ = ["CAPABILITIES", "SERIAL", "device_session", "host_session"]
+__all__ = ["CAPABILITIES", "SERIAL", "Keyed", "device_session", "host_session"]
 
 SERIAL = SerialSettings(baud=115200)
 """SPEC 1."""
 
 
-def host_session(*, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
-    """A fresh session for one connection.
+def host_session(
+    *, resume: Resume | None, settings: Mapping[str, object], guard: Guard | None = None
+) -> ReferenceHost:
+    """A fresh session for one connection; without a guard it believes whoever speaks.
 
     Raises:
-        ValueError: any setting: the profile has none.
+        ValueError: a setting that the profile has not, or a value it cannot take.
     """
-    _refuse(settings)
-    return ReferenceHost(resume)
+    return ReferenceHost(resume, guard=guard, firmware=allowed_firmware(settings))
 
 
-def device_session(*, settings: Mapping[str, object]) -> DeviceSession:
-    """The shoe's end of one fresh connection.
+def device_session(
+    *, settings: Mapping[str, object], keys: ShoeKeys | None = None
+) -> ReferenceDevice:
+    """The shoe's end of one fresh connection; with keys it heeds only a host that has one.
 
     Raises:
-        ValueError: any setting: the profile has none.
+        ValueError: any setting: the shoe's end has none.
     """
-    _refuse(settings)
-    return ReferenceDevice()
-
-
-def _refuse(settings: Mapping[str, object]) -> None:
     for key in settings:
-        raise ValueError(f"the reference profile has no setting {key!r}")
+        raise ValueError(f"the reference profile's shoe has no setting {key!r}")
+    return ReferenceDevice(ShoeGuard(keys) if keys is not None and keys.keys else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """The profile with a table's keys: a ``Profile`` whose sessions believe only what is proved."""
+
+    keys: HostKeys
+    CAPABILITIES: Capabilities = field(default=replace(CAPABILITIES, authenticated=True))
+    SERIAL: SerialSettings = SERIAL
+
+    def host_session(
+        self, *, resume: Resume | None, settings: Mapping[str, object]
+    ) -> ReferenceHost:
+        """As the module's own, with a guard of its own for each connection."""
+        return host_session(resume=resume, settings=settings, guard=KeyGuard(self.keys))
+
+    def device_session(self, *, settings: Mapping[str, object]) -> ReferenceDevice:
+        """The shoe's end, without a key of its own."""
+        return device_session(settings=settings)

@@ -6,6 +6,7 @@ decides what to send.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
@@ -24,7 +25,10 @@ from firmware_proto.events import (
     Status,
 )
 from firmware_proto.reference.device import ReferenceDevice
+from firmware_proto.reference.guard import KeyGuard
 from firmware_proto.reference.host import ReferenceHost
+from firmware_proto.reference.keys import HostKeys, ShoeKeys
+from firmware_proto.reference.shoe_guard import ShoeGuard
 from firmware_proto.session import Heard, Resume
 
 
@@ -46,9 +50,10 @@ class Shoe:
     session: ReferenceDevice = field(default_factory=ReferenceDevice)
     said: list[HostSaid] = field(default_factory=list)
     status_at: float = 0.0
+    keys: ShoeKeys | None = None
 
     def connect(self) -> None:
-        self.session = ReferenceDevice()
+        self.session = ReferenceDevice(None if self.keys is None else ShoeGuard(self.keys))
 
     def reboot(self, t: float) -> None:
         self.boot_id += 1
@@ -133,9 +138,11 @@ class Host:
     given: list[Heard] = field(default_factory=list)
     waiting: list[Heard] = field(default_factory=list)
     connections: list[tuple[Resume | None, bytearray, list[Heard]]] = field(default_factory=list)
+    keys: HostKeys | None = None
 
     def connect(self) -> None:
-        self.session = ReferenceHost(self.resume)
+        guard = None if self.keys is None else KeyGuard(self.keys)
+        self.session = ReferenceHost(self.resume, guard=guard)
         self.waiting.clear()
         self.connections.append((self.resume, bytearray(), []))
 
@@ -197,6 +204,8 @@ class Ends:
     host: Host = field(default_factory=Host)
     line: Line = field(default_factory=lambda: Line(Random(0), 0.0))
     t: float = 100.0
+    from_host: list[bytes] = field(default_factory=list)
+    from_shoe: list[bytes] = field(default_factory=list)
 
     def connect(self) -> None:
         self.shoe.connect()
@@ -204,10 +213,12 @@ class Ends:
 
     def step(self, *, store: int = 1000) -> None:
         self.t += 0.02
-        for chunk in self.line.carry(self.host.session.outgoing()):
+        self.from_host.append(self.host.session.outgoing())
+        for chunk in self.line.carry(self.from_host[-1]):
             self.shoe.receive(chunk, self.t)
         self.shoe.tick(self.t)
-        for chunk in self.line.carry(self.shoe.session.outgoing()):
+        self.from_shoe.append(self.shoe.session.outgoing())
+        for chunk in self.line.carry(self.from_shoe[-1]):
             self.host.receive(chunk, self.t)
         deadline = self.host.session.next_deadline
         if deadline is not None and deadline <= self.t:
@@ -217,3 +228,18 @@ class Ends:
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / 0.02)):
             self.step()
+
+
+KEY = bytes(range(32))
+
+
+def nonces(seed: int) -> Callable[[], bytes]:
+    random = Random(seed)
+    return lambda: random.randbytes(16)
+
+
+def keyed(line: Line | None = None, *, key_id: int = 1, key: bytes = KEY) -> Ends:
+    """Both ends with the same key, over this line."""
+    shoe = Shoe(keys=ShoeKeys({key_id: key}, nonces(1)))
+    host = Host(keys=HostKeys({"SH-1": {key_id: key}}, nonces(2)))
+    return Ends(shoe=shoe, host=host, line=line or Line(Random(0), 0.0))

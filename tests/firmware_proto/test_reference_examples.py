@@ -14,6 +14,7 @@ from firmware_proto.cards import CARDS
 from firmware_proto.events import (
     Acknowledged,
     Armed,
+    Challenge,
     HelloAsked,
     HostSaid,
     Locked,
@@ -49,6 +50,7 @@ COMMANDS: dict[str, Callable[..., HostSaid]] = {
     "arm": Armed,
     "lock": Locked,
     "replay_from": ReplayAsked,
+    "challenge": Challenge,
     "show": Show,
     "reset": Reset,
     "test_self": TestSelf,

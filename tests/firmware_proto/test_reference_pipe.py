@@ -14,16 +14,20 @@ from hypothesis import strategies as st
 
 from firmware_proto.events import Acknowledged, Armed, Discarded, Gap, Hello, Locked, Repeated
 from firmware_proto.reference.device import WINDOW
+from firmware_proto.reference.guard import RecordedGuard
 from firmware_proto.reference.host import ReferenceHost
-from tests.firmware_proto.reference_ends import Ends, Line, card_event
+from tests.firmware_proto.reference_ends import Ends, Line, card_event, keyed
 
 DRAWS = 40
 
 
-def dealt_over_a_bad_line(seed: int, trouble: float, *, breaks: bool) -> Ends:
+def dealt_over_a_bad_line(
+    seed: int, trouble: float, *, breaks: bool, with_keys: bool = False
+) -> Ends:
     """Draws, now and then a lost port or a reboot, until all is quiet and everything is stored."""
     random = Random(seed)
-    ends = Ends(line=Line(random, trouble))
+    line = Line(random, trouble)
+    ends = keyed(line) if with_keys else Ends(line=line)
     ends.connect()
     ends.run(4.0)
     while ends.host.resume is None:
@@ -41,20 +45,27 @@ def dealt_over_a_bad_line(seed: int, trouble: float, *, breaks: bool) -> Ends:
     return ends
 
 
+either_way = pytest.mark.parametrize("with_keys", [False, True], ids=["open", "keyed"])
+
+
+@either_way
 @pytest.mark.parametrize("seed", range(12))
-def test_every_event_is_stored_once_and_in_order(seed: int) -> None:
-    ends = dealt_over_a_bad_line(seed, 0.25, breaks=seed % 2 == 1)
+def test_every_event_is_stored_once_and_in_order(seed: int, with_keys: bool) -> None:
+    ends = dealt_over_a_bad_line(seed, 0.25, breaks=seed % 2 == 1, with_keys=with_keys)
     assert ends.host.stored == [(n, card_event(n)) for n in range(1, DRAWS + 1)]
     assert not any(isinstance(h.event, Gap) for h in ends.host.given)
 
 
+@either_way
 @pytest.mark.parametrize("seed", range(4))
-def test_a_recorded_connection_gives_the_same_again_without_time_or_store(seed: int) -> None:
-    ends = dealt_over_a_bad_line(seed, 0.25, breaks=True)
+def test_a_recorded_connection_gives_the_same_again_without_time_store_or_key(
+    seed: int, with_keys: bool
+) -> None:
+    ends = dealt_over_a_bad_line(seed, 0.25, breaks=True, with_keys=with_keys)
     random = Random(seed)
     assert len(ends.host.connections) > 1
     for resume, stream, heard in ends.host.connections:
-        again = ReferenceHost(resume)
+        again = ReferenceHost(resume, guard=RecordedGuard(heard) if with_keys else None)
         got = []
         while stream:
             size = random.randrange(1, 60)
@@ -85,8 +96,9 @@ def test_a_bad_line_never_makes_an_event_that_the_shoe_did_not_say(
     )
 
 
-def test_a_clean_line_discards_and_repeats_nothing() -> None:
-    ends = dealt_over_a_bad_line(1, 0.0, breaks=False)
+@either_way
+def test_a_clean_line_discards_and_repeats_nothing(with_keys: bool) -> None:
+    ends = dealt_over_a_bad_line(1, 0.0, breaks=False, with_keys=with_keys)
     odd = [h for h in ends.host.given if isinstance(h.event, Discarded | Repeated)]
     # Storing late makes the shoe send again; apart from that nothing is said twice.
     assert not [h for h in odd if isinstance(h.event, Discarded)]

@@ -149,7 +149,9 @@ def test_the_longest_run_that_may_be_a_frame_is_looked_at_and_one_byte_more_is_n
     ("body", "reason"),
     [
         (b"\x02\x84", "version 2"),
-        (b"\x81\x84" + bytes(16), "version 129"),
+        (b"\x82\x84" + bytes(16), "version 130"),
+        (b"\x81\x84" + bytes(9), "too short for a MAC"),
+        (b"\x81\x84" + bytes(17), "lock: 7 bytes, not 6"),
         (b"\x01\x30", "kind 0x30"),
         (b"\x01\x84\x00", "lock: 7 bytes, not 6"),
         (b"\x01\x82\x00", "acknowledge: 7 bytes, not 10"),

@@ -1,0 +1,138 @@
+"""Proofs and MACs: BLAKE2s with a key, and one counter for each direction of a connection.
+
+In: keys, nonces, frames. Out: proofs, sealed frames, why a frame is refused.
+Must not know: where keys and nonces come from, what a frame says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2s
+from hmac import compare_digest
+
+from .layouts import PROOF_BYTES, SEAL_BYTES, SEALED
+
+KEY_BYTES = 32
+COUNTER_BYTES = 4
+LAST_COUNTER = 2**32 - 1
+
+BAD_MAC = "MAC"
+SENT_BEFORE = "sent before"
+NO_SESSION = "a MAC before a challenge"
+VERDICTS = (BAD_MAC, SENT_BEFORE, NO_SESSION)
+"""Why a frame with a MAC is refused: the reasons that only a holder of the key can find."""
+
+_PROOF, _FROM_SHOE, _FROM_HOST, _NEW_KEY = b"\1", b"\2", b"\3", b"\4"
+_BYTES_OF_ID = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What both ends agreed on; ``secret`` gives from it what only holders of the key can know."""
+
+    key_id: int
+    host_nonce: bytes
+    shoe_nonce: bytes
+    boot_id: int
+    device_id: str
+
+    def secret(self, key: bytes, label: bytes, more: bytes = b"") -> bytes:
+        """32 bytes, others for each label (SPEC 7)."""
+        said = (
+            label,
+            self.key_id.to_bytes(4, "little"),
+            self.host_nonce,
+            self.shoe_nonce,
+            self.boot_id.to_bytes(4, "little"),
+            self.device_id.encode("ascii").ljust(_BYTES_OF_ID, b"\0"),
+            more,
+        )
+        return blake2s(b"".join(said), key=key).digest()
+
+    def proof(self, key: bytes) -> bytes:
+        """What a shoe that has the key can say."""
+        return self.secret(key, _PROOF)[:PROOF_BYTES]
+
+    def proves(self, key: bytes, proof: bytes) -> bool:
+        """Whether this proof was made with the key."""
+        return compare_digest(self.proof(key), proof)
+
+
+class Sealer:
+    """Puts counter and MAC behind the bodies of one direction."""
+
+    def __init__(self, key: bytes) -> None:
+        self._keyed = blake2s(key=key)
+        self._counter = 0
+
+    def seal(self, body: bytes) -> bytes | None:
+        """The body with its counter and MAC; None when the counter is used up."""
+        if self._counter == LAST_COUNTER:
+            return None
+        self._counter += 1
+        signed = bytes((SEALED,)) + body[1:] + self._counter.to_bytes(COUNTER_BYTES, "little")
+        mac = self._keyed.copy()
+        mac.update(signed)
+        return signed + mac.digest()[: SEAL_BYTES - COUNTER_BYTES]
+
+
+class Opener:
+    """Checks counter and MAC of the frames of one direction."""
+
+    __slots__ = ("_keyed", "_last", "opened")
+
+    def __init__(self, key: bytes) -> None:
+        self._keyed = blake2s(key=key)
+        self._last = 0
+        self.opened = False
+
+    def refuses(self, frame: bytes) -> str | None:
+        """Why this frame, with its CRC, is not to be heard; None when it is, now and once."""
+        mac = self._keyed.copy()
+        mac.update(frame[:-16])
+        if not compare_digest(mac.digest()[:12], frame[-16:-4]):
+            return BAD_MAC
+        counter = int.from_bytes(frame[-20:-16], "little")
+        if counter <= self._last:
+            return SENT_BEFORE
+        self._last = counter
+        self.opened = True
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What one challenge and its answer agreed on, for one end."""
+
+    transcript: Transcript
+    key: bytes
+    sealer: Sealer
+    opener: Opener
+
+    @classmethod
+    def by_host(cls, transcript: Transcript, key: bytes) -> Agreed:
+        """The host's end: it seals what goes to the shoe."""
+        to_shoe, to_host = _secrets(transcript, key)
+        return cls(transcript, key, Sealer(to_shoe), Opener(to_host))
+
+    @classmethod
+    def by_shoe(cls, transcript: Transcript, key: bytes) -> Agreed:
+        """The shoe's end."""
+        to_shoe, to_host = _secrets(transcript, key)
+        return cls(transcript, key, Sealer(to_host), Opener(to_shoe))
+
+    def masked(self, new_key: bytes, command_id: int, key_id: int) -> bytes:
+        """A new key as the line carries it, and back (SPEC 7).
+
+        Raises:
+            ValueError: it has not 32 bytes.
+        """
+        if len(new_key) != KEY_BYTES:
+            raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(new_key)}")
+        ids = command_id.to_bytes(4, "little") + key_id.to_bytes(4, "little")
+        mask = self.transcript.secret(self.key, _NEW_KEY, ids)
+        return bytes(a ^ b for a, b in zip(new_key, mask, strict=True))
+
+
+def _secrets(transcript: Transcript, key: bytes) -> tuple[bytes, bytes]:
+    return transcript.secret(key, _FROM_HOST), transcript.secret(key, _FROM_SHOE)
