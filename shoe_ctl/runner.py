@@ -117,6 +117,7 @@ class TableRunner:
                 replay=can.replay,
                 judges=can.judges,
                 names_hands=can.names_hands,
+                authenticated=can.authenticated,
             )
             await self._handle(group, [up])
 

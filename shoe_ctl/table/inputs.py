@@ -49,7 +49,10 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
-    """A connection to the shoe opened, with what shoes of its profile can do."""
+    """A connection to the shoe opened, with what shoes of its profile can do.
+
+    ``authenticated``: whatever is heard on it was proved with a key to be the shoe's.
+    """
 
     connection: int
     profile: str
@@ -57,6 +60,7 @@ class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
     replay: bool
     judges: bool
     names_hands: bool
+    authenticated: bool = False
 
 
 class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):

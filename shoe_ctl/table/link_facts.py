@@ -36,7 +36,7 @@ def connect(turn: Turn) -> None:
         names_hands=up.names_hands,
         aligned=up.replay,
     )
-    turn.tell("shoe.connected", {"profile": up.profile})
+    turn.tell("shoe.connected", {"profile": up.profile, "authenticated": up.authenticated})
     if not up.replay:
         tell_not_aligned(turn)
 

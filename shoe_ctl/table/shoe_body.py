@@ -1,4 +1,4 @@
-"""What a shoe says of its body: cards drawn as one or pushed back, its lid, meddling, its tests.
+"""What a shoe says of its body: cards drawn as one or pushed back, lid, meddling, tests, who it is.
 
 In: such events. Out: halts in a round; whatever is known of the cards is counted and kept.
 Must not know: how a double draw is put in order, what a person rules.
@@ -6,7 +6,13 @@ Must not know: how a double draw is put in order, what a person rules.
 
 from __future__ import annotations
 
-from firmware_proto.events import CardsDrawn, Lid, SelfTested
+from firmware_proto.events import (
+    AuthenticationFailed,
+    CardsDrawn,
+    Lid,
+    SelfTested,
+    UnknownFirmware,
+)
 
 from . import shoe_cards
 from .halting import because, raise_irregularity
@@ -17,6 +23,8 @@ halt_for_card_pushed_back = because("other", "a card was pushed back into the sh
 halt_for_lid = because("other", "the shoe was opened in a round")
 halt_for_tampering = because("other", "the shoe says that someone meddled with it in a round")
 halt_for_failed_test = because("other", "a part of the shoe failed its test in a round")
+halt_for_stranger = because("other", "what speaks could not prove to be this table's shoe")
+halt_for_firmware = because("other", "the shoe runs a firmware that is not allowed")
 halt_for_reset = because("other", "the shoe was reset in a round")
 
 
@@ -32,6 +40,21 @@ def has_failed(turn: Turn) -> bool:
     event = turn.shoe_event
     assert isinstance(event, SelfTested)
     return bool(event.failed)
+
+
+def is_refused(turn: Turn) -> bool:
+    """A shoe of this firmware is not armed."""
+    event = turn.shoe_event
+    assert isinstance(event, UnknownFirmware)
+    return event.refused
+
+
+def tell_stranger(turn: Turn) -> None:
+    """Whoever speaks is not believed: told where the restricted stream is read."""
+    event = turn.shoe_event
+    assert isinstance(event, AuthenticationFailed)
+    data = {"reason": f"authentication: {event.reason}", "device_id": event.device_id}
+    turn.tell_restricted("frame.discarded", data)
 
 
 def halt_for_cards_together(turn: Turn) -> None:

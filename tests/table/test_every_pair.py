@@ -12,11 +12,14 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import (
     EVENTS,
+    Authenticated,
+    AuthenticationFailed,
     Button,
     CardDrawn,
     CardOutsideGame,
     CardPushedBack,
     CardsDrawn,
+    Challenged,
     CuttingCard,
     Discarded,
     Error,
@@ -44,6 +47,7 @@ from firmware_proto.events import (
     Started,
     Status,
     Tamper,
+    UnknownFirmware,
 )
 from shoe_ctl.table import engine, machine, positions
 from shoe_ctl.table.effects import Answer, TableEvent
@@ -92,7 +96,10 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     CardPushedBack(card=card("9S"), number=4), Lid(open=True), Lid(open=False), Tamper(what="seal"),
     Button(button=1), ShoeEmpty(drawn=416), SelfTested(), SelfTested(failed=("sensor",)),
     PowerLow(percent=3), PowerRestored(), ResetDone(command_id=1), KeyRotated(key_id=2),
-    QueryAnswered(command_id=1, what="clock"),
+    QueryAnswered(command_id=1, what="clock"), Challenged(device_id=DEVICE, key_id=1, nonce="00"),
+    Authenticated(device_id=DEVICE, boot_id=7, key_id=1, host_nonce="00", shoe_nonce="01"),
+    AuthenticationFailed(reason="wrong proof", device_id=DEVICE, key_id=1),
+    *(UnknownFirmware(firmware="1", refused=refused) for refused in (True, False)),
     Overheard(command="arm"),  # said by a host, heard in recordings only: no row names it
 )  # fmt: skip
 REFUSALS = ("command.refused", "wager.refused")
