@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shoe_ctl.errors import InputRefused
+from shoe_ctl.games import catalog
 from shoe_ctl.table.effects import TableEvent
 from tests.table.playing import Playing
 from tests.table.staking import BANKER_WINS, IMPLIED, PLAYER_WINS, bets, betting, playing, secret
@@ -128,6 +130,12 @@ def test_wrong_arguments_are_refused_by_name(args: dict[str, Any]) -> None:
     assert not table.asks("place_wager", **args).accepted
     assert table.now.wagers.standing == ()
     assert len(secret(table, "wager.refused")) == 1
+
+
+def test_what_was_asked_is_told_as_far_as_it_is_plain() -> None:
+    table = betting()
+    table.asks("place_wager", player=None, seat={"n": [1]}, wager="tie", amount=2.5)
+    assert secret(table, "wager.refused")[0]["asked"] == {"player": None, "wager": "tie"}
 
 
 def test_a_player_may_be_a_number() -> None:
@@ -323,6 +331,16 @@ def test_a_pit_manager_restricts_the_wagers_of_an_area_from_the_next_round() -> 
     bets(table)
     answer = table.asks("place_wager", player="ben", seat=3, wager="player", amount=5)
     assert answer.error == "place_wager: seat 3 takes 1 wager on player (3.7.1)"
+
+
+def test_a_game_may_leave_the_restriction_to_a_higher_position(tmp_path: Path) -> None:
+    rules = catalog.load("tiger").source.decode()
+    variant = tmp_path / "variant.toml"
+    variant.write_text(rules.replace('lowered_by = "pit', 'lowered_by = "gaming_shift'))
+    table = betting(name=str(variant))
+    answer = table.asks("restrict_wagers", position="pit_manager", number=1)
+    assert answer.needs == {"position": "gaming_shift_manager"}
+    table.does("restrict_wagers", position="gaming_shift_manager", number=1)
 
 
 @pytest.mark.parametrize("args", [{}, {"number": 3}, {"number": 0}, {"number": "1"}, {"n": 1}])

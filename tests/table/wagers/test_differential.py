@@ -144,3 +144,24 @@ def test_nothing_changes_on_its_account_while_it_is_not_exceeded(game: str) -> N
     refused(decrease(now, staked("player", 5), rules))
     refused(increase(now, staked("banker", 5), rules))
     refused(remove(now, asked("player", position="pit_manager"), rules))
+
+
+def test_wagers_at_the_limits_cannot_be_asked_for_more() -> None:
+    rules = rules_of("tiger", minimum=100, maximum=700, differential=500)
+    now = standing(
+        rules,
+        staked("player", 700),
+        staked("player", 100, player="ben"),
+        staked("banker", 100, player="cho"),
+        closed=True,
+    )
+    found = assess(now, rules)
+    assert [(room.player, room.most) for room in found.decrease] == [("ann", 600)]
+    assert [(room.player, room.most) for room in found.increase] == [("cho", 600)]
+
+
+@pytest.mark.parametrize("amount", [0, -5])
+def test_a_change_by_nothing_or_less_is_none(amount: int) -> None:
+    rules = rules_of("tiger", **LIMITS)
+    refused(decrease(uneven("tiger"), staked("player", amount), rules))
+    refused(increase(uneven("tiger"), staked("banker", amount, player="cho", seat=3), rules))

@@ -26,6 +26,10 @@ def test_a_wager_may_have_limits_of_its_own_and_keeps_the_tables_where_it_has_no
     assert limits.of("player") == (100, 9000)
 
 
+def test_a_table_may_take_one_amount_only() -> None:
+    assert TableLimits(minimum=100, maximum=100).of("tie") == (100, 100)
+
+
 def test_equal_limits_are_one_key() -> None:
     own: dict[str, Any] = {"minimum": 100, "wagers": {"tie": {"minimum": 25}}}
     one, same = (msgspec.convert(own, TableLimits) for _ in range(2))

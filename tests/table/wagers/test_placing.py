@@ -129,6 +129,7 @@ def test_a_wager_with_limits_of_its_own_is_held_to_them() -> None:
 @pytest.mark.parametrize("amount", [0, -1, -100, 10**15 + 1])
 def test_an_amount_that_is_not_above_zero_or_beyond_reason_is_refused(amount: int) -> None:
     refused(place(open_bets(Wagers()), staked("tie", amount), rules_of("tiger")))
+    done(place(open_bets(Wagers()), staked("tie", 10**15), rules_of("tiger")))
 
 
 def test_a_wager_without_a_player_is_refused() -> None:

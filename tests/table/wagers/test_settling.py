@@ -250,6 +250,13 @@ def test_what_is_over_the_maximum_is_not_played(game: str) -> None:
         )
 
 
+def test_a_wager_of_exactly_the_maximum_or_minimum_is_settled_like_any_other() -> None:
+    tried: tuple[dict[str, Any], ...] = ({"maximum": 70}, {"minimum": 70})
+    for limits in tried:
+        line = settled("tiger", PLAYER_WINS["french52"], "player", 70, **limits)
+        assert of(line, "pays", "applied") == (70, ())
+
+
 @pytest.mark.parametrize("game", STAFFED)
 def test_what_earlier_rounds_paid_or_collected_is_settled(game: str) -> None:
     """N/T/F 5.16, I 5.14: later rounds touch neither its line nor its stake."""
