@@ -11,7 +11,7 @@ import msgspec
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import engine, machine, positions
+from . import conduct, engine, machine, methods, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import Fault, Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
 from .revealing import result_is_awaited
@@ -94,7 +94,9 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     if command.command not in positions.COMMANDS:
         turn.refuse(f"no such command: {command.command}")
     elif not positions.may(
-        command.position, needed := positions.needed(command.command, turn.game)
+        command.position,
+        needed := positions.needed(command.command, turn.game, command.args),
+        highest=turn.settings.highest_position,
     ):
         turn.refuse(f"{command.command} needs a {needed}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
@@ -105,7 +107,9 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    desired = desired_shoe(now, implied=settings.implied)
+    desired = desired_shoe(now, implied=conduct.implied(now, settings))
+    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
+        desired = Locked()
     armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
     if armed != now.armed:
         turn.effects.append(desired)
@@ -120,7 +124,7 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
     unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-    if unseen and settings.faces == "face_up":
+    if unseen and conduct.faces(now, settings) == "face_up":
         return min(unseen) + settings.face_up_after_ms * 1000
     if now.round.complete_us is not None and result_is_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000

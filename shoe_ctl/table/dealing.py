@@ -57,7 +57,7 @@ def deal(turn: Turn) -> None:
         drawn_us=turn.now.t_us,
     )
     turn.set_round(cards=(*turn.round.cards, dealt), due=None)
-    face = "up" if turn.settings.faces == "face_up" else "down"
+    face = "up" if turn.faces == "face_up" else "down"
     turn.tell("round.card_dealt", {"hand": hand, "index": index, "face": face})
     turn.tell_restricted(
         "round.card_drawn",

@@ -41,7 +41,7 @@ def what_is_wrong(turn: Turn) -> Misfit | None:
         return strange
     if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
         return Misfit("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
-    if slot is None or turn.source not in takes_cards(implied=turn.settings.implied):
+    if slot is None or turn.source not in takes_cards(implied=turn.implied):
         return DRAWN_EARLY
     if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
         # The shoe names hands from cards that the room may not have seen.

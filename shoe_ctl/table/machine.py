@@ -6,9 +6,7 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
+from . import method_change, passing, rows, shoe_control
 from .dealing import close_and_deal, close_bets, deal, open_and_deal, open_round
 from .fitting import (
     completes_initial_deal,
@@ -73,6 +71,7 @@ from .revealing import (
     totals_may_be_announced,
     want_third_card,
 )
+from .rows import Refuse, Row, refuse, spell, unless
 from .rulings import (
     gives_no_reason,
     no_such_ruling,
@@ -156,31 +155,17 @@ OPEN = (*BEGUN, *CARDS_OUT, "resolved")
 BETWEEN = ("idle", "shoe_change")
 AFTER_BETS = ("closed", *CARDS_OUT, "resolved")
 WAGER_COMMANDS = ("place_wager", "increase_wager", "decrease_wager", "withdraw_wager")
+METHOD_COMMANDS = (
+    "change_method", "pass_cards", "refuse_cards", "name_holder", "allow_squeeze", "set_first_hand",
+    "offer_shoe", "relinquish_shoe", "allow_without_wager", "declare_out_of_view",
+)  # fmt: skip
 NO_ROUND = ("no_shoe", *BETWEEN)
 RESUMABLE = tuple(s for s in STATES if s != "suspended")
 
 
 def is_implied(turn: Turn) -> bool:
     """Announcements follow the cards."""
-    return turn.settings.implied
-
-
-class Refuse(NamedTuple):
-    """An action that refuses the command; ``why``, where the state itself would take it."""
-
-    why: str | Callable[[Turn], str] | None = None
-
-    def __call__(self, turn: Turn) -> None:
-        command = turn.command.command
-        if self.why is None:
-            error = f"{command} cannot be taken now (the table is {turn.source})"
-            turn.refuse(error, state=", ".join(states_that_take(command)))
-        else:
-            why = self.why if isinstance(self.why, str) else self.why(turn)
-            turn.refuse(f"{command}: {why}")
-
-
-refuse = Refuse()
+    return turn.implied
 
 
 class RefuseWager(Refuse):
@@ -191,32 +176,6 @@ class RefuseWager(Refuse):
 
 
 refuse_by_ledger = RefuseWager()
-
-
-class Row(NamedTuple):
-    """In ``state``, on ``trigger``, if every ``when`` holds: go to ``dest``, then ``do``."""
-
-    trigger: str
-    state: str
-    dest: str
-    when: tuple[Callable[[Turn], bool], ...]
-    do: tuple[Callable[[Turn], None], ...]
-
-
-def _rows(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
-    """Spell the table out: a row for each source state, ``=`` for the state itself.
-
-    Where a row above takes the trigger whatever the conditions, a later one says nothing.
-    """
-    spelt: list[Row] = []
-    taken: set[tuple[str, str]] = set()
-    for trigger, source, dest, when, do in lines:
-        for state in (source,) if isinstance(source, str) else source:
-            if (trigger, state) not in taken:
-                spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
-            if not when:
-                taken.add((trigger, state))
-    return tuple(spelt)
 
 
 # Causes of a halt that are known from the row alone.
@@ -238,7 +197,7 @@ _JUDGED_EARLY = because("result_disagrees", "the shoe judged the round while a c
 # The first row whose conditions hold is taken. Every pair of a state and a trigger from outside
 # ends in a row without conditions.
 # fmt: off
-ROWS: tuple[Row, ...] = _rows(
+ROWS: tuple[Row, ...] = spell(
     # trigger             from               to             when                                     do
     # — the link and the power —
     ("link_up",           "no_shoe",         "idle",        (cannot_name_its_set,),                  (connect, admit_unnamed_set)),
@@ -342,6 +301,18 @@ ROWS: tuple[Row, ...] = _rows(
     ("outcome_due",       "revealing",       "resolved",    (),                                      (announce_outcome,)),
     ("round_over",        "resolved",        "idle",        (),                                      (end_round,)),
     ("change_due",        "idle",            "shoe_change", (),                                      (announce_change,)),
+    # — the methods —
+    *unless(method_change.why_not_change,    "change_method",       BETWEEN,          method_change.change_method),
+    *unless(passing.why_not_pass,            "pass_cards",          ("revealing",),   passing.pass_cards),
+    *unless(passing.why_not_refuse,          "refuse_cards",        ("revealing",),   passing.refuse_cards),
+    *unless(passing.why_not_name,            "name_holder",         ("revealing",),   passing.name_holder),
+    *unless(passing.why_not_allow,           "allow_squeeze",       ("revealing",),   passing.allow_squeeze),
+    *unless(passing.why_not_first,           "set_first_hand",      ("revealing",),   passing.set_first_hand),
+    *unless(shoe_control.why_not_offer,      "offer_shoe",          ("idle", *OPEN),  shoe_control.offer),
+    *unless(shoe_control.why_not_relinquish, "relinquish_shoe",     (*BETWEEN, *OPEN, "suspended"), shoe_control.relinquish),
+    *unless(shoe_control.why_not_allow,      "allow_without_wager", ("idle", *OPEN),  shoe_control.allow),
+    *unless(shoe_control.why_not_declare,    "declare_out_of_view", (*AFTER_BETS, "suspended"), shoe_control.declare_out_of_view),
+    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in METHOD_COMMANDS),
     # — what people say —
     ("place_your_bets",   "idle",            "betting",     (),                                      (open_round,)),
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
@@ -355,6 +326,7 @@ ROWS: tuple[Row, ...] = _rows(
     *((command,           STATES,            "=",           (),                                      (refuse,)) for command in WAGER_COMMANDS),
     ("restrict_wagers",   (*BETWEEN, *OPEN), "=",           (),                                      (restrict,)),
     ("restrict_wagers",   STATES,            "=",           (),                                      (refuse,)),
+    ("expose",            "revealing",       "=",           (can_expose, passing.is_out_of_place),   (Refuse(passing.why_not_expose),)),
     ("expose",            "revealing",       "=",           (can_expose,),                           (expose, advance)),
     ("expose",            "revealing",       "=",           (),                                      (Refuse("no such card of the round lies face down"),)),
     ("expose",            STATES,            "=",           (),                                      (refuse,)),
@@ -394,5 +366,4 @@ UNFORESEEN = "unforeseen"
 
 def states_that_take(command: str) -> tuple[str, ...]:
     """The states in which this command may do something."""
-    takes = (r.state for r in ROWS if r.trigger == command and not isinstance(r.do[0], Refuse))
-    return tuple(dict.fromkeys(takes))
+    return rows.states_that_take(command, ROWS)

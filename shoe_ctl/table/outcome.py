@@ -11,7 +11,7 @@ from typing import Any
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 
-from . import shoe_cards, wagering
+from . import shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
 from .state import ShoeResult
 from .turn import Turn
@@ -96,13 +96,13 @@ def announce_outcome(turn: Turn) -> None:
         "round_id": turn.round.id,
         "game": turn.game.id,
         "game_sha256": turn.game.sha256,
-        "method": turn.settings.method,
+        "method": turn.method,
         **outcome_data(_settle(turn)),
         "manual": False,
     }
     proof = {"first": turn.round.first_input, "last": turn.now.inputs}
     turn.announce("round.outcome", data, by="announce_outcome", restricted={"proof": proof})
-    if turn.settings.implied:
+    if turn.implied:
         turn.then("round_over")
 
 
@@ -128,7 +128,11 @@ def outcome_data(settlement: Settlement) -> dict[str, Any]:
 
 def end_round(turn: Turn) -> None:
     """*Settled*: wagers are collected and paid, the round of play is over."""
-    wagering.settle(turn, _settle(turn))
+    settlement = _settle(turn)
+    loses_shoe = shoe_control.loses_shoe(turn, settlement)
+    wagering.settle(turn, settlement)
+    if loses_shoe:
+        shoe_control.lose_shoe(turn)
     turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
     close_round(turn)
 

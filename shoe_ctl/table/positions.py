@@ -6,6 +6,9 @@ Must not know: persons, PINs, how a command came in.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from shoe_ctl.games.game import Game
 
 LADDER = ("dealer", "pit_supervisor", "pit_manager", "gaming_shift_manager")
@@ -29,6 +32,16 @@ COMMANDS: dict[str, str] = {
     "decrease_wager": "dealer",
     "withdraw_wager": "dealer",
     "restrict_wagers": "pit_manager",
+    "change_method": "pit_manager",
+    "pass_cards": "dealer",
+    "refuse_cards": "dealer",
+    "name_holder": "pit_supervisor",
+    "allow_squeeze": "pit_manager",
+    "set_first_hand": "dealer",
+    "offer_shoe": "dealer",
+    "relinquish_shoe": "dealer",
+    "allow_without_wager": BESIDE,
+    "declare_out_of_view": "dealer",
     "expose": "dealer",
     "announce_totals": "dealer",
     "announce_outcome": "dealer",
@@ -40,8 +53,15 @@ COMMANDS: dict[str, str] = {
 """Every command that the table takes, with the lowest position that may give it."""
 
 
-def needed(command: str, game: Game) -> str:
-    """The lowest position for this command; who rules is the game's to say, where it does (6.1)."""
+def needed(command: str, game: Game, args: Mapping[str, Any] | None = None) -> str:
+    """The lowest position for this command with these arguments.
+
+    The game says who rules, where it does (6.1), and who chooses each method.
+    """
+    if command == "change_method" and args is not None:
+        chosen = game.methods.get(str(args.get("method")))
+        if chosen is not None:
+            return chosen.chosen_by
     if command == "rule" and game.decides is not None:
         return game.decides
     return COMMANDS[command]

@@ -10,6 +10,7 @@ import msgspec
 
 from shoe_ctl.games.table_of_play import next_hand, total
 
+from . import passing
 from .state import Dealt, TableState
 from .turn import Turn
 
@@ -18,7 +19,7 @@ from .turn import Turn
 
 def shows_cards_at_once(turn: Turn) -> bool:
     """Cards are dealt face up: time alone reveals them."""
-    return turn.settings.faces == "face_up"
+    return turn.faces == "face_up"
 
 
 def can_expose(turn: Turn) -> bool:
@@ -68,8 +69,9 @@ def _next(turn: Turn) -> str | None:
 
 
 def expose(turn: Turn) -> None:
-    """The dealer turns the named cards of a hand."""
-    _reveal(turn, _named(turn))
+    """The dealer, or the Player who holds the hand, turns the named cards of it."""
+    seen = _named(turn)
+    _reveal(turn, seen, passing.note_exposure(turn, seen[0].hand))
 
 
 def reveal_due(turn: Turn) -> None:
@@ -82,14 +84,14 @@ def reveal_due(turn: Turn) -> None:
         )
 
 
-def _reveal(turn: Turn, seen: list[Dealt]) -> None:
+def _reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:
     cards = tuple(
         msgspec.structs.replace(d, revealed=True) if d in seen else d for d in turn.round.cards
     )
     turn.set_round(cards=cards)
     for dealt in seen:
         data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
-        turn.tell("round.card_revealed", data)
+        turn.tell("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
 
 
 def advance(turn: Turn) -> None:
@@ -97,7 +99,7 @@ def advance(turn: Turn) -> None:
     if turn.state != "revealing" or not turn.round.all_revealed:
         return
     if not turn.round.totals_announced:
-        if not turn.settings.implied:
+        if not turn.implied:
             return
         announce_totals(turn)
     if _next(turn) is not None:
@@ -105,7 +107,7 @@ def advance(turn: Turn) -> None:
         return
     if turn.round.complete_us is None:
         turn.set_round(complete_us=turn.now.t_us)
-    if turn.settings.implied and not result_is_awaited(turn.now):
+    if turn.implied and not result_is_awaited(turn.now):
         turn.then("outcome_due")
 
 

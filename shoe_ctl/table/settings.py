@@ -22,7 +22,8 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ``rounds_after_cutting_card`` counts full rounds after the one in which it appeared.
     ``face_up_after_ms`` is the time from a card's draw until the table has seen it.
     ``result_timeout_s`` is how long the shoe's own result may take after the last card is seen.
-    ``limits`` are those displayed at the table.
+    ``limits`` are those displayed at the table. ``highest_position`` is the one of two that the
+    documents do not rank against each other which outranks the other here.
     """
 
     table: str
@@ -36,6 +37,7 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     face_up_after_ms: int = 1000
     result_timeout_s: int = 5
     limits: TableLimits = TableLimits()
+    highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
 
     @property
     def implied(self) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 
 from .effects import Answer
+from .handling import Hands, ShoeControl
 from .wagers.held import Wagers
 
 
@@ -51,6 +52,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     result: ShoeResult | None = None
     complete_us: int | None = None
     result_overruled: bool = False
+    hands: Hands = Hands()
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """The cards of this hand, in order, revealed or not."""
@@ -142,6 +144,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
 
     ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
     end. ``armed`` is the draw last asked for. ``answered`` holds the last answers by command id.
+    ``method`` is the one last changed to, None while it is the table's setting.
     """
 
     state: str = "no_shoe"
@@ -160,6 +163,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     wake_us: int | None = None
     answered: dict[str, Answer] = {}
     wagers: Wagers = Wagers()
+    method: str | None = None
+    control: ShoeControl = ShoeControl()
 
 
 def _enc(value: Any) -> Any:

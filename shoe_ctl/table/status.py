@@ -12,7 +12,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import halting, machine, positions
+from . import conduct, halting, machine, positions, status_hands
 from .revealing import result_is_awaited
 from .rulings import RULINGS
 from .settings import TableSettings
@@ -31,20 +31,31 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
     return {
         "table": settings.table,
         "game": game.id,
-        "method": settings.method,
+        "method": conduct.method(now, settings),
         "state": now.state,
         "link": "up" if now.link.up else "lost",
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "next": _next(now, settings),
+        "next": _next(now, game, settings),
         "takes": [
             {"command": command, "position": positions.needed(command, game)}
             for command in takes(now.state)
+            if status_hands.is_of_this_method(command, now, game, settings)
         ],
         "halt": _halt(now, game),
-    }
+    } | _in_players_hands(now, settings)
+
+
+def _in_players_hands(now: TableState, settings: TableSettings) -> dict[str, Any]:
+    """``held_by`` where Players handle cards, ``shoe_with`` where one may have the shoe."""
+    told: dict[str, Any] = {}
+    if conduct.is_handed(now, settings) and now.round is not None:
+        told["held_by"] = status_hands.held_by(now.round)
+    if conduct.method(now, settings) == "C":
+        told["shoe_with"] = status_hands.shoe_with(now)
+    return told
 
 
 def takes(state: str) -> list[str]:
@@ -89,28 +100,40 @@ _ASKED = {
 """What people say next in a state; where announcements are implied only a halt waits for them."""
 
 
-def _next(now: TableState, settings: TableSettings) -> dict[str, Any]:
+_NO_WAGER = (
+    "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
+    "or the shoe goes back to the dealer"
+)
+
+
+def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
-    if now.state in _ASKED and (now.state == "suspended" or not settings.implied):
+    if now.state in _ASKED and (now.state == "suspended" or not conduct.implied(now, settings)):
         return _do(*_ASKED[now.state])
     if now.state == "no_shoe":
         return _wait("push a shoe in" if now.link.up else "connect the shoe")
     if now.state == "shoe_change":
         return _wait("change the shoe")
     if now.state == "revealing" and now.round is not None:
-        return _revealing(now, now.round, settings)
+        return _revealing(now, now.round, game, settings)
+    if status_hands.waits_for_a_wager(now):
+        return _do("relinquish_shoe", _NO_WAGER)
     slot = next_slot(now)
     if slot is None:
         return _wait("the shoe")
     return _wait(f"draw {_named(slot[0])} card {slot[1]}", hand=slot[0], index=slot[1])
 
 
-def _revealing(now: TableState, played: Round, settings: TableSettings) -> dict[str, Any]:
-    unseen = next((d for name in HANDS for d in played.cards if _down(d, name)), None)
+def _revealing(
+    now: TableState, played: Round, game: Game, settings: TableSettings
+) -> dict[str, Any]:
+    order = status_hands.in_order(played)
+    unseen = next((d for name in order for d in played.cards if _down(d, name)), None)
     if unseen is not None:
-        if settings.faces == "face_up":
+        if conduct.faces(now, settings) == "face_up":
             return _wait("the cards are being seen")
-        return _do("expose", f"expose {_named(unseen.hand)} cards", hand=unseen.hand)
+        step = status_hands.step_with(unseen.hand, now, game, settings)
+        return _do(step.command, step.text, hand=unseen.hand)
     if not played.totals_announced:
         return _do("announce_totals", "announce both totals")
     if result_is_awaited(now):

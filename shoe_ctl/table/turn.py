@@ -15,6 +15,7 @@ from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
 
+from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
@@ -80,6 +81,26 @@ class Turn:
         """The loaded shoe."""
         assert self.now.shoe is not None
         return self.now.shoe
+
+    @property
+    def method(self) -> str | None:
+        """The method in force."""
+        return conduct.method(self.now, self.settings)
+
+    @property
+    def is_handed(self) -> bool:
+        """Players may handle cards."""
+        return conduct.is_handed(self.now, self.settings)
+
+    @property
+    def faces(self) -> str:
+        """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
+        return conduct.faces(self.now, self.settings)
+
+    @property
+    def implied(self) -> bool:
+        """Announcements follow the cards now."""
+        return conduct.implied(self.now, self.settings)
 
     # How it changes.
 

@@ -110,7 +110,7 @@ def change_wager(turn: Turn) -> None:
 def refuse_wager(turn: Turn) -> None:
     """Tell why the ledger does not take the command, now or, where it could be, as a first."""
     now = turn.now.wagers
-    opens = turn.settings.implied and turn.source == "idle"
+    opens = turn.implied and turn.source == "idle"
     answer = _consider(turn, ledger.open_bets(now) if opens else now)
     assert isinstance(answer, Refused), "the row above takes it"
     _refuse(turn, answer)

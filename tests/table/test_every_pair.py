@@ -63,7 +63,7 @@ from shoe_ctl.table.inputs import (
 )
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
 from shoe_ctl.table.turn import Turn
-from tests.table.playing import DEVICE, SHIFT, Playing, balanced, game, settings
+from tests.table.playing import DEVICE, Playing, balanced, game, settings
 from tests.table.sessions import at, goes_on, passed_through
 
 OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
@@ -106,6 +106,11 @@ REFUSALS = ("command.refused", "wager.refused")
 WAGER_COMMANDS = machine.WAGER_COMMANDS
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *((command, {}) for command in positions.COMMANDS),
+    *((command, {"hand": "player", "seat": 3}) for command in ("pass_cards", "name_holder")),
+    *((command, {"hand": "banker"}) for command in ("refuse_cards", "set_first_hand")),
+    ("allow_squeeze", {"hand": "banker", "designee": "eve"}),
+    *((command, {"seat": 3}) for command in ("offer_shoe", "allow_without_wager")),
+    ("change_method", {"method": "A"}), ("change_method", {"method": "C"}),
     ("expose", {"hand": "player"}), ("expose", {"hand": "banker", "index": 2}),
     *(("rule", {"ruling": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
@@ -140,7 +145,7 @@ def inputs(now: TableState) -> Iterator[tuple[str, Input]]:
     for command, args in ASKED:
         yield command, TableCommand(
             t_us=t_us, command_id="new", command=command, args=args, person="kim",
-            position=SHIFT, reason="r",
+            position=positions.needed(command, game(), args), reason="r",
         )  # fmt: skip
 
 
@@ -263,7 +268,8 @@ def distinct() -> list[tuple[bool, int, TableState]]:
 
 @pytest.mark.parametrize("command", positions.COMMANDS)
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
-    refused = Playing().asks(command, ruling="void", reason="r")
+    lowest = positions.COMMANDS[command]
+    refused = Playing().asks(command, position=lowest, ruling="void", reason="r")
     assert not refused.accepted
     takes = refused.needs["state"].split(", ")
     assert takes == list(machine.states_that_take(command))

@@ -1,0 +1,99 @@
+"""Arguments of commands about hands and Players, read from what was asked.
+
+In: a command's arguments. Out: values, or one line that says what is wrong with them.
+Must not know: what a command does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from .handling import Player
+from .turn import Turn
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class Args(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A command's arguments: none, unless a kind of its own says more."""
+
+
+class OfHand(Args, frozen=True, kw_only=True):
+    """Which hand."""
+
+    hand: Literal["player", "banker"]
+
+
+class OfPlayer(Args, frozen=True, kw_only=True):
+    """Which Player: by id (which may be given as a number), by seat, or both."""
+
+    player: Name | int | None = None
+    seat: int | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """A Player was named at all."""
+        return self.player is not None or self.seat is not None
+
+
+class HandToPlayer(OfPlayer, frozen=True, kw_only=True):
+    """Which hand, and to whom."""
+
+    hand: Literal["player", "banker"]
+
+
+class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
+    """Which hand, and to whom; ``designee`` handles it in the Player's place."""
+
+    designee: Name | None = None
+
+
+_Args = TypeVar("_Args", bound=Args)
+
+
+def read(turn: Turn, kind: type[_Args]) -> _Args | str:
+    """The command's arguments as this kind, or what is wrong with them."""
+    try:
+        args = msgspec.convert(turn.command.args, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    if isinstance(args, OfPlayer) and args.seat is not None:
+        seats = turn.wager_rules.seats
+        if seats and args.seat not in seats:
+            return f"the layout has no seat {args.seat}"
+    return args
+
+
+def checked(turn: Turn, kind: type[_Args]) -> _Args:
+    """The command's arguments, where ``read`` found nothing wrong with them before."""
+    args = read(turn, kind)
+    assert not isinstance(args, str), args
+    return args
+
+
+def player(turn: Turn, args: OfPlayer, designee: str | None = None) -> Player:
+    """The Player that is named; a seat that was not given is where the Player's wagers lie."""
+    name = None if args.player is None else str(args.player)
+    at = (held.seat for held in turn.now.wagers.standing if held.player == name)
+    seat = args.seat if args.seat is not None else next(at, None)
+    return Player(id=name, seat=seat, designee=designee)
+
+
+def cite(why: str, rule: str | None) -> str:
+    """A reason with the rule behind it, where there is one."""
+    return why if rule is None else f"{why} ({rule})"
+
+
+def by_whom(turn: Turn) -> dict[str, str | None]:
+    """Who gave the command, as restricted events carry it."""
+    command = turn.command
+    return {"person": command.person, "position": command.position, "why": command.reason}
+
+
+def lacks_reason(turn: Turn, rule: str | None) -> str | None:
+    """Where the game speaks of reasonable discretion: that it comes without its reason."""
+    if turn.game.options.reason_for_discretion and not turn.command.reason:
+        return cite("this is at reasonable discretion: record it with a reason", rule)
+    return None

@@ -1,0 +1,302 @@
+"""Hands of cards passed face down to Players, in Methods A and C.
+
+In: who is given a hand, who does not take it, whom the pit names. Out: cards.passed .refused.
+Must not know: cards' values, which state takes a command, how a card is revealed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from . import methods
+from .arguments import (
+    HandToAnyone,
+    HandToPlayer,
+    OfHand,
+    by_whom,
+    checked,
+    cite,
+    lacks_reason,
+    player,
+    read,
+)
+from .handling import Handling, Player
+from .methods import Recipient
+from .turn import Turn
+
+_Hand = TypeVar("_Hand", OfHand, HandToPlayer, HandToAnyone)
+
+# What was seen.
+
+
+def why_not_pass(turn: Turn) -> str | None:
+    """What stands against passing the hand, or against passing it to the Player named."""
+    args = _unopened(turn, HandToPlayer)
+    if isinstance(args, str):
+        return args
+    holder = turn.round.hands.of(args.hand).holder
+    if holder is not None:
+        return f"{holder.named} holds the {args.hand} hand"
+    if turn.method == "A" and methods.is_fed(turn.now.wagers):
+        return _why_not_to(turn, args)
+    if turn.method == "C" and turn.now.control.holder is not None:
+        return None
+    return None if args.is_named else "say who it is passed to, by player or by seat"
+
+
+def _why_not_to(turn: Turn, args: HandToPlayer) -> str | None:
+    """The wagers say whose the hand is: that it is nobody's, or another's than the one named."""
+    entitled = due_to(turn, args.hand)
+    if entitled is None:
+        return _pit_names(turn, args.hand)
+    given = player(turn, args)
+    is_other = (given.id not in (None, entitled.player.id)) or (
+        args.seat not in (None, entitled.player.seat)
+    )
+    if is_other:
+        return cite(f"the {args.hand} hand goes to {entitled.player.named}", entitled.rule)
+    return None
+
+
+def _pit_names(turn: Turn, hand: str) -> str:
+    why = f"no Player with a wager on the {hand} hand takes it: a Pit Supervisor names who does"
+    return cite(why, _clause(turn, "pit_supervisor_names"))
+
+
+def why_not_refuse(turn: Turn) -> str | None:
+    """What stands against recording that a Player does not take the hand."""
+    args = _face_down(turn, OfHand)
+    if isinstance(args, str):
+        return args
+    if turn.round.hands.of(args.hand).holder is None and due_to(turn, args.hand) is None:
+        return f"the {args.hand} hand was given to no Player"
+    return None
+
+
+def why_not_name(turn: Turn) -> str | None:
+    """What stands against a Pit Supervisor's naming the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
+    if turn.method == "C":
+        return "in Method C the dealer passes cards on: pass_cards"
+    args = _unopened(turn, HandToPlayer)
+    if isinstance(args, str):
+        return args
+    holder, entitled = turn.round.hands.of(args.hand).holder, due_to(turn, args.hand)
+    if holder is not None:
+        return f"{holder.named} holds the {args.hand} hand"
+    if entitled is not None:
+        return cite(f"the {args.hand} hand goes to {entitled.player.named}", entitled.rule)
+    if not args.is_named:
+        return "name the Player, by player or by seat"
+    return lacks_reason(turn, _clause(turn, "pit_supervisor_names"))
+
+
+def why_not_allow(turn: Turn) -> str | None:
+    """What stands against a Pit Manager's letting anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
+    args = _face_down(turn, HandToAnyone)
+    if isinstance(args, str):
+        return args
+    if not args.is_named and args.designee is None:
+        return "name the Player or the designee"
+    return lacks_reason(turn, turn.game.clause("squeeze_allowed"))
+
+
+def why_not_first(turn: Turn) -> str | None:
+    """What stands against setting the hand to be revealed first (I/N/T 3.10.6, F 3.9.6)."""
+    if turn.method == "C":
+        return "in Method C no order is set"
+    args = _face_down(turn, OfHand)
+    if isinstance(args, str):
+        return args
+    if any(dealt.revealed for dealt in turn.round.cards):
+        return "cards are revealed already"
+    return None
+
+
+def why_not_expose(turn: Turn) -> str | None:
+    """What stands against exposing the hand now, by whom it is said to be exposed.
+
+    ``by`` is ``dealer`` or ``holder``; left out, it is the Player who holds the hand, else the
+    dealer.
+    """
+    by, hand = turn.command.args.get("by"), str(turn.command.args["hand"])
+    if by not in (None, "dealer", "holder"):
+        return "by is dealer or holder"
+    holder = turn.round.hands.of(hand).holder
+    if by == "holder" and holder is None:
+        return _keeps_off(turn) or f"no Player holds the {hand} hand"
+    if not turn.is_handed:
+        return None
+    if by == "dealer" and holder is not None:
+        why = f"{holder.named} holds the {hand} hand and exposes it"
+        return cite(why, _clause(turn, "further_cards"))
+    first = turn.round.hands.first
+    if first not in (None, hand) and _lies_face_down(turn, str(first)) and is_unopened(turn, hand):
+        return cite(f"the {first} hand is revealed first", _clause(turn, "reveal_order"))
+    entitled = due_to(turn, hand)
+    if holder is None and by is None and entitled is not None and is_unopened(turn, hand):
+        why = f"pass the {hand} hand to {entitled.player.named} first, or say that they refuse it"
+        return cite(why, entitled.rule)
+    return None
+
+
+def is_out_of_place(turn: Turn) -> bool:
+    """Something stands against exposing the hand now."""
+    return why_not_expose(turn) is not None
+
+
+def is_unopened(turn: Turn, hand: str) -> bool:
+    """No card of this hand is revealed."""
+    return not any(dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
+
+
+def due_to(turn: Turn, hand: str) -> Recipient | None:
+    """Who is to have the hand in Method A, by the wagers; None also once it is opened."""
+    if turn.method != "A" or not is_unopened(turn, hand):
+        return None
+    refused = turn.round.hands.of(hand).refused
+    return methods.recipient(turn.now.wagers, hand, refused, turn.wager_rules)
+
+
+def _lies_face_down(turn: Turn, hand: str) -> bool:
+    return any(not dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
+
+
+def _keeps_off(turn: Turn) -> str | None:
+    """Where no Player handles cards: that, and the rule that says so."""
+    if turn.is_handed:
+        return None
+    played = turn.game.methods.get(turn.method or "")
+    if played is None:
+        return f"in {turn.game.id} no Player handles the cards"
+    why = f"in Method {turn.method} no Player handles the cards"
+    return cite(why, played.clauses["dealer_keeps_cards"])
+
+
+def _face_down(turn: Turn, kind: type[_Hand]) -> _Hand | str:
+    """The arguments, if Players handle cards and the hand has cards that lie face down."""
+    keeps_off = _keeps_off(turn)
+    if keeps_off is not None:
+        return keeps_off
+    args = read(turn, kind)
+    if not isinstance(args, str) and not _lies_face_down(turn, args.hand):
+        return f"no card of the {args.hand} hand lies face down"
+    return args
+
+
+def _unopened(turn: Turn, kind: type[_Hand]) -> _Hand | str:
+    """The arguments, if besides no card of the hand is revealed: further ones are exposed."""
+    args = _face_down(turn, kind)
+    if not isinstance(args, str) and not is_unopened(turn, args.hand):
+        why = f"the {args.hand} hand is opened: where no Player squeezes it the dealer exposes"
+        return cite(why, _clause(turn, "further_cards"))
+    return args
+
+
+def _clause(turn: Turn, name: str) -> str | None:
+    """A clause of the method in force."""
+    return turn.game.methods[turn.method or ""].clauses.get(name)
+
+
+# What is done.
+
+
+def pass_cards(turn: Turn) -> None:
+    """The hand goes face down to the Player whose it is, or whom the dealer names."""
+    args = checked(turn, HandToPlayer)
+    if turn.method == "C":
+        _pass_on(turn, args)
+        return
+    entitled = due_to(turn, args.hand)
+    if entitled is not None:
+        _give(turn, args.hand, entitled.player, entitled.rule)
+    else:
+        _give(turn, args.hand, player(turn, args), _clause(turn, "highest_wager"))
+
+
+def _pass_on(turn: Turn, args: HandToPlayer) -> None:
+    """In Method C: to the Player with the shoe, or through the dealer to another (3.12.3)."""
+    draws = turn.now.control.holder
+    taker = player(turn, args) if args.is_named else draws
+    assert taker is not None
+    through = draws is not None and not methods.is_same(draws, taker)
+    rule = _clause(turn, "through_dealer" if through else "placed")
+    _give(turn, args.hand, taker, rule, through_dealer=through)
+
+
+def refuse_cards(turn: Turn) -> None:
+    """The Player who has the hand, or is to have it, does not take it."""
+    hand = checked(turn, OfHand).hand
+    held, entitled = turn.round.hands.of(hand), due_to(turn, hand)
+    refuser = held.holder
+    if refuser is None:
+        assert entitled is not None
+        refuser = entitled.player
+    _set(turn, hand, Handling(refused=(*held.refused, refuser)))
+    data = {"round_id": turn.round.id, "hand": hand, "seat": refuser.seat}
+    turn.tell("cards.refused", data, restricted={**data, "player": refuser.id, **by_whom(turn)})
+
+
+def name_holder(turn: Turn) -> None:
+    """A Pit Supervisor names the Player who handles the hand."""
+    args = checked(turn, HandToPlayer)
+    _give(turn, args.hand, player(turn, args), _clause(turn, "pit_supervisor_names"))
+
+
+def allow_squeeze(turn: Turn) -> None:
+    """A Pit Manager lets a Player or a designee squeeze the hand, whoever had it."""
+    args = checked(turn, HandToAnyone)
+    taker = player(turn, args, args.designee)
+    _give(turn, args.hand, taker, turn.game.clause("squeeze_allowed"))
+
+
+def set_first_hand(turn: Turn) -> None:
+    """The dealer determines which hand is revealed first."""
+    hand = checked(turn, OfHand).hand
+    _set_first(turn, hand)
+    data = {"round_id": turn.round.id, "hand": hand, "rule": _clause(turn, "reveal_order")}
+    turn.tell("round.first_hand", data, restricted={**data, **by_whom(turn)})
+
+
+def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
+    """Who exposes the hand, as restricted events carry it; the first hand exposed is the first."""
+    if not turn.is_handed:
+        return {}
+    if turn.method == "A" and turn.round.hands.first is None:
+        _set_first(turn, hand)
+    holder = turn.round.hands.of(hand).holder
+    if holder is not None:
+        return {"by": "holder", "player": holder.id, "designee": holder.designee}
+    if due_to(turn, hand) is not None:
+        # Passed to no Player: the outcome stands (5.7.1).
+        return {"by": "dealer", "rule": turn.game.rule("wrong_player", "stands")}
+    return {"by": "dealer"}
+
+
+def _give(
+    turn: Turn, hand: str, taker: Player, rule: str | None, *, through_dealer: bool = False
+) -> None:
+    _set(turn, hand, msgspec.structs.replace(turn.round.hands.of(hand), holder=taker))
+    data = {
+        "round_id": turn.round.id,
+        "hand": hand,
+        "seat": taker.seat,
+        "through_dealer": through_dealer,
+        "rule": rule,
+    }
+    secret = {"player": taker.id, "designee": taker.designee, **by_whom(turn)}
+    turn.tell("cards.passed", data, restricted={**data, **secret})
+
+
+def _set(turn: Turn, hand: str, handling: Handling) -> None:
+    hands = turn.round.hands
+    if hand == "player":
+        hands = msgspec.structs.replace(hands, player=handling)
+    else:
+        hands = msgspec.structs.replace(hands, banker=handling)
+    turn.set_round(hands=hands)
+
+
+def _set_first(turn: Turn, hand: str) -> None:
+    turn.set_round(hands=msgspec.structs.replace(turn.round.hands, first=hand))

@@ -1,0 +1,97 @@
+"""The grammar of the round's table: rows, how lines spell them, how a command is refused.
+
+In: lines as machine.py writes them. Out: a Row for each state that they name.
+Must not know: which states and triggers there are, what an action does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .turn import Turn
+
+Why = Callable[[Turn], str | None]
+"""Finds what stands against a command, or nothing."""
+
+
+class Row(NamedTuple):
+    """In ``state``, on ``trigger``, if every ``when`` holds: go to ``dest``, then ``do``."""
+
+    trigger: str
+    state: str
+    dest: str
+    when: tuple[Callable[[Turn], bool], ...]
+    do: tuple[Callable[[Turn], None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """An action that refuses the command; ``why``, where the state itself would take it.
+
+    ``states`` are those that take it, where this one does not.
+    """
+
+    why: str | Why | None = None
+    states: tuple[str, ...] = ()
+
+    def __call__(self, turn: Turn) -> None:
+        command = turn.command.command
+        if self.why is None:
+            error = f"{command} cannot be taken now (the table is {turn.source})"
+            turn.refuse(error, state=", ".join(self.states))
+        else:
+            why = self.why if isinstance(self.why, str) else self.why(turn)
+            turn.refuse(f"{command}: {why}")
+
+
+refuse = Refuse()
+"""Refuses a command in a state that does not take it."""
+
+
+def spell(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
+    """Spell the table out: a row for each source state, ``=`` for the state itself.
+
+    Where a row above takes the trigger whatever the conditions, a later one says nothing.
+    """
+    spelt: list[Row] = []
+    taken: set[tuple[str, str]] = set()
+    for trigger, source, dest, when, do in lines:
+        for state in (source,) if isinstance(source, str) else source:
+            if (trigger, state) not in taken:
+                spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
+            if not when:
+                taken.add((trigger, state))
+    return tuple(_saying_where(row, spelt) if _is_refused(row) else row for row in spelt)
+
+
+def _is_refused(row: Row) -> bool:
+    """The state does not take the command (other refusals may equal this one: not the same)."""
+    return bool(row.do) and row.do[0] is refuse
+
+
+def _saying_where(row: Row, rows: list[Row]) -> Row:
+    """The row, with its refusal naming the states that take the command."""
+    saying = Refuse(states=states_that_take(row.trigger, rows))
+    return Row(row.trigger, row.state, row.dest, row.when, (saying,))
+
+
+def states_that_take(command: str, rows: tuple[Row, ...] | list[Row]) -> tuple[str, ...]:
+    """The states in which this command may do something."""
+    takes = (r.state for r in rows if r.trigger == command and not isinstance(r.do[0], Refuse))
+    return tuple(dict.fromkeys(takes))
+
+
+def unless(
+    why: Why, command: str, states: tuple[str, ...], do: Callable[[Turn], None]
+) -> tuple[tuple[Any, ...], ...]:
+    """Lines for a command that changes no state: done in these unless something is against it."""
+
+    def finds_nothing(turn: Turn) -> bool:
+        return why(turn) is None
+
+    return (
+        (command, states, "=", (finds_nothing,), (do,)),
+        (command, states, "=", (), (Refuse(why),)),
+    )

@@ -1,0 +1,168 @@
+"""The shoe in Players' hands, in Method C: who controls it, when that ends, leave to draw.
+
+In: offers, leaves, what is given back, a lost wager. Out: shoe.holder_changed .draw_allowed,
+method.breached. Must not know: cards, how a hand is exposed, which state takes a command.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from shoe_ctl.games.game import Settlement
+
+from . import methods
+from .arguments import Args, OfPlayer, by_whom, checked, cite, player, read
+from .turn import Turn
+
+
+class Ended(Args, frozen=True, kw_only=True):
+    """Why the Player's control of the shoe ends."""
+
+    because: Literal["relinquished", "wager_lost"] = "relinquished"
+
+
+# What was seen.
+
+
+def why_not_offer(turn: Turn) -> str | None:
+    """What stands against this Player's taking the shoe."""
+    args = _named(turn)
+    if isinstance(args, str):
+        return args
+    control, wagers = turn.now.control, turn.now.wagers
+    if control.holder is not None:
+        why = f"{control.holder.named} has it until they give it back or their wager loses"
+        return cite(why, _clause(turn, "relinquished"))
+    taker = player(turn, args)
+    if methods.is_fed(wagers) and taker.id is None:
+        return "name the Player by id: wagers are recorded, and decide how long the shoe stays"
+    if wagers.betting != "closed" or methods.has_wager(taker, wagers):
+        return None
+    if methods.has_leave(taker, control):
+        return None
+    why = f"{taker.named} has no wager, and draws only by an Assistant Casino Manager's leave"
+    return cite(why, _clause(turn, "without_wager"))
+
+
+def why_not_allow(turn: Turn) -> str | None:
+    """What stands against the leave to draw without a wager: a leave that was given already."""
+    args = _named(turn)
+    if isinstance(args, str):
+        return args
+    if methods.has_leave(player(turn, args), turn.now.control):
+        return "that Player has leave already"
+    return None
+
+
+def why_not_relinquish(turn: Turn) -> str | None:
+    """What stands against giving the shoe back: no Player has it."""
+    args = read(turn, Ended)
+    return args if isinstance(args, str) else why_no_holder(turn)
+
+
+def why_not_declare(turn: Turn) -> str | None:
+    """What stands against declaring that the shoe was out of full view: no Player has it."""
+    args = read(turn, Args)
+    return args if isinstance(args, str) else why_no_holder(turn)
+
+
+def why_no_holder(turn: Turn) -> str | None:
+    """That no Player has the shoe."""
+    out = _out_of_method(turn)
+    if out is None and turn.now.control.holder is None:
+        return "no Player has the shoe: it is with the dealer"
+    return out
+
+
+def _named(turn: Turn) -> OfPlayer | str:
+    """The Player that the command names, or what stands against any."""
+    out = _out_of_method(turn)
+    if out is not None:
+        return out
+    args = read(turn, OfPlayer)
+    if not isinstance(args, str) and not args.is_named:
+        return "name the Player, by player or by seat"
+    return args
+
+
+def _out_of_method(turn: Turn) -> str | None:
+    """Only in Method C does a Player have the shoe; in the others the dealer keeps it."""
+    if turn.method == "C":
+        return None
+    if turn.method is None or not turn.game.methods:
+        return f"in {turn.game.id} nobody is handed a shoe"
+    why = f"in Method {turn.method} only the dealer has the shoe"
+    return cite(why, turn.game.clause("device_control"))
+
+
+def _clause(turn: Turn, name: str) -> str | None:
+    return turn.game.methods["C"].clauses[name]
+
+
+# What is done.
+
+
+def offer(turn: Turn) -> None:
+    """A Player takes the shoe, and has it until they give it back or their wager loses."""
+    taker = player(turn, checked(turn, OfPlayer))
+    turn.change(control=msgspec.structs.replace(turn.now.control, holder=taker))
+    data = {"holder": "player", "seat": taker.seat, "rule": _clause(turn, "player_draws")}
+    secret = {"player": taker.id, **by_whom(turn)}
+    turn.tell("shoe.holder_changed", data, restricted={**data, **secret})
+
+
+def relinquish(turn: Turn) -> None:
+    """The shoe is back with the dealer: given up, or the wager lost where none is recorded."""
+    ended = checked(turn, Ended).because
+    _give_back(turn, _clause(turn, ended), because=ended, **by_whom(turn))
+
+
+def allow(turn: Turn) -> None:
+    """Leave to draw without a wager (N/T 3.12.2, F 3.11.2), as long as the control it is for."""
+    allowed = player(turn, checked(turn, OfPlayer))
+    control = turn.now.control
+    leaves = (*control.leaves, allowed)
+    turn.change(control=msgspec.structs.replace(control, leaves=leaves))
+    data = {"seat": allowed.seat, "rule": _clause(turn, "without_wager")}
+    turn.tell("shoe.draw_allowed", data, restricted={**data, "player": allowed.id, **by_whom(turn)})
+
+
+def declare_out_of_view(turn: Turn) -> None:
+    """The shoe was out of the staff's full view (N/T 3.12.4, F 3.11.4): recorded, play goes on."""
+    holder = turn.now.control.holder
+    assert holder is not None
+    data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
+    more = {"player": holder.id, "seen": "the shoe was out of full view", **by_whom(turn)}
+    turn.tell("method.breached", data, restricted={**data, **more})
+
+
+def loses_shoe(turn: Turn, settlement: Settlement) -> bool:
+    """The Player who has the shoe loses a Player or Banker wager of this round."""
+    holder = turn.now.control.holder
+    return holder is not None and methods.loses(
+        holder, turn.now.wagers, settlement, turn.wager_rules
+    )
+
+
+def lose_shoe(turn: Turn) -> None:
+    """The wager of the Player who had the shoe lost (N/T 3.12.8.2, F 3.11.8.2)."""
+    _give_back(turn, _clause(turn, "wager_lost"), because="wager_lost")
+
+
+def end(turn: Turn, rule: str | None) -> None:
+    """Method C is over: the shoe is the dealer's, and no leave holds."""
+    if turn.now.control.holder is not None:
+        _give_back(turn, rule, because="method_changed")
+    turn.change(control=msgspec.structs.replace(turn.now.control, leaves=()))
+
+
+def _give_back(turn: Turn, rule: str | None, **secret: str | None) -> None:
+    control = turn.now.control
+    former = control.holder
+    assert former is not None
+    leaves = tuple(one for one in control.leaves if not methods.is_same(one, former))
+    turn.change(control=msgspec.structs.replace(control, holder=None, leaves=leaves))
+    data = {"holder": "dealer", "seat": None, "rule": rule}
+    turn.tell("shoe.holder_changed", data, restricted={**data, "from": former.id, **secret})

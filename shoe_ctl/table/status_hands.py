@@ -1,0 +1,87 @@
+"""What the status says of methods: who holds a hand or the shoe, what is next with a hand.
+
+In: the table's state, its game, its settings. Out: plain values, the public part only: seats,
+never who sits there. Must not know: who asks, how it is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shoe_ctl.games.game import Game
+
+from . import conduct, methods
+from .handling import Player
+from .settings import TableSettings
+from .state import Round, TableState
+from .wagers.limits import WagerRules
+
+METHODS_OF = {
+    **dict.fromkeys(("pass_cards", "refuse_cards", "allow_squeeze"), ("A", "C")),
+    **dict.fromkeys(("name_holder", "set_first_hand"), ("A",)),
+    **dict.fromkeys(
+        ("offer_shoe", "relinquish_shoe", "allow_without_wager", "declare_out_of_view"), ("C",)
+    ),
+}
+"""The methods that a command belongs to; one that is not here belongs to all."""
+
+
+class Step(NamedTuple):
+    """The command that a hand waits for, and what to do in words."""
+
+    command: str
+    text: str
+
+
+def is_of_this_method(command: str, now: TableState, game: Game, settings: TableSettings) -> bool:
+    """The command may do something in the method in force."""
+    if command == "change_method":
+        return len(game.methods) > 1
+    method = conduct.method(now, settings)
+    return bool(game.methods) and method in METHODS_OF.get(command, (method,))
+
+
+def held_by(played: Round) -> dict[str, Any]:
+    """By hand: the seat that holds it, None while the dealer has it."""
+    return {hand: _seat(played.hands.of(hand).holder) for hand in ("player", "banker")}
+
+
+def shoe_with(now: TableState) -> dict[str, Any] | None:
+    """The seat that has the shoe in Method C, None while the dealer has it."""
+    return _seat(now.control.holder)
+
+
+def _seat(holder: Player | None) -> dict[str, Any] | None:
+    return None if holder is None else {"seat": holder.seat}
+
+
+def in_order(played: Round) -> tuple[str, str]:
+    """Both hands, the one to be revealed first before the other."""
+    return ("banker", "player") if played.hands.first == "banker" else ("player", "banker")
+
+
+def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -> Step:
+    """What is next with a hand that has cards lying face down."""
+    assert now.round is not None
+    named, handling = f"{hand.capitalize()}'s", now.round.hands.of(hand)
+    if handling.holder is not None:
+        return Step("expose", f"{_called(handling.holder)} exposes {named} cards")
+    opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
+    if conduct.method(now, settings) != "A" or opened:
+        return Step("expose", f"expose {named} cards")
+    if not methods.is_fed(now.wagers):
+        return Step("expose", f"pass {named} cards to the highest wager, or expose them")
+    rules = WagerRules(game, settings.layout, settings.limits)
+    due = methods.recipient(now.wagers, hand, handling.refused, rules)
+    if due is None:
+        return Step("expose", f"the pit supervisor names who takes {named} cards, or expose them")
+    return Step("pass_cards", f"pass {named} cards to {_called(due.player)}")
+
+
+def _called(player: Player) -> str:
+    return "the Player" if player.seat is None else f"seat {player.seat}"
+
+
+def waits_for_a_wager(now: TableState) -> bool:
+    """The shoe gives no card: the Player who has it has neither a wager nor leave."""
+    return now.state == "closed" and not methods.may_draw(now.control, now.wagers)
