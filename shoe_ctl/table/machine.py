@@ -96,6 +96,7 @@ from .shoe_body import (
     has_failed,
     is_opened,
     is_refused,
+    tell_firmware,
     tell_stranger,
 )
 from .shoe_cards import (
@@ -252,8 +253,9 @@ ROWS: tuple[Row, ...] = spell(
     ("reset_done",        CARDS_OUT,         "suspended",   (),                                      (halt_for_reset,)),
     ("authentication_failed", CARDS_OUT,     "suspended",   (),                                      (tell_stranger, halt_for_stranger)),
     ("authentication_failed", STATES,        "=",           (),                                      (tell_stranger,)),
-    ("unknown_firmware",  CARDS_OUT,         "suspended",   (is_refused,),                           (halt_for_firmware,)),
-    *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated", "challenged", "authenticated", "unknown_firmware")),
+    ("unknown_firmware",  CARDS_OUT,         "suspended",   (is_refused,),                           (tell_firmware, halt_for_firmware)),
+    ("unknown_firmware",  STATES,            "=",           (),                                      (tell_firmware,)),
+    *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated", "challenged", "authenticated")),
     ("cutting_card",      STATES,            "=",           (no_shoe_is_known,),                     ()),
     ("cutting_card",      STATES,            "=",           (),                                      (note_cutting_card,)),
     ("error",             ("closed", *CARDS_OUT), "suspended", (shoe_saw_overdraw,),                 (halt_for_overdraw,)),

@@ -57,6 +57,19 @@ def tell_stranger(turn: Turn) -> None:
     turn.tell_restricted("frame.discarded", data)
 
 
+def tell_firmware(turn: Turn) -> None:
+    """The shoe's firmware is not on the table's list."""
+    event = turn.shoe_event
+    assert isinstance(event, UnknownFirmware)
+    secret = {
+        "code": event.type,
+        "firmware": event.firmware,
+        "firmware_digest": event.firmware_digest,
+        "refused": event.refused,
+    }
+    turn.tell("shoe.fault", {}, restricted=secret)
+
+
 def halt_for_cards_together(turn: Turn) -> None:
     """Several cards as one (5.8): counted and kept, and the table asks."""
     event = turn.shoe_event
