@@ -134,7 +134,9 @@ def refuse_commands_to_a_shoe_without_arming(table: TableConfig) -> None:
     from firmware_proto.profiles import profile
 
     shoe = table.shoe
-    if shoe.commands and not profile(shoe.profile).CAPABILITIES.arm:
+    if profile(shoe.profile).CAPABILITIES.arm:
+        return
+    if shoe.session_settings(armed=False).get("commands"):
         raise ConfigError(
             f"table {table.id}: shoe.commands: a shoe of {shoe.profile} cannot be armed, and "
             "nothing decides yet when else to unlock it: set false"
