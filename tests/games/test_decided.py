@@ -169,6 +169,7 @@ def matches(dealt: Sequence[Card], seen: Shown) -> bool:
     return all(wanted is None or wanted is got for wanted, got in zip(seen, dealt, strict=False))
 
 
+@pytest.mark.slow
 @given(
     shoe=st.sampled_from(tiny.TINY),
     wagers=st.lists(tiny.wager(), min_size=1, max_size=6),
