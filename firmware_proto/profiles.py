@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
@@ -49,3 +49,20 @@ def profile(name: str) -> Profile:
     if name not in PROFILES:
         raise ValueError(f"unknown profile {name!r} (have: {', '.join(PROFILES)})")
     return cast(Profile, import_module(f"firmware_proto.{name}.session"))
+
+
+def with_keys(
+    chosen: Profile, keys: Mapping[str, Mapping[int, bytes]], nonce: Callable[[], bytes]
+) -> Profile:
+    """The same profile, whose host sessions believe only shoes that prove one of these keys.
+
+    ``keys`` are by device id, then by key id; ``nonce`` gives 16 bytes, never the same twice.
+
+    Raises:
+        ValueError: shoes of this profile cannot prove anything.
+    """
+    if not hasattr(chosen, "Keyed"):
+        raise ValueError("shoes of this profile have no keys")
+    from .reference.keys import HostKeys
+
+    return cast(Profile, chosen.Keyed(HostKeys(keys, nonce)))

@@ -36,11 +36,18 @@ class JournalConfig(_Strict, frozen=True, kw_only=True):
 
 
 class ShoeConfig(_Strict, frozen=True, kw_only=True):
-    """The shoe: its profile and its port. ``options`` are settings of the profile itself."""
+    """The shoe: its profile and its port. ``options`` are settings of the profile itself.
+
+    ``key_file`` holds the keys of the shoes that are believed; ``firmware`` lists the SHA-256 of
+    those that are allowed.
+    """
 
     profile: str
     port: str
     commands: bool | None = None
+    key_file: str | None = None
+    firmware: list[str] | None = None
+    unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
     options: dict[str, Any] = {}
 
     def session_settings(self, *, armed: bool) -> dict[str, Any]:
@@ -49,16 +56,20 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
         Raises:
             ConfigError: commands are turned off for a shoe that gives no card without them.
         """
+        options = dict(self.options)
+        for name in ("firmware", "unknown_firmware"):
+            if getattr(self, name) is not None:
+                options[name] = getattr(self, name)
         if self.commands is None:
-            return dict(self.options)
+            return options
         if not armed:
-            return {**self.options, "commands": self.commands}
+            return {**options, "commands": self.commands}
         if not self.commands:
             raise ConfigError(
                 f"shoe.commands: a {self.profile} shoe gives no card unless it is told to: "
                 "expected true"
             )
-        return dict(self.options)
+        return options
 
 
 class MethodBConfig(_Strict, frozen=True, kw_only=True):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import msgspec
 
-from firmware_proto.profiles import Profile, profile
+from firmware_proto.profiles import Profile, profile, with_keys
 from shoe_ctl import answers, rules
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.config import Config, TableConfig
@@ -27,6 +29,7 @@ from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Store
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection
+from shoe_ctl.link.key_file import read_keys
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.supervisor import Supervisor
@@ -38,6 +41,9 @@ from shoe_ctl.staff import Staff, gid_of, users_of
 from shoe_ctl.table.settings import TableSettings
 
 log = logging.getLogger(__name__)
+
+NONCE_BYTES = 16
+"""What a shoe is asked to prove itself with; see ``with_keys``."""
 
 
 class SinkPlace(msgspec.Struct, frozen=True):
@@ -219,6 +225,9 @@ def _check(config: Config, table: TableConfig) -> Checked:
     where = f"table {table.id}"
     try:
         chosen = profile(table.shoe.profile)
+        if table.shoe.key_file is not None:
+            keys = read_keys(config.path(table.shoe.key_file))
+            chosen = with_keys(chosen, keys, partial(secrets.token_bytes, NONCE_BYTES))
         session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
         chosen.host_session(resume=None, settings=session_settings)
     except (ConfigError, ValueError) as error:

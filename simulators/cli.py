@@ -77,6 +77,13 @@ _OPTIONS = (
         "simulator's own judge sees it.",
     ),
     click.option(
+        "--key-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Be the first shoe of this file of keys, and prove it; lines of device id, key id, "
+        "key.",
+    ),
+    click.option(
         "--scenario",
         metavar="NAME|FILE",
         help="Plays this scenario: its shoe, and dealer and pit who act through the daemon. "
@@ -97,7 +104,7 @@ _OPTIONS = (
 )
 
 _OF_A_SCENARIO = ("socket", "events")
-_NOT_OF_A_SCENARIO = ("profile", "deck", "decks", "seed", "shoes", "truth")
+_NOT_OF_A_SCENARIO = ("profile", "deck", "decks", "seed", "shoes", "truth", "key_file")
 
 
 def shoe_options(command: Callable[..., int]) -> Callable[..., int]:

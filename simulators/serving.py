@@ -10,13 +10,16 @@ import asyncio
 import contextlib
 import os
 import random
+import secrets
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from firmware_proto.cards import DECKS
-from simulators.errors import PortFault
+from firmware_proto.reference.keys import ShoeKeys, parse_keys
+from simulators.errors import PortFault, WrongUsage
 from simulators.ports.port import Port, PtyAt, TcpAt
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
@@ -44,6 +47,7 @@ class Choices:
     shoes: int
     pace_ms: int
     truth: Path | None
+    key_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def serve(choices: Choices, *, opened: Callable[[Serving], None], until_stdin_en
     """Serves until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
 
     ``opened`` is called once a host can open the port. Each process is a device of its own: its
-    event memory is new, so its id is.
+    event memory is new, so its id is, unless a key file names one.
 
     Raises:
         simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
@@ -79,12 +83,14 @@ async def _serve(
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         truth = Truth(cleanup.enter_context(_truth_file(choices.truth, done)))
+        own = _identity(choices.key_file)
         device = simulated_shoe(
             choices.profile,
             deck=choices.deck,
             decks=choices.decks,
             seed=choices.seed,
-            device_id=f"SIM-{random.SystemRandom().getrandbits(24):06X}",
+            device_id=own.device_id,
+            keys=own.keys,
             truth=truth,
         )
         supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
@@ -102,6 +108,28 @@ async def _serve(
 def port_at(at: PtyAt | TcpAt) -> Port:
     """The port that was asked for, not yet plugged in."""
     return PtyPort(at.link) if isinstance(at, PtyAt) else TcpPort(at.host, at.port)
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    device_id: str
+    keys: ShoeKeys | None
+
+
+def _identity(key_file: Path | None) -> _Identity:
+    """The first shoe of a key file, with its keys; without one, nobody in particular."""
+    if key_file is None:
+        return _Identity(f"SIM-{random.SystemRandom().getrandbits(24):06X}", None)
+    try:
+        known = parse_keys(key_file.read_text("utf-8"))
+    except OSError as error:
+        raise PortFault(f"cannot read {key_file}: {error.strerror}") from None
+    except ValueError as error:
+        raise WrongUsage(f"{key_file}: {error}") from None
+    if not known:
+        raise WrongUsage(f"{key_file} has no key in it")
+    device_id, keys = next(iter(known.items()))
+    return _Identity(device_id, ShoeKeys(keys, partial(secrets.token_bytes, 16)))
 
 
 def _finish(done: asyncio.Future[int], code: int) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from .seal import KEY_BYTES
-
+KEY_BYTES = 32
 LONGEST_ID = 36
 
 Nonce = Callable[[], bytes]

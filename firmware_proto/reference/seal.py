@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from hashlib import blake2s
 from hmac import compare_digest
 
+from .keys import KEY_BYTES
 from .layouts import PROOF_BYTES, SEAL_BYTES, SEALED
 
-KEY_BYTES = 32
 COUNTER_BYTES = 4
 LAST_COUNTER = 2**32 - 1
 

@@ -11,11 +11,13 @@ from collections import OrderedDict
 from firmware_proto.events import (
     Error,
     ErrorCleared,
+    KeyRotated,
     Query,
     QueryAnswered,
     Reply,
     Reset,
     ResetDone,
+    RotateKey,
     SelfTested,
     SetTime,
     ShoeCommand,
@@ -31,9 +33,15 @@ Answer = Reply | QueryAnswered
 
 
 class Body:
-    """Battery-backed, as the cards are. ``failing`` are the parts that a self-test finds."""
+    """Battery-backed, as the cards are. ``failing`` are the parts that a self-test finds.
 
-    def __init__(self, failing: tuple[str, ...] = ()) -> None:
+    ``keys`` are the shoe's own by id, which a host may add to; None where it has none.
+    """
+
+    def __init__(
+        self, failing: tuple[str, ...] = (), *, keys: dict[int, bytes] | None = None
+    ) -> None:
+        self.keys = keys
         self.failing = failing
         self.display = ""
         self.faults: dict[str, bool] = {}
@@ -78,6 +86,9 @@ class Body:
                 return done, (*cleared, ResetDone(command_id=number))
             case TestSelf():
                 return done, (SelfTested(failed=self.failing, command_id=number),)
+            case RotateKey(key_id=key_id, key=key) if self.keys is not None:
+                self.keys[key_id] = key
+                return done, (KeyRotated(key_id=key_id),)
             case SetTime(unix_us=unix_us):
                 self._clock = (unix_us, t)
                 return done, ()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from firmware_proto import profiles
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import Profile
+from firmware_proto.reference.keys import ShoeKeys
 from firmware_proto.session import DeviceSession
 from simulators.errors import WrongUsage
 
@@ -38,15 +39,17 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     settings: Mapping[str, object] | None = None,
     truth: Truth | None = None,
     memory: EventMemory | None = None,
+    keys: ShoeKeys | None = None,
 ) -> Device:
     """A shoe of this profile with one set pushed in, without power: ``boot`` switches it on.
 
     ``settings`` are the profile's own, as in ``profiles.Profile.device_session``; ``unreadable``
-    draw numbers are not read by the sensor; ``memory`` is for profiles that can replay.
+    draw numbers are not read by the sensor; ``memory`` is for profiles that can replay, ``keys`` for
+    those that can prove who they are.
 
     Raises:
         simulators.errors.WrongUsage: an unknown profile, deck or setting, decks out of range,
-            or a deck whose cards the profile cannot name.
+            or a deck whose cards the profile cannot name, keys for one without.
     """
     chosen = dict(settings or {})
     kind = _checked(profile, deck, decks, chosen)
@@ -54,11 +57,24 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     def session() -> DeviceSession:
         return kind.device_session(settings=chosen)
 
+    def keyed_session() -> DeviceSession:
+        from firmware_proto.reference.session import device_session
+
+        return device_session(settings=chosen, keys=keys)
+
+    if keys is not None and not kind.CAPABILITIES.arm:
+        raise WrongUsage(f"a shoe of profile {profile} has no keys")
     shoe = Shoe(device_id, unreadable=unreadable)
     seen = Truth() if truth is None else truth
     device: Device
     if kind.CAPABILITIES.arm:
-        device = ReferenceDevice(shoe, seen, session=session, memory=memory)
+        device = ReferenceDevice(
+            shoe,
+            seen,
+            session=session if keys is None else keyed_session,
+            memory=memory,
+            keys=None if keys is None else keys.keys,
+        )
     else:
         device = AngelEyeDevice(shoe, seen, session=session)
     device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut, stacked=stacked)

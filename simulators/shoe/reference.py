@@ -59,10 +59,11 @@ class ReferenceDevice(Device):
         *,
         session: Callable[[], DeviceSession],
         memory: EventMemory | None = None,
+        keys: dict[int, bytes] | None = None,
     ) -> None:
         super().__init__(shoe, truth, session=session)
         self.memory = EventMemory() if memory is None else memory
-        self.body = Body()
+        self.body = Body(keys=keys)
         self._greeted = False
         self._lamp: Lamp | None = None
         self._status_due: float | None = None
