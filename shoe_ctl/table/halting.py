@@ -11,7 +11,7 @@ from typing import Any
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello
 
-from . import fitting, shoe_cards, shoe_sets
+from . import fitting, power, shoe_cards, shoe_sets
 from .inputs import Fault, Restarted
 from .state import Halt, Kept
 from .turn import Turn
@@ -24,6 +24,9 @@ PUBLIC_NAMES = {"overdraw": "drawn_early", **dict.fromkeys(INSPECTION, "inspecti
 
 OVERDRAW = "overdraw"
 """The shoes' own code for a card drawn early: in public it must look like any other."""
+
+FACTS: dict[str, Callable[[Turn], dict[str, Any]]] = {power.KEY: power.established}
+"""What else is told when an irregularity is raised: facts that all at the table can see."""
 
 CARDS_OUT = ("dealing", "revealing", "drawing")
 """The states in which cards of an unfinished round lie on the table."""
@@ -55,7 +58,8 @@ def raise_irregularity(turn: Turn, key: str, seen: str, *, publicly: str | None 
     )
     turn.change(halt=halted)
     rules = dict(turn.game.irregularities[key])
-    secret = {"key": key, "seen": seen, "rules": rules}
+    facts = FACTS[key](turn) if key in FACTS else {}
+    secret = {"key": key, "seen": seen, "rules": rules, **facts}
     if key in INSPECTION:
         turn.tell_restricted("irregularity.raised", secret)
     elif key in PUBLIC_NAMES or publicly is not None:
