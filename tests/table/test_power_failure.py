@@ -13,7 +13,7 @@ from tests.table.playing import Playing
 
 def loses_power_after(codes: str, *, name: str = "tiger", **given: Any) -> dict[str, Any]:
     """What the room is told when the host booted with these cards on the table."""
-    shown = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
+    shown: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
     table = Playing(name=name, **(shown | given)).open_shoe()
     table.restart("b1")
     table.connect()
