@@ -58,17 +58,23 @@ def why_not_allow(turn: Turn) -> str | None:
 
 def why_not_relinquish(turn: Turn) -> str | None:
     """What stands against giving the shoe back: no Player has it."""
+    why = _why_no_holder(turn)
+    if why is not None:
+        return why
     args = read(turn, Ended)
-    return args if isinstance(args, str) else why_no_holder(turn)
+    return args if isinstance(args, str) else None
 
 
 def why_not_declare(turn: Turn) -> str | None:
     """What stands against declaring that the shoe was out of full view: no Player has it."""
+    why = _why_no_holder(turn)
+    if why is not None:
+        return why
     args = read(turn, Args)
-    return args if isinstance(args, str) else why_no_holder(turn)
+    return args if isinstance(args, str) else None
 
 
-def why_no_holder(turn: Turn) -> str | None:
+def _why_no_holder(turn: Turn) -> str | None:
     """That no Player has the shoe."""
     out = _out_of_method(turn)
     if out is None and turn.now.control.holder is None:
