@@ -6,17 +6,28 @@ that a recording replays. Must not know: how.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import Acknowledged, Armed, Discarded, Gap, Hello, Locked, Repeated
+from firmware_proto.events import (
+    Acknowledged,
+    Armed,
+    Authenticated,
+    Discarded,
+    Gap,
+    Hello,
+    Locked,
+    Repeated,
+)
 from firmware_proto.reference.device import WINDOW
-from firmware_proto.reference.guard import RecordedGuard
+from firmware_proto.reference.guard import KeyGuard, RecordedGuard
 from firmware_proto.reference.host import ReferenceHost
-from tests.firmware_proto.reference_ends import Ends, Line, card_event, keyed
+from firmware_proto.reference.keys import HostKeys
+from tests.firmware_proto.reference_ends import KEY, Ends, Line, card_event, keyed, nonces
 
 DRAWS = 40
 
@@ -181,3 +192,24 @@ def test_a_host_that_knows_the_shoe_gets_what_happened_while_it_was_away() -> No
     assert [h.event.resumed for h in ends.host.given if type(h.event) is Hello] == [False, True]
     assert Acknowledged(2) in ends.shoe.said
     assert not ends.shoe.kept
+
+
+@given(st.data())
+def test_any_split_of_a_keyed_connection_gives_the_same(data: st.DataObject) -> None:
+    ends = keyed(Line(Random(data.draw(st.integers(0, 20))), 0.2))
+    ends.connect()
+    for _ in range(60):
+        if data.draw(st.integers(0, 9)) == 0:
+            ends.shoe.draw(ends.t)
+        ends.step()
+    [(resume, stream, _)] = ends.host.connections
+    guards = (KeyGuard(HostKeys({"SH-1": {1: KEY}}, nonces(2))) for _ in range(2))
+    whole, session = (ReferenceHost(resume, guard=guard) for guard in guards)
+    wanted = whole.receive(bytes(stream), 1.0)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=30)))
+    edges = [0, *cuts, len(stream)]
+    assert [
+        heard
+        for first, last in pairwise(edges)
+        for heard in session.receive(bytes(stream[first:last]), 1.0)
+    ] == wanted
