@@ -36,6 +36,8 @@ def decided(game: str, cards: str, layout: str | None, decks: int | None, as_jso
     Example: shoectl decided tiger "7D ? TS ?" --layout A
     """
     rules = catalog.load(game)
+    if decks is not None:
+        rules.check_decks(decks)
     found = decide(rules, _shown(cards, rules), decks=decks, layout=layout)
     if as_json:
         click.echo(json.dumps({"wagers": found}))

@@ -45,15 +45,16 @@ def decide(
             card not revealed. A shorter list: the others are not dealt yet, and whether they will
             be the Table of Play says. The fifth is Player's third card in completions where
             Player draws, else Banker's third; the sixth is Banker's third.
-        decks: how many decks are in the shoe; the game's default unless given.
+        decks: how many decks are in the shoe, from 1, whether the game is played with so many or
+            not; the game's default unless given.
         layout: only the wagers which that layout offers; every wager unless given.
 
     Raises:
         InputRefused: a card of another deck, more copies of a card than the decks hold, cards
-            that no round can have, an unknown layout, a number of decks not played with.
+            that no round can have, an unknown layout, no deck at all.
     """
-    if decks is not None:
-        game.check_decks(decks)
+    if decks is not None and decks < 1:
+        raise InputRefused(f"a shoe holds at least one deck, not {decks}")
     offered = game.offered(layout)
     held = game.decks.default if decks is None else decks
     _check(game.deck, shown, held)

@@ -149,9 +149,9 @@ def test_what_no_round_can_show_is_refused(codes: str, told: str) -> None:
     assert str(refused.value) == told
 
 
-def test_a_number_of_decks_the_game_is_not_played_with_is_refused() -> None:
-    with pytest.raises(InputRefused, match="4 to 10 decks, not 11"):
-        decide(TIGER, [], decks=11)
+def test_a_shoe_without_a_deck_is_refused() -> None:
+    with pytest.raises(InputRefused, match="at least one deck, not 0"):
+        decide(TIGER, [], decks=0)
 
 
 # Against dealing.
