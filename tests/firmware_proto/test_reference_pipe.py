@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from firmware_proto.events import (
     Acknowledged,
     Armed,
-    Authenticated,
     Discarded,
     Gap,
     Hello,
