@@ -19,9 +19,22 @@ hands = st.sampled_from(["player", "banker"])
 players = st.sampled_from(["ann", "bob", "cat"])
 seats = st.integers(1, 3)
 anyone = st.fixed_dictionaries({}, optional={"player": players, "seat": seats})
-commands: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
-    st.tuples(
-        st.just("place_wager"),
+Asked = tuple[str, dict[str, Any]]
+
+
+def asked(commands: list[str], args: st.SearchStrategy[dict[str, Any]]) -> Any:
+    return st.tuples(st.sampled_from(commands), args)
+
+
+whose = st.builds(lambda hand, who: {"hand": hand, **who}, hands, anyone)
+methods = st.sampled_from("ABC").map(lambda letter: {"method": letter})
+shoes = st.one_of(
+    asked(["offer_shoe", "allow_without_wager"], anyone),
+    asked(["relinquish_shoe", "declare_out_of_view"], st.just({})),
+)
+wagers = st.one_of(
+    asked(
+        ["place_wager"],
         st.fixed_dictionaries(
             {
                 "player": players,
@@ -31,36 +44,46 @@ commands: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
             }
         ),
     ),
-    st.tuples(
-        st.just("withdraw_wager"),
+    asked(
+        ["withdraw_wager"],
         st.fixed_dictionaries({"player": players, "seat": seats, "wager": hands}),
     ),
-    st.tuples(
-        st.sampled_from(["refuse_cards", "set_first_hand"]), st.fixed_dictionaries({"hand": hands})
-    ),
-    st.tuples(
-        st.sampled_from(["pass_cards", "name_holder", "allow_squeeze"]),
-        st.builds(lambda hand, who: {"hand": hand, **who}, hands, anyone),
-    ),
-    st.tuples(st.sampled_from(["offer_shoe", "allow_without_wager"]), anyone),
-    st.tuples(st.sampled_from(["relinquish_shoe", "declare_out_of_view"]), st.just({})),
-    st.tuples(st.just("change_method"), st.sampled_from("ABC").map(lambda m: {"method": m})),
-    st.tuples(
-        st.just("expose"),
+)
+handing = st.one_of(
+    asked(["pass_cards", "refuse_cards", "set_first_hand"], st.fixed_dictionaries({"hand": hands})),
+    asked(["pass_cards", "name_holder", "allow_squeeze"], whose),
+    asked(
+        ["expose"],
         st.fixed_dictionaries(
             {"hand": hands},
             optional={"index": st.integers(1, 3), "by": st.sampled_from(["dealer", "holder"])},
         ),
     ),
-    *[st.just(("goes_on", {}))] * 8,  # often enough that hands come to be passed
+)
+anything = st.one_of(asked(["change_method"], methods), shoes, wagers, handing)
+
+
+def some(*own: Any, least: int = 0, most: int = 6) -> st.SearchStrategy[list[Asked]]:
+    """A few commands, of those that belong here or of any."""
+    return st.lists(st.one_of(*own, anything), min_size=least, max_size=most)
+
+
+# What is asked while the table stands in a state, before it goes on from there.
+plans = st.fixed_dictionaries(
+    {
+        "idle": some(asked(["change_method"], methods), shoes, most=3),
+        "betting": some(wagers, shoes, least=2, most=8),
+        "closed": some(shoes, most=3),
+        "dealing": some(most=1),
+        "revealing": some(handing, least=4, most=10),
+        "drawing": some(most=1),
+        "resolved": some(most=2),
+    }
 )
 
 
-def take(table: Playing, step: tuple[str, dict[str, Any]]) -> None:
+def take(table: Playing, step: Asked) -> None:
     command, args = step
-    if command == "goes_on":
-        on(table)
-        return
     position = CASINO if command in ("change_method", "allow_without_wager") else SHIFT
     table.asks(command, position=position, **args)
 
@@ -97,10 +120,14 @@ def holds(table: Playing) -> None:
             assert (now.method or table.settings.method) != "B"
 
 
-def passed_rightly(table: Playing, before: state.TableState, step: Any) -> None:
+def passed_rightly(table: Playing, before: state.TableState, step: Asked) -> None:
     """A hand that the dealer passes in Method A goes to whom the rules name, and to no other."""
     command, args = step
-    if command != "pass_cards" or (before.method or "A") != "A" or before.round is None:
+    if (
+        command != "pass_cards"
+        or (before.method or table.settings.method) != "A"
+        or before.round is None
+    ):
         return
     handling, now = before.round.hands.of(args["hand"]), table.now.round.hands.of(args["hand"])
     if now == handling or not before.wagers.history:
@@ -114,26 +141,38 @@ def passed_rightly(table: Playing, before: state.TableState, step: Any) -> None:
     assert now.holder.id not in [player.id for player in handling.refused]
 
 
-@settings(max_examples=120)
-@given(st.lists(commands, min_size=5, max_size=50))
-def test_one_holder_at_a_time_and_always_a_way_on(order: list[tuple[str, dict[str, Any]]]) -> None:
-    table = at("A", area="Paiza Club")
+def play(table: Playing, plan: dict[str, list[Asked]]) -> None:
+    """A round: in each state what the plan asks there, in the revealing one a part at a time."""
+    rounds, left = table.now.rounds, {name: list(some) for name, some in plan.items()}
+    for _ in range(60):
+        now = table.now
+        if now.state == "idle" and now.rounds > rounds:
+            return
+        here = left.get(now.state, [])
+        for step in here[:3]:
+            before = table.now
+            take(table, step)
+            passed_rightly(table, before, step)
+        del here[:3]
+        if table.now.state == now.state:
+            on(table)
+    raise AssertionError(f"no way on from {table.now}")
+
+
+@settings(max_examples=100)
+@given(st.sampled_from("AC"), st.lists(plans, min_size=1, max_size=3))
+def test_one_holder_at_a_time_and_always_a_way_on(
+    method: str, rounds: list[dict[str, list[Asked]]]
+) -> None:
+    table = at(method, area="Paiza Club")
+    again = at(method, area="Paiza Club")
+    begun = len(again.inputs)
     table.step = lambda: holds(table)
-    for step in order:
-        before = table.now
-        take(table, step)
-        passed_rightly(table, before, step)
+    for plan in rounds:
+        play(table, plan)
+    assert len(table.told("round.outcome")) == len(rounds)
     assert state.from_bytes(state.to_bytes(table.now)) == table.now
-    rounds = table.now.rounds
-    for _ in range(40):
-        outcomes = table.told("round.outcome")
-        if outcomes and int(outcomes[-1]["round_id"].rpartition("-r")[2]) > rounds:
-            break
-        on(table)
-    else:
-        raise AssertionError(f"no way on from {table.now}")
-    again = at("A", area="Paiza Club")
-    for happened in table.inputs[len(again.inputs) :]:
+    for happened in table.inputs[begun:]:
         again.feed(happened)
     assert again.effects == table.effects
     assert again.now == table.now
