@@ -303,7 +303,7 @@ def test_the_royal_game_caps_a_win_and_takes_one_player() -> None:
     table = playing({"payout_cap": 300}, **royal)
     table.does("place_wager", player="ann", seat=1, wager="player", amount=500)
     answer = table.asks("place_wager", player="ben", seat=1, wager="tie", amount=5)
-    assert not answer.accepted
+    assert answer.error == "place_wager: dragon_bonus_royal takes 1 Player at once"
     table.play(PLAYER_WINS)
     (line,) = table.told("wager.settled")
     assert (line["pays"], line["returned"]) == (300, 500)

@@ -178,6 +178,12 @@ def test_a_late_wager_may_be_placed_or_taken_when_bets_are_open_again() -> None:
     assert done(withdraw(again, asked("tie"), rules)).standing == ()
 
 
+def test_chips_found_late_take_no_room_on_their_area() -> None:
+    rules = rules_of("tiger", wagers_per_area=1)
+    late = done(found_late(standing(rules, closed=True), staked("tie", 70), rules))
+    done(place(open_bets(late), staked("tie", 20, player="ben"), rules))
+
+
 def test_only_staff_say_what_lies_there_and_only_of_an_open_round() -> None:
     rules = rules_of("tiger")
     now = standing(rules, staked("tie", 300), closed=True)

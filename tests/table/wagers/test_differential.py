@@ -79,6 +79,14 @@ def test_what_is_not_honoured_does_not_count() -> None:
     assert assess(now, rules).player == 0
 
 
+def test_only_wagers_that_play_are_asked_to_change() -> None:
+    rules = rules_of("tiger", differential=500)
+    now = standing(rules, staked("player", 600), closed=True)
+    now = done(found_late(now, staked("banker", 50, player="ben"), rules))
+    assert assess(now, rules).increase == ()
+    assert "not exceeded" in refused(decrease(Wagers(), staked("player", 5), rules)).why
+
+
 def test_an_increase_is_bounded_so_that_the_other_hand_does_not_exceed_it() -> None:
     rules = rules_of("tiger", differential=500)
     now = standing(rules, staked("player", 600), staked("banker", 5), closed=True)
