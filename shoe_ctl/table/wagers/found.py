@@ -38,8 +38,9 @@ def taken_back(wagers: Wagers, asked: Asked, rules: WagerRules) -> Answered:
     refused = (
         _unfit(wagers, asked, rules, rule) or _still_open(wagers) or checks.unknown(held, asked)
     )
-    if refused is not None or held is None:
-        return refused or Refused(why="there is no such wager")
+    if refused is not None:
+        return refused
+    assert held is not None, "checked before"
     held = msgspec.structs.replace(held, taken_back=True)
     return written(wagers, held, asked, "taken_back", rule)
 
