@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from .errors import ConfigError, InputRefused
-from .games.form import POSITIONS
 from .records import Audience
+from .table.positions import POSITIONS
 from .table.settings import TableSettings
 from .table.wagers.limits import TableLimits, WagerRules
 
@@ -93,6 +93,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
     rounds_after_cutting_card: Count = 0
     result_timeout_s: Positive = 5
     method_b: MethodBConfig = MethodBConfig()
+    highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
     limits: TableLimits = TableLimits()
 
     def settings(self, game: Any) -> TableSettings:
@@ -115,6 +116,12 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
         if method is not None and method not in game.methods:
             have = ", ".join(game.methods) or "no methods: leave the key out"
             raise ConfigError(f"{where}: method: {game.id} has {have}, not {method!r}")
+        areas = game.methods[method].areas if method is not None else ()
+        if areas and self.area not in areas:
+            raise ConfigError(
+                f'{where}: method = "{method}" is for {" and ".join(areas)}, and area is '
+                f'"{self.area}": set the area, or method = "B"'
+            )
         try:
             WagerRules(game, layout, self.limits)
         except InputRefused as error:
@@ -132,6 +139,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             face_up_after_ms=self.method_b.face_up_after_ms,
             result_timeout_s=self.result_timeout_s,
             limits=self.limits,
+            highest_position=self.highest_position,
         )
 
 

@@ -97,7 +97,8 @@ class Staff:
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
         if asked.table not in self._tables:
             return _refused(asked, str(self._unknown(asked.table)), {})
-        if not may(caller.position, asked.position):
+        highest = self._tables[asked.table].controller.settings.highest_position
+        if not may(caller.position, asked.position, highest=highest):
             log.warning(
                 "%s: %s as %s refused: user %s acts up to %s",
                 asked.table, asked.command, asked.position, caller.user, caller.position,

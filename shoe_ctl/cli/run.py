@@ -107,6 +107,8 @@ def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
     Raises:
         ConfigError: one line that says which key and what to set instead.
     """
+    from shoe_ctl.table.conduct import HANDED
+
     where = f"table {settings.table}"
     needs = "and there is no way in for them: add a [socket], or"
     if not (settings.implied or way_in):
@@ -114,9 +116,10 @@ def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
             f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs} '
             'set "implied"'
         )
-    if settings.method in ("A", "C"):
+    if settings.implied and settings.method in HANDED:
         raise ConfigError(
-            f'{where}: method = "{settings.method}": this version deals Method B only: set "B"'
+            f'{where}: method = "{settings.method}" deals face down, and announcements = "implied" '
+            'follows cards that are dealt face up: set "explicit", or method = "B"'
         )
     if settings.faces == "turned_by_dealer" and settings.implied:
         raise ConfigError(

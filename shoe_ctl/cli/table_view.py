@@ -23,11 +23,13 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     shoe = held["shoe"]
     if shoe is not None:
         out = ", the cutting card is out" if shoe["cutting_card_out"] else ""
-        yield from _line("shoe", f"{shoe['shoe_id']}{out}")
+        player = _seat(held.get("shoe_with"))
+        who = f", with {player}" if player else ""
+        yield from _line("shoe", f"{shoe['shoe_id']}{who}{out}")
     if held["link"] != "up":
         yield from _line("link", "lost: the shoe cannot be heard")
     if held["round"] is not None:
-        yield from _round(held["round"])
+        yield from _round(held["round"], held.get("held_by", {}))
     if held["halt"] is not None:
         yield from _halt(held["halt"])
     yield from _line("next", _next(held["next"]))
@@ -35,12 +37,21 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     yield from _line("takes", ", ".join(takes) or "no command now")
 
 
-def _round(played: dict[str, Any]) -> Iterator[str]:
+def _round(played: dict[str, Any], held_by: dict[str, Any]) -> Iterator[str]:
     yield from _line("round", played["round_id"])
     for hand, cards in played["hands"].items():
         shown = " ".join(FACE_DOWN if card is None else card for card in cards) or "no card yet"
         totals = played["totals"]
-        yield from _line(hand, shown if totals is None else f"{shown}  = {totals[hand]}")
+        total = "" if totals is None else f"  = {totals[hand]}"
+        player = _seat(held_by.get(hand))
+        yield from _line(hand, f"{shown}{total}" + (f"  with {player}" if player else ""))
+
+
+def _seat(holder: dict[str, Any] | None) -> str | None:
+    """The Player who holds a hand or the shoe, None where the dealer does."""
+    if holder is None:
+        return None
+    return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
 
 
 def _halt(halt: dict[str, Any]) -> Iterator[str]:

@@ -16,10 +16,9 @@ from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import Config, load
 from shoe_ctl.daemon import check
-from shoe_ctl.games.form import POSITIONS
 from shoe_ctl.staff import gid_of, users_of
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
-from shoe_ctl.table.positions import COMMANDS
+from shoe_ctl.table.positions import COMMANDS, POSITIONS
 from shoe_ctl.table.rulings import RULINGS
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing

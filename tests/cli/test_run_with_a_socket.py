@@ -37,6 +37,17 @@ def test_implied_announcements_follow_cards_that_lie_face_up(way_in: bool) -> No
         refuse_what_needs_people(settings(announcements="implied"), way_in=way_in)
 
 
+@pytest.mark.parametrize("method", ["A", "C"])
+def test_where_players_turn_the_cards_people_announce(method: str) -> None:
+    refuse_what_needs_people(settings(method=method), way_in=True)
+    refuse_what_needs_people(settings(method=method, faces="face_up"), way_in=True)
+    made = settings(method=method, announcements="implied", faces="face_up")
+    with pytest.raises(ConfigError, match=r'set "explicit", or method = "B"'):
+        refuse_what_needs_people(made, way_in=True)
+    with pytest.raises(ConfigError, match=r"add a \[socket\]"):
+        refuse_what_needs_people(settings(method=method), way_in=False)
+
+
 @asynccontextmanager
 async def running(config: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """The daemon in a process of its own, ready."""

@@ -1,0 +1,46 @@
+"""The method in the configuration: as the game has it, where the area allows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_ctl.config import of_plain
+from shoe_ctl.errors import ConfigError
+from shoe_ctl.games import catalog
+from shoe_ctl.table.settings import TableSettings
+
+SHOE = {"profile": "reference", "port": "/dev/null"}
+USERS = {"user": [{"user": 0, "position": "surveillance"}]}
+
+
+def settings(game: str = "tiger", **more: object) -> TableSettings:
+    plain = {"table": [{"id": "t1", "game": game, "shoe": SHOE, **more}], "socket": USERS}
+    return of_plain(plain, "table.toml").table[0].settings(catalog.load(game))
+
+
+@pytest.mark.parametrize("area", ["Paiza Club", "Ruby Room"])
+def test_method_c_is_set_in_the_high_limit_areas(area: str) -> None:
+    assert settings(method="C", area=area).method == "C"
+
+
+def test_method_c_elsewhere_says_which_key_to_set() -> None:
+    with pytest.raises(ConfigError, match=r'^table t1: method = "C" is for Paiza .* set the area'):
+        settings(method="C")
+
+
+def test_methods_a_and_b_are_set_anywhere() -> None:
+    for area in ("main", "Ruby Room"):
+        assert [settings(method=m, area=area).method for m in "AB"] == ["A", "B"]
+
+
+def test_a_game_without_the_method_is_not_set_to_it() -> None:
+    with pytest.raises(ConfigError, match="immortal_dragon_tiger has A, B, not 'C'"):
+        settings("immortal_dragon_tiger", method="C", area="Ruby Room")
+
+
+def test_which_of_two_positions_is_higher_is_set_or_open() -> None:
+    assert settings().highest_position is None
+    casino = "assistant_casino_manager"
+    assert settings(highest_position=casino).highest_position == casino
+    with pytest.raises(ConfigError, match="highest_position"):
+        settings(highest_position="pit_manager")
