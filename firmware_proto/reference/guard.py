@@ -80,7 +80,10 @@ class KeyGuard:
         """See ``Guard``."""
         frame = unwrapped(stuffed)
         if frame[0] == SEALED:
-            why = self._refuses(frame)
+            if self._agreed is None or self._before is not None:
+                why = self._refuses(frame)
+            else:
+                why = self._agreed.opener.refuses(frame)
             if why is not None:
                 raise FrameError(why)
             return read_sealed(frame)

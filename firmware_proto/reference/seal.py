@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2s
 from hmac import compare_digest
+from struct import Struct
 
 from .keys import KEY_BYTES
 from .layouts import PROOF_BYTES, SEAL_BYTES, SEALED
@@ -24,6 +25,7 @@ VERDICTS = (BAD_MAC, SENT_BEFORE, NO_SESSION)
 
 _PROOF, _FROM_SHOE, _FROM_HOST, _NEW_KEY = b"\1", b"\2", b"\3", b"\4"
 _BYTES_OF_ID = 36
+_unpack_counter = Struct("<L").unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +81,22 @@ class Sealer:
 class Opener:
     """Checks counter and MAC of the frames of one direction."""
 
-    __slots__ = ("_keyed", "_last", "opened")
+    __slots__ = ("_fresh", "_last")
 
     def __init__(self, key: bytes) -> None:
-        self._keyed = blake2s(key=key)
+        self._fresh = blake2s(key=key).copy
         self._last = 0
-        self.opened = False
 
     def refuses(self, frame: bytes) -> str | None:
         """Why this frame, with its CRC, is not to be heard; None when it is, now and once."""
-        mac = self._keyed.copy()
+        mac = self._fresh()
         mac.update(frame[:-16])
         if not compare_digest(mac.digest()[:12], frame[-16:-4]):
             return BAD_MAC
-        counter = int.from_bytes(frame[-20:-16], "little")
+        (counter,) = _unpack_counter(frame[-20:-16])
         if counter <= self._last:
             return SENT_BEFORE
         self._last = counter
-        self.opened = True
         return None
 
 

@@ -44,8 +44,8 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     """A shoe of this profile with one set pushed in, without power: ``boot`` switches it on.
 
     ``settings`` are the profile's own, as in ``profiles.Profile.device_session``; ``unreadable``
-    draw numbers are not read by the sensor; ``memory`` is for profiles that can replay, ``keys`` for
-    those that can prove who they are.
+    draw numbers are not read by the sensor; ``memory`` is for profiles that can replay, ``keys``
+    for those that can prove who they are.
 
     Raises:
         simulators.errors.WrongUsage: an unknown profile, deck or setting, decks out of range,
