@@ -61,7 +61,7 @@ def table(  # noqa: PLR0913 - the options of the command line
     \b
     shoectl table status --config table.toml
     shoectl table expose hand=player
-    shoectl table rule ruling=play_on --reason "card found on the floor"
+    shoectl table decide choice=play_on --reason "card found on the floor"
     """  # noqa: D301 - click wants the very character
     arguments = dict(_argument(word) for word in args)
     given = [person, position, reason, consented_by, round_id, command_id]

@@ -60,6 +60,9 @@ def _halt(halt: dict[str, Any]) -> Iterator[str]:
     if halt["earlier"]:
         yield from _line("", f"open before it: {', '.join(halt['earlier'])}")
     yield from _line("", f"since {halt['since']}")
+    for choice in halt["choices"]:
+        second = ", and another person consents" if choice.get("second_person") else ""
+        yield from _line("choice", f"{choice['choice']} ({choice['position']}{second})")
 
 
 def _next(due: dict[str, Any]) -> str:

@@ -1,125 +1,26 @@
-"""When the round cannot go on by itself: the irregularity raised, what comes while it is open.
+"""When the round cannot go on by itself: which irregularity it is, what comes while it is open.
 
-In: what does not fit. Out: irregularity.raised .step .resolved, table.halted .resumed.
+In: what does not fit. Out: the irregularity raised; shoe.fault .cleared; cards kept.
 Must not know: how it is mended: it asks, and never guesses a card or an order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello
 
-from . import fitting, power, shoe_cards, shoe_sets
+from . import fitting, shoe_cards, shoe_sets
 from .inputs import Fault, Restarted
-from .state import Halt, Kept
+from .irregularities.stack import raise_irregularity, tell_of
+from .state import Kept
 from .turn import Turn
-
-INSPECTION = frozenset({"foreign_card", "extra_card"})
-"""Known from a card's value alone: in public only the bare fact of a halt for inspection."""
-
-PUBLIC_NAMES = {"overdraw": "drawn_early", **dict.fromkeys(INSPECTION, "inspection")}
-"""What the public stream calls an irregularity whose key would tell what only the shoe knows."""
 
 OVERDRAW = "overdraw"
 """The shoes' own code for a card drawn early: in public it must look like any other."""
 
-FACTS: dict[str, Callable[[Turn], dict[str, Any]]] = {power.KEY: power.established}
-"""What else is told when an irregularity is raised: facts that all at the table can see."""
-
-CARDS_OUT = ("dealing", "revealing", "drawing")
-"""The states in which cards of an unfinished round lie on the table."""
-
-
-def public_name(key: str) -> str:
-    """What this irregularity is called in public."""
-    return PUBLIC_NAMES.get(key, key)
-
-
-def raise_irregularity(turn: Turn, key: str, seen: str, *, publicly: str | None = None) -> None:
-    """Halt the table, or add to what halts it; ``publicly`` says less than ``seen`` where given.
-
-    An irregularity that is open already is not raised again.
-    """
-    halt = turn.now.halt
-    open_keys = () if halt is None else (*halt.earlier, halt.key)
-    if key in open_keys:
-        return
-    back_to = turn.source if halt is None else halt.back_to
-    told = None if key in INSPECTION else publicly or seen
-    halted = Halt(
-        key=key,
-        seen=seen,
-        back_to=back_to,
-        since_us=turn.now.t_us,
-        publicly=told,
-        earlier=open_keys,
-    )
-    turn.change(halt=halted)
-    rules = dict(turn.game.irregularities[key])
-    facts = FACTS[key](turn) if key in FACTS else {}
-    secret = {"key": key, "seen": seen, "rules": rules, **facts}
-    if key in INSPECTION:
-        turn.tell_restricted("irregularity.raised", secret)
-    elif key in PUBLIC_NAMES or publicly is not None:
-        data = {"key": public_name(key), "seen": publicly or seen, "rules": rules}
-        turn.tell("irregularity.raised", data, restricted=secret)
-    else:
-        turn.tell("irregularity.raised", secret)
-    if halt is None:
-        turn.tell("table.halted", {"reason": public_name(key)}, restricted={"reason": key})
-
-
-def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:
-    """An event about an irregularity, in public under its public name, or not at all."""
-    secret = {"key": key, **data, **restricted}
-    if key in INSPECTION:
-        turn.tell_restricted(kind, secret)
-    else:
-        turn.tell(kind, {"key": public_name(key), **data}, restricted=secret)
-
-
-def key_of(turn: Turn) -> str:
-    """The irregularity that is decided now: the one raised last."""
-    assert turn.now.halt is not None
-    return turn.now.halt.key
-
-
-def end_halt(turn: Turn, data: dict[str, Any], **restricted: object) -> None:
-    """Everything that halted the table ends in the same way."""
-    halt = turn.now.halt
-    assert halt is not None
-    for key in (halt.key, *reversed(halt.earlier)):
-        tell_of(turn, "irregularity.resolved", key, data, **restricted)
-    turn.change(halt=None, kept=())
-    turn.tell("table.resumed", {})
-
 
 # What was seen.
-
-
-def returns_here(turn: Turn) -> bool:
-    """The state that this row leads to is the one that the table left."""
-    return turn.now.halt is not None and turn.now.halt.back_to == turn.dest
-
-
-def cards_were_out(turn: Turn) -> bool:
-    """The table was halted with cards of an unfinished round on it."""
-    return turn.now.halt is not None and turn.now.halt.back_to in CARDS_OUT
-
-
-def same_shoe_is_back(turn: Turn) -> bool:
-    """Only the link was lost; the same device, not rebooted, has the same set and replays all."""
-    event, link, halt = turn.shoe_event, turn.now.link, turn.now.halt
-    if halt is None or (halt.key, halt.earlier) != ("link_lost", ()) or turn.now.kept:
-        return False
-    return (
-        isinstance(event, Hello)
-        and event.resumed
-        and (event.device_id, event.boot_id) == (link.device_id, link.boot_id)
-        and not shoe_sets.another_set(turn)
-    )
 
 
 def power_was_lost(turn: Turn) -> bool:
@@ -258,7 +159,7 @@ def keep(turn: Turn) -> None:
     if fitting.unaligned(turn) and fitting.aligns(turn):
         turn.set_link(aligned=True)
         # Which card the shoe takes for a round's first follows from cards nobody may have seen.
-        data = {"key": key_of(turn), "step": "the shoe is aligned again"}
+        data = {"key": _top_key(turn), "step": "the shoe is aligned again"}
         turn.tell_restricted("irregularity.step", data)
     shoe_cards.count_unplaced(turn)
     kept = Kept(card=drawn.card, number=drawn.number, hand=drawn.hand, index=drawn.index)
@@ -270,4 +171,9 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        tell_of(turn, "irregularity.step", key_of(turn), {"step": "aligned by a person"}, **who)
+        tell_of(turn, "irregularity.step", _top_key(turn), {"step": "aligned by a person"}, **who)
+
+
+def _top_key(turn: Turn) -> str:
+    assert turn.now.halt is not None
+    return turn.now.halt.top.key

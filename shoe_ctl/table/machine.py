@@ -8,6 +8,21 @@ from __future__ import annotations
 
 from . import method_change, passing, rows, shoe_control
 from .dealing import close_and_deal, close_bets, deal, open_and_deal, open_round
+from .deciding import (
+    decide,
+    declare,
+    ends_the_halt,
+    ends_the_round,
+    hear,
+    hears_the_last,
+    is_decided,
+    is_declared,
+    is_heard,
+    returns_here,
+    void_for_want_of_cards,
+    why_not_decided,
+    why_not_declared,
+)
 from .fitting import (
     completes_initial_deal,
     ends_a_missed_round,
@@ -17,11 +32,9 @@ from .fitting import (
     unaligned,
 )
 from .halting import (
-    CARDS_OUT,
     align,
     because,
     cards_were_missed,
-    cards_were_out,
     halt_for_card,
     halt_for_fault,
     halt_for_gap,
@@ -32,13 +45,12 @@ from .halting import (
     keep,
     keep_another,
     power_was_lost,
-    returns_here,
-    same_shoe_is_back,
     shoe_saw_overdraw,
     tell_fault_cleared,
     tell_shoe_fault,
     tell_unforeseen,
 )
+from .irregularities.grounds import CARDS_OUT, cards_were_out
 from .link_facts import (
     cannot_name_its_set,
     cannot_replay,
@@ -72,18 +84,6 @@ from .revealing import (
     want_third_card,
 )
 from .rows import Refuse, Row, refuse, spell, unless
-from .rulings import (
-    gives_no_reason,
-    no_such_ruling,
-    play_on,
-    plays_on,
-    resume,
-    rule_void,
-    set_aside,
-    sets_aside,
-    void_for_want_of_cards,
-    voids,
-)
 from .shoe_body import (
     halt_for_card_pushed_back,
     halt_for_cards_together,
@@ -223,7 +223,8 @@ ROWS: tuple[Row, ...] = spell(
     ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (another_set,),                         (note_device, keep_set, _UNLIKE)),
     ("hello",             "resolved",        "=",           (another_set,),                          (note_device, keep_set)),
     ("hello",             CARDS_OUT,         "suspended",   (power_was_lost,),                       (note_device, _REBOOTED)),
-    *(("hello",           "suspended",       state,         (same_shoe_is_back, returns_here),       (note_device, resume)) for state in CARDS_OUT),
+    *(("hello",           "suspended",       state,         (hears_the_last, returns_here),          (note_device, hear)) for state in CARDS_OUT),
+    ("hello",             "suspended",       "=",           (is_heard,),                             (note_device, hear)),
     ("hello",             "suspended",       "=",           (cards_were_out, another_set),           (note_device, keep_set, _UNLIKE)),
     ("hello",             "suspended",       "=",           (cards_were_out, power_was_lost),        (note_device, keep_set, _REBOOTED)),
     ("hello",             (*BETWEEN, *OPEN, "suspended"), "suspended", (cards_were_missed,),         (halt_for_missed_cards, note_device)),
@@ -346,12 +347,14 @@ ROWS: tuple[Row, ...] = spell(
     ("align",             ("idle", "suspended"), "=",       (unaligned,),                            (align,)),
     ("align",             ("idle", "suspended"), "=",       (),                                      (Refuse("the shoe is aligned"),)),
     ("align",             STATES,            "=",           (),                                      (refuse,)),
-    ("rule",              "suspended",       "=",           (gives_no_reason,),                      (Refuse("a ruling is recorded with its reason"),)),
-    *(("rule",            "suspended",       state,         (plays_on, returns_here),                (play_on,)) for state in RESUMABLE),
-    *(("rule",            "suspended",       state,         (sets_aside, returns_here),              (set_aside,)) for state in RESUMABLE),
-    ("rule",              "suspended",       "idle",        (voids,),                                (rule_void,)),
-    ("rule",              "suspended",       "=",           (),                                      (Refuse(no_such_ruling),)),
-    ("rule",              STATES,            "=",           (),                                      (refuse,)),
+    ("declare",           (*BETWEEN, *OPEN, "suspended"), "suspended", (is_declared,),               (declare,)),
+    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (),                                   (Refuse(why_not_declared),)),
+    ("declare",           STATES,            "=",           (),                                      (refuse,)),
+    ("decide",            "suspended",       "idle",        (is_decided, ends_the_round),            (decide,)),
+    *(("decide",          "suspended",       state,         (is_decided, ends_the_halt, returns_here), (decide,)) for state in RESUMABLE),
+    ("decide",            "suspended",       "=",           (is_decided,),                           (decide,)),
+    ("decide",            "suspended",       "=",           (),                                      (Refuse(why_not_decided),)),
+    ("decide",            STATES,            "=",           (),                                      (refuse,)),
 )
 # fmt: on
 

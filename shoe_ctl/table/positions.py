@@ -48,7 +48,8 @@ COMMANDS: dict[str, str] = {
     "settle": "dealer",
     "change_shoe": "pit_supervisor",
     "align": "pit_supervisor",
-    "rule": LADDER[-1],
+    "declare": "dealer",
+    "decide": "dealer",
 }
 """Every command that the table takes, with the lowest position that may give it."""
 
@@ -56,15 +57,18 @@ COMMANDS: dict[str, str] = {
 def needed(command: str, game: Game, args: Mapping[str, Any] | None = None) -> str:
     """The lowest position for this command with these arguments.
 
-    The game says who rules, where it does (6.1), and who chooses each method.
+    The game says who chooses each method; a choice or a key may want a higher position.
     """
     if command == "change_method" and args is not None:
         chosen = game.methods.get(str(args.get("method")))
         if chosen is not None:
             return chosen.chosen_by
-    if command == "rule" and game.decides is not None:
-        return game.decides
     return COMMANDS[command]
+
+
+def who_decides(game: Game) -> str:
+    """Who decides what the rules do not cover (6.1): the game says, else the highest."""
+    return LADDER[-1] if game.decides is None else game.decides
 
 
 def may(position: str, lowest: str, *, highest: str | None = None) -> bool:

@@ -6,13 +6,21 @@ Must not know: which states and triggers there are, what an action does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .turn import Turn
 
-Why = Callable[[Turn], str | None]
+
+class Objection(NamedTuple):
+    """Why a command cannot be taken, and what it would need."""
+
+    why: str
+    needs: Mapping[str, str] = {}
+
+
+Why = Callable[[Turn], str | Objection | None]
 """Finds what stands against a command, or nothing."""
 
 
@@ -43,7 +51,8 @@ class Refuse:
             turn.refuse(error, state=", ".join(self.states))
         else:
             why = self.why if isinstance(self.why, str) else self.why(turn)
-            turn.refuse(f"{command}: {why}")
+            text, needs = why if isinstance(why, Objection) else (why, {})
+            turn.refuse(f"{command}: {text}", **needs)
 
 
 refuse = Refuse()

@@ -15,7 +15,8 @@ from firmware_proto.events import (
 )
 
 from . import shoe_cards
-from .halting import because, raise_irregularity
+from .halting import because
+from .irregularities.stack import raise_irregularity
 from .state import Kept
 from .turn import Turn
 

@@ -124,19 +124,47 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     index: int | None
 
 
-class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """The irregularity that is open, and the state that the table left for it.
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """An irregularity that is open, at a step of its procedure.
 
-    ``earlier`` are the keys that were open when this one came: all of them end together.
-    ``publicly`` is what the public was told was seen, None where nothing may be said.
+    ``publicly`` is what the public was told was seen, None where nothing may be said; cards kept
+    after the first ``kept_before`` came since it was raised. ``subject``: one of several alike.
+    ``covers``: the one under it is a part of the same event, and ends with it.
     """
 
     key: str
+    step: str
     seen: str
-    back_to: str
     since_us: int
+    subject: str | None = None
     publicly: str | None = None
-    earlier: tuple[str, ...] = ()
+    kept_before: int = 0
+    covers: bool = False
+
+
+class Halt(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is open, the last one on top, and the state that the table left for the first."""
+
+    back_to: str
+    stack: tuple[Opened, ...]
+
+    @property
+    def top(self) -> Opened:
+        """The one that is decided now: the one raised last."""
+        return self.stack[-1]
+
+    @property
+    def deciding(self) -> tuple[Opened, ...]:
+        """The one on top with those that it covers: they are decided as one, and end together."""
+        first = len(self.stack) - 1
+        while first > 0 and self.stack[first].covers:
+            first -= 1
+        return self.stack[first:]
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """The keys of those under it."""
+        return tuple(opened.key for opened in self.stack[:-1])
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,9 +12,9 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import conduct, halting, machine, positions, status_hands
+from . import conduct, machine, positions, status_hands
+from .irregularities import stack
 from .revealing import result_is_awaited
-from .rulings import RULINGS
 from .settings import TableSettings
 from .slots import next_slot
 from .state import Dealt, Round, TableState
@@ -40,7 +40,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         "round": None if now.round is None else _round(now.round),
         "next": _next(now, game, settings),
         "takes": [
-            {"command": command, "position": positions.needed(command, game)}
+            {"command": command, "position": _who_may(command, now, game)}
             for command in takes(now.state)
             if status_hands.is_of_this_method(command, now, game, settings)
         ],
@@ -76,18 +76,29 @@ def _round(played: Round) -> dict[str, Any]:
     return {"round_id": played.id, "hands": hands, "totals": totals}
 
 
+def _who_may(command: str, now: TableState, game: Game) -> str:
+    """The lowest position that may give this command now."""
+    if command != "decide" or now.halt is None:
+        return positions.needed(command, game)
+    choices = stack.step_of(now.halt.top).choices
+    takers = {stack.who_takes(c, game) for c in choices if now.round is not None or not c.in_round}
+    return min(takers, key=positions.POSITIONS.index)
+
+
 def _halt(now: TableState, game: Game) -> dict[str, Any] | None:
-    """What the public stream was told of the halt."""
+    """What the public stream was told of the halt, and the step that is open."""
     halt = now.halt
     if halt is None:
         return None
+    top = halt.top
     told: dict[str, Any] = {
-        "reason": halting.public_name(halt.key),
-        "since": utc(halt.since_us),
-        "earlier": [halting.public_name(key) for key in halt.earlier],
+        "reason": stack.public_name(top.key),
+        "since": utc(top.since_us),
+        "earlier": [stack.public_name(key) for key in halt.earlier],
+        **stack.guide(top, game, in_round=now.round is not None),
     }
-    if halt.publicly is not None:
-        told |= {"seen": halt.publicly, "rules": dict(game.irregularities[halt.key])}
+    if top.publicly is not None:
+        told |= {"seen": top.publicly, "rules": dict(game.irregularities[top.key])}
     return told
 
 
@@ -95,9 +106,8 @@ _ASKED = {
     "idle": ("place_your_bets", "place your bets"),
     "betting": ("no_more_bets", "no more bets"),
     "resolved": ("settle", "pay and collect, then settle"),
-    "suspended": ("rule", f"a ruling, which is one of {', '.join(RULINGS)}"),
 }
-"""What people say next in a state; where announcements are implied only a halt waits for them."""
+"""What people say next in a state, where they announce it."""
 
 
 _NO_WAGER = (
@@ -108,7 +118,9 @@ _NO_WAGER = (
 
 def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
-    if now.state in _ASKED and (now.state == "suspended" or not conduct.implied(now, settings)):
+    if now.halt is not None:
+        return _do("decide", stack.step_of(now.halt.top).prompt)
+    if now.state in _ASKED and not conduct.implied(now, settings):
         return _do(*_ASKED[now.state])
     if now.state == "no_shoe":
         return _wait("push a shoe in" if now.link.up else "connect the shoe")

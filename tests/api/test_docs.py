@@ -18,8 +18,8 @@ from shoe_ctl.config import Config, load
 from shoe_ctl.daemon import check
 from shoe_ctl.staff import gid_of, users_of
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.positions import COMMANDS, POSITIONS
-from shoe_ctl.table.rulings import RULINGS
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing
 
@@ -81,8 +81,10 @@ def test_every_command_is_on_the_staffs_page_with_its_position() -> None:
         row_of = rf"^\| `{command}` \| ([^|]*) \|.*shoectl table {command}"
         (row,) = re.findall(row_of, STAFF, re.MULTILINE)
         assert row == position.replace("_", " ")
-    for ruling in RULINGS:
-        assert f"`{ruling}`" in STAFF
+    for procedure in PROCEDURES.values():
+        assert procedure.declared is None or f"`{procedure.key}`" in STAFF
+        for step in procedure.steps:
+            assert all(f"`{choice.name}`" in STAFF for choice in step.choices)
 
 
 def test_the_status_on_the_staffs_page_is_what_is_shown() -> None:

@@ -164,7 +164,7 @@ async def test_what_is_given_reaches_the_table_as_it_was_meant(tmp_path: Path) -
 
     async with answering(tmp_path / "s.sock", answer):
         ran = await shoectl(
-            "table", "rule", "ruling=set_aside", "index=2", "odds=1.5", 'cards=["7D"]', "card=7D",
+            "table", "decide", "choice=set_aside", "index=2", "odds=1.5", 'cards=["7D"]', "card=7D",
             'quoted="2"', "empty=", "--table", "t", "--person", "Ann",
             "--position", "pit_manager",
             "--reason", "seen on the floor", "--consented-by", "Bo", "--round", "r1",
@@ -176,9 +176,9 @@ async def test_what_is_given_reaches_the_table_as_it_was_meant(tmp_path: Path) -
     assert asked == {
         "table": "t",
         "round_id": "r1",
-        "command": "rule",
+        "command": "decide",
         "args": {
-            "ruling": "set_aside", "index": 2, "odds": "1.5", "cards": ["7D"], "card": "7D",
+            "choice": "set_aside", "index": 2, "odds": "1.5", "cards": ["7D"], "card": "7D",
             "quoted": "2", "empty": "",
         },
         "person": "Ann",

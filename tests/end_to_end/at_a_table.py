@@ -87,7 +87,7 @@ class Table:
             self._advance()
             assert self._port.t < LONGEST_S, f"stuck: {self.controller.state}"
             halt = self.controller.state.halt
-            assert halt is None or halt.key == "link_lost", halt
+            assert halt is None or halt.top.key == "link_lost", halt
 
     def _lose(self) -> None:
         lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")

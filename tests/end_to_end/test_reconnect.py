@@ -160,10 +160,10 @@ async def test_an_angel_eye_shoe_halts_and_only_a_person_ends_the_round(tmp_path
             assert state.round is not None
             assert [d.card.code for d in state.round.cards] == cards_heard(told, halted_round)
             assert len(told.data("round.outcome")) == 3
-            refused = await command(daemon, "c1", "rule", ruling="play_on")
+            refused = await command(daemon, "c1", "decide", choice="play_on")
             assert not refused.answer.accepted
 
-            ended = await command(daemon, "c2", "rule", ruling="void")
+            ended = await command(daemon, "c2", "decide", choice="void")
             assert ended.answer.accepted
             await told.times(1, "round.void")
             assert told.data("round.void")[0]["round_id"] == halted_round
@@ -208,7 +208,7 @@ async def test_an_angel_eye_round_ruled_void_in_a_later_round_aligns_at_the_next
             await shoe.rests()
             await told.times(1, "irregularity.step")
             await told.until(lambda: last_cards(told) == [c for _, c in shoe.truth.cards[-6:]])
-            ended = await command(daemon, "c1", "rule", ruling="void")
+            ended = await command(daemon, "c1", "decide", choice="void")
             assert ended.answer.accepted
             shoe.go_on()
             await told.times(1, "shoe.change_due")

@@ -153,7 +153,7 @@ async def test_a_host_that_lost_power_in_a_round_halts_until_a_person_rules(
             assert told.data("table.halted") == [{"reason": "power_failure"}]
             assert runner(daemon).controller.state.state == "suspended"
             assert told.data("table.resumed") == []
-            ruled = await command(daemon, "c1", "rule", ruling="play_on")
+            ruled = await command(daemon, "c1", "decide", choice="play_on")
             assert ruled.answer.accepted
             shoe.go_on()
             await told.times(1, "shoe.change_due")
@@ -176,7 +176,7 @@ async def test_an_angel_eye_round_is_not_resumed_by_a_restart(tmp_path: Path) ->
             assert [halt["reason"] for halt in told.data("table.halted")] == ["link_lost"]
             await told.times(1, "irregularity.step")
             assert len(told.data("round.outcome")) == 1
-            ended = await command(daemon, "c1", "rule", ruling="void")
+            ended = await command(daemon, "c1", "decide", choice="void")
             assert ended.answer.accepted
             shoe.go_on()
             await told.times(1, "shoe.change_due")

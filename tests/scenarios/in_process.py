@@ -87,7 +87,7 @@ class InProcess:
         while not so():
             if self.now >= end:
                 where = self.controller.state
-                halt = f", {where.halt.seen}" if where.halt is not None else ""
+                halt = f", {where.halt.top.seen}" if where.halt is not None else ""
                 raise Stuck(f"{what} did not come (the table is {where.state}{halt})")
             self._advance(end)
 

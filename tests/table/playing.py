@@ -127,7 +127,9 @@ class Playing:
 
     def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> Answer:
         envelope = {
-            key: more.pop(key) for key in ("command_id", "round_id", "reason") if key in more
+            key: more.pop(key)
+            for key in ("command_id", "round_id", "reason", "consented_by")
+            if key in more
         }
         asked = TableCommand(
             t_us=self.t_us,
@@ -145,7 +147,7 @@ class Playing:
         assert answer.accepted, answer
 
     def rules(self, ruling: str) -> None:
-        self.does("rule", ruling=ruling, reason="as it lies")
+        self.does("decide", choice=ruling, reason="as it lies")
 
     def tick(self) -> list[Effect]:
         """The time that the table asked to be woken at comes."""
@@ -285,7 +287,7 @@ class Playing:
 
     @property
     def key(self) -> Any:
-        return None if self.now.halt is None else self.now.halt.key
+        return None if self.now.halt is None else self.now.halt.top.key
 
 
 def balanced(now: TableState) -> bool:

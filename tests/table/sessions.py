@@ -19,6 +19,7 @@ from firmware_proto.events import (
     Started,
     Status,
 )
+from shoe_ctl.table.irregularities import stack
 from shoe_ctl.table.state import TableState
 from tests.table.playing import ROUNDS, Playing
 
@@ -174,7 +175,7 @@ def at(angel_eye: bool, way: int, now: TableState) -> Playing:
 def goes_on(table: Playing) -> None:
     """Staff who want the next round: one step towards it.
 
-    A ruling that is refused is followed by the next one; what is physical (a cable, a set of
+    A choice that is refused is followed by the next one; what is physical (a cable, a set of
     cards) is at hand.
     """
     now = table.now
@@ -182,7 +183,8 @@ def goes_on(table: Playing) -> None:
         table.connect()
     elif now.state == "suspended":
         answers = (
-            table.asks("rule", ruling=r, reason="go on") for r in ("play_on", "set_aside", "void")
+            table.asks("decide", choice=c.name, reason="go on", consented_by="lee")
+            for c in stack.step_of(now.halt.top).choices
         )
         assert any(answer.accepted for answer in answers), now.halt
     elif now.state == "no_shoe":

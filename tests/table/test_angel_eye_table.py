@@ -195,7 +195,7 @@ def test_a_link_lost_in_a_round_never_resumes_by_itself_nor_takes_later_cards() 
     assert [k.card.code for k in table.now.kept if k.card] == ["2D", "9D"]
     assert table.now.round is not None
     assert len(table.now.round.cards) == 3
-    refused = table.asks("rule", ruling="play_on", reason="r")
+    refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error is not None and "no place" in refused.error
     table.rules("void")
     assert (table.now.state, table.now.kept, table.now.link.aligned) == ("idle", (), False)
@@ -210,7 +210,7 @@ def test_a_link_lost_in_a_round_goes_on_where_a_person_says_that_nothing_is_miss
     table = shoe()
     table.deal("2D 3C TS")
     table.disconnect()
-    assert not table.asks("rule", ruling="play_on", reason="r").accepted
+    assert not table.asks("decide", choice="play_on", reason="r").accepted
     table.connect()
     table.rules("play_on")
     table.deal("6H")
@@ -227,7 +227,7 @@ def test_a_link_lost_while_halted_is_an_irregularity_of_its_own() -> None:
     table.disconnect()
     assert table.now.halt is not None
     assert (table.now.halt.earlier, table.key) == (("overdraw",), "link_lost")
-    assert not table.asks("rule", ruling="set_aside", reason="r").accepted
+    assert not table.asks("decide", choice="set_aside", reason="r").accepted
     table.rules("void")
     resolved = [d["key"] for d in table.told("irregularity.resolved")]
     assert resolved == ["link_lost", "drawn_early"]

@@ -27,6 +27,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Input, Tick
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.positions import COMMANDS
 from tests.table.playing import SHIFT, Playing, balanced
 from tests.table.sessions import WAYS, goes_on
@@ -84,7 +85,9 @@ steps = st.one_of(
         st.tuples(
             st.sampled_from(sorted(COMMANDS)),
             st.sampled_from(["dealer", SHIFT]),
-            st.sampled_from(["play_on", "set_aside", "void", "player", "banker"]),
+            st.sampled_from(
+                ["play_on", "set_aside", "void", "player", "banker", *sorted(PROCEDURES)]
+            ),
         ),
     ),
 )
@@ -101,7 +104,7 @@ def take(table: Playing, step: tuple[str, object]) -> None:
         case "later", int(us):
             table.feed(Tick(t_us=table.t_us + us))
         case "asks", (str(command), str(position), word):
-            table.asks(command, position=position, ruling=word, hand=word, reason="r")
+            table.asks(command, position=position, choice=word, key=word, hand=word, reason="r")
         case "hello", dict(more):
             table.hello(**{"decks": 1, **more})
         case "load", str(set_id):

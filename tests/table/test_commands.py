@@ -33,7 +33,7 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
 ) -> None:
     needed = positions.COMMANDS[command]
     high_enough = position == needed or needed in BELOW.get(position, ())
-    answer = table_at_idle().asks(command, position=position, ruling="void", reason="r")
+    answer = table_at_idle().asks(command, position=position, choice="void", reason="r")
     if high_enough:
         assert answer.accepted or "needs a" not in (answer.error or "")
     else:
@@ -41,9 +41,9 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
         assert answer.error == f"{command} needs a {needed}"
 
 
-def test_who_rules_is_the_games_to_say() -> None:
-    assert positions.needed("rule", game()) == game().decides == "gaming_shift_manager"
-    assert positions.needed("rule", game("dragon_bonus_royal")) == "gaming_shift_manager"
+def test_who_decides_is_the_games_to_say() -> None:
+    assert positions.who_decides(game()) == game().decides == "gaming_shift_manager"
+    assert positions.who_decides(game("dragon_bonus_royal")) == "gaming_shift_manager"
 
 
 def test_of_shift_and_casino_manager_neither_outranks_the_other_until_one_is_set_to() -> None:
@@ -151,20 +151,20 @@ def test_a_refusal_is_told_to_those_who_may_know_and_to_nobody_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ruling", "why"),
+    ("choice", "why"),
     [
         ("play_on", "cards were drawn that have no place in the round"),
         ("set_aside", None),
-        ("toss_a_coin", "the ruling is one of play_on, set_aside, void"),
-        (None, "the ruling is one of play_on, set_aside, void"),
+        ("toss_a_coin", "the choice is one of play_on, set_aside, void"),
+        (None, "the choice is one of play_on, set_aside, void"),
         ("void", None),
     ],
 )
-def test_a_ruling_that_cannot_be_taken_says_why(ruling: str | None, why: str | None) -> None:
+def test_a_ruling_that_cannot_be_taken_says_why(choice: str | None, why: str | None) -> None:
     table = table_at_idle()
     table.does("place_your_bets")
     table.draw("9C")
-    answer = table.asks("rule", ruling=ruling, reason="r")
+    answer = table.asks("decide", choice=choice, reason="r")
     assert answer.accepted is (why is None)
     assert why is None or (answer.error or "").endswith(why)
 
@@ -172,8 +172,7 @@ def test_a_ruling_that_cannot_be_taken_says_why(ruling: str | None, why: str | N
 def test_a_ruling_without_a_reason_is_refused() -> None:
     table = table_at_idle()
     table.fails()
-    assert (
-        table.asks("rule", ruling="play_on").error == "rule: a ruling is recorded with its reason"
-    )
-    assert table.asks("rule", ruling="void", reason="r").error == "rule: void: no round is open"
+    without = table.asks("decide", choice="play_on")
+    assert without.error == "decide: what is decided is recorded with its reason"
+    assert table.asks("decide", choice="void", reason="r").error == "decide: void: no round is open"
     table.rules("play_on")

@@ -150,7 +150,7 @@ def test_a_set_loaded_in_a_round_halts_it_and_only_void_ends_that(decks: int) ->
     table.deal("7D 7C")
     table.load("set-2", decks=decks)
     assert table.key == "other"
-    refused = table.asks("rule", ruling="play_on", reason="r")
+    refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error is not None and "another set" in refused.error
     table.rules("void")
     assert table.now.state == ("idle" if decks == 8 else "no_shoe")

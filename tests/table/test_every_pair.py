@@ -61,6 +61,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
 from shoe_ctl.table.turn import Turn
 from tests.table.playing import DEVICE, Playing, balanced, game, settings
@@ -112,9 +113,10 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *((command, {"seat": 3}) for command in ("offer_shoe", "allow_without_wager")),
     ("change_method", {"method": "A"}), ("change_method", {"method": "C"}),
     ("expose", {"hand": "player"}), ("expose", {"hand": "banker", "index": 2}),
-    *(("rule", {"ruling": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
+    *(("decide", {"choice": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
     ("restrict_wagers", {"number": 2}),
+    *(("declare", {"key": key}) for key in (*PROCEDURES, "bad_luck")),
 )  # fmt: skip
 
 
@@ -259,7 +261,8 @@ def distinct() -> list[tuple[bool, int, TableState]]:
         played, halt, link = now.round, now.halt, now.link
         kind = (
             angel_eye, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
-            link.up, link.aligned, halt and (halt.key, halt.back_to, halt.earlier),
+            link.up, link.aligned,
+            halt and (halt.top.key, halt.top.step, halt.back_to, halt.earlier),
             played and (len(played.cards), played.all_revealed, played.result is None, played.due),
         )  # fmt: skip
         kinds[kind] = (angel_eye, way, now)
@@ -269,7 +272,7 @@ def distinct() -> list[tuple[bool, int, TableState]]:
 @pytest.mark.parametrize("command", positions.COMMANDS)
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
     lowest = positions.COMMANDS[command]
-    refused = Playing().asks(command, position=lowest, ruling="void", reason="r")
+    refused = Playing().asks(command, position=lowest, choice="void", reason="r")
     assert not refused.accepted
     takes = refused.needs["state"].split(", ")
     assert takes == list(machine.states_that_take(command))

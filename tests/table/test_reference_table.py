@@ -86,8 +86,10 @@ def test_another_set_halts_until_the_own_one_is_back_or_the_round_is_void() -> N
     table = halted()
     table.hello(set_id="set-2", drawn=0)
     assert table.key == "other"
-    assert not table.asks("rule", ruling="play_on", reason="r").accepted
+    assert not table.asks("decide", choice="play_on", reason="r").accepted
     table.hello(set_id="set-1", drawn=3)
+    table.rules("play_on")
+    assert table.key == "link_lost"
     table.rules("play_on")
     assert table.desired == Armed(4, "banker", 2)
 
@@ -114,8 +116,8 @@ def test_cards_that_were_drawn_unheard_of_are_a_gap_and_the_next_draw_has_its_nu
     table = halted()
     table.hello(resumed=False, drawn=5)
     assert table.key == "gap"
-    refused = table.asks("rule", ruling="play_on", reason="r")
-    assert refused.error == "rule: play_on: the shoe counts more cards than were heard of"
+    refused = table.asks("decide", choice="play_on", reason="r")
+    assert refused.error == "decide: play_on: the shoe counts more cards than were heard of"
     table.rules("void")
     assert table.desired == Armed(6, "player", 1)
     assert balanced(table.now)

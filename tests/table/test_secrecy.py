@@ -142,7 +142,7 @@ def test_what_failed_in_the_controller_is_not_public() -> None:
 def test_who_ruled_and_why_is_not_public() -> None:
     table = face_down("2D 3C")
     table.fails()
-    table.does("rule", ruling="void", reason="the 9C lay open")
+    table.does("decide", choice="void", reason="the 9C lay open")
     assert not any(b"kim" in data or b"lay open" in data for _, _, data in in_public(table))
     (void,) = (e for e in table.events if e.type == "round.void")
     assert void.restricted_data is not None

@@ -42,8 +42,9 @@ def with_other_secrets(now: TableState) -> TableState:
         shoe = msgspec.structs.replace(now.shoe, counts={}, unseen=now.shoe.unseen + 1)
         now = msgspec.structs.replace(now, shoe=shoe)
     if now.halt is not None:
-        seen = "the seven of diamonds"
-        now = msgspec.structs.replace(now, halt=msgspec.structs.replace(now.halt, seen=seen))
+        unlike = {"seen": "the seven of diamonds"}
+        opened = tuple(msgspec.structs.replace(o, **unlike) for o in now.halt.stack)
+        now = msgspec.structs.replace(now, halt=msgspec.structs.replace(now.halt, stack=opened))
     kept = tuple(msgspec.structs.replace(k, card=OTHER) for k in now.kept)
     return msgspec.structs.replace(now, kept=kept)
 
@@ -69,7 +70,7 @@ def test_what_is_next_is_taken_from_whom_it_names(
         if due["command"] is None:
             continue
         assert due["command"] in takers
-        if due["command"] != "rule":  # which ruling fits is a person's to judge
+        if due["command"] != "decide":  # which choice fits is a person's to judge
             answer = table.asks(due["command"], position=takers[due["command"]], **due["args"])
             assert answer.accepted, (held, answer)
 
@@ -123,7 +124,7 @@ def test_a_card_that_does_not_belong_is_an_inspection_and_no_more() -> None:
     table = Playing().open_shoe()
     table.open_round()
     table.draw("4f")
-    assert halt_of(table).keys() == {"reason", "since", "earlier"}
+    assert halt_of(table).keys() == {"reason", "since", "earlier", "step", "prompt", "choices"}
     assert halt_of(table)["reason"] == "inspection"
 
 

@@ -1,0 +1,217 @@
+"""What people declare and decide, what the shoe answers, and how the round goes on after it.
+
+In: declare, decide, what an open step hears. Out: a step taken, an end reached, round.void.
+Must not know: any particular irregularity, beyond the shoe that runs empty.
+"""
+
+from __future__ import annotations
+
+from . import link_facts, outcome, positions, revealing, shoe_cards, wagering
+from .irregularities import stack
+from .irregularities.grounds import CARDS_OUT, halt_of
+from .irregularities.procedure import VOID, Action, Choice, End, Hears
+from .irregularities.procedures import PROCEDURES
+from .rows import Objection
+from .turn import Turn
+
+# What was seen.
+
+
+def returns_here(turn: Turn) -> bool:
+    """The state that this row leads to is the one that the table left."""
+    return turn.now.halt is not None and turn.now.halt.back_to == turn.dest
+
+
+def is_decided(turn: Turn) -> bool:
+    """The choice can be taken: somebody may, and nothing is in its way."""
+    return _objection_to_choice(turn) is None
+
+
+def ends_the_round(turn: Turn) -> bool:
+    """What is chosen makes the round void."""
+    end = _end(turn, _chosen(turn))
+    return end is not None and end.leads == VOID
+
+
+def ends_the_halt(turn: Turn) -> bool:
+    """What is chosen ends the last irregularity that is open."""
+    end = _end(turn, _chosen(turn))
+    return end is not None and _is_last(turn)
+
+
+def is_heard(turn: Turn) -> bool:
+    """The open step takes this from the shoe or the link."""
+    return _heard(turn) is not None
+
+
+def hears_the_last(turn: Turn) -> bool:
+    """The open step takes this, and with it the last irregularity that is open ends."""
+    heard = _heard(turn)
+    return heard is not None and _is_last(turn) and _end(turn, heard) is not None
+
+
+def is_declared(turn: Turn) -> bool:
+    """The irregularity may be declared here and now by this person."""
+    return _objection_to_declaring(turn) is None
+
+
+def _is_last(turn: Turn) -> bool:
+    halt = halt_of(turn)
+    return halt.deciding == halt.stack
+
+
+def why_not_decided(turn: Turn) -> Objection:
+    """What is in the way of this choice."""
+    return _met(_objection_to_choice(turn))
+
+
+def why_not_declared(turn: Turn) -> Objection:
+    """What is in the way of declaring this."""
+    return _met(_objection_to_declaring(turn))
+
+
+def _met(objection: Objection | None) -> Objection:
+    assert objection is not None, "the row above takes it"
+    return objection
+
+
+def _chosen(turn: Turn) -> Choice | None:
+    named = turn.command.args.get("choice")
+    return next((c for c in stack.open_step(turn).choices if c.name == named), None)
+
+
+def _heard(turn: Turn) -> Hears | None:
+    said = turn.shoe_event.type
+    hears = stack.open_step(turn).hears
+    return next((h for h in hears if h.trigger == said and h.when(turn)), None)
+
+
+def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
+    return None if taken is None else PROCEDURES[halt_of(turn).top.key].end(taken.then)
+
+
+def _may(turn: Turn, needed: str) -> bool:
+    highest = turn.settings.highest_position
+    return positions.may(turn.command.position, needed, highest=highest)
+
+
+def _objection_to_choice(turn: Turn) -> Objection | None:
+    """Why this cannot be decided now, the first of what is in the way."""
+    command, choice = turn.command, _chosen(turn)
+    if choice is None:
+        names = ", ".join(c.name for c in stack.open_step(turn).choices)
+        return Objection(f"the choice is one of {names}")
+    needed = stack.who_takes(choice, turn.game)
+    if not _may(turn, needed):
+        return Objection(f"{choice.name} needs a {needed}", {"position": needed})
+    if choice.reason and not command.reason:
+        return Objection("what is decided is recorded with its reason")
+    if choice.second and command.consented_by in (None, "", command.person):
+        needs = {"consent": "another person"}
+        return Objection(f"{choice.name} needs the consent of another person", needs)
+    if choice.in_round and turn.now.round is None:
+        return Objection(f"{choice.name}: no round is open")
+    why = choice.unless(turn)
+    return None if why is None else Objection(f"{choice.name}: {why}")
+
+
+def _objection_to_declaring(turn: Turn) -> Objection | None:
+    """Why this cannot be declared now."""
+    command = turn.command
+    declarable = {key: p.declared for key, p in PROCEDURES.items() if p.declared is not None}
+    key = command.args.get("key")
+    declared = declarable.get(key) if isinstance(key, str) else None
+    if declared is None:
+        return Objection(f"the key is one of {', '.join(declarable)}")
+    if not _may(turn, declared.by):
+        return Objection(f"{key} needs a {declared.by}", {"position": declared.by})
+    if turn.source not in declared.states:
+        why = f"{key} cannot be declared now (the table is {turn.source})"
+        return Objection(why, {"state": ", ".join(declared.states)})
+    if stack.is_open(turn, str(key)):
+        return Objection(f"{key} is open already")
+    if turn.source == "suspended" and halt_of(turn).back_to not in declared.states:
+        return Objection(f"{key} cannot be declared: the table was {halt_of(turn).back_to}")
+    return None if command.reason else Objection("what is declared is recorded with what was seen")
+
+
+# What is done.
+
+
+def declare(turn: Turn) -> None:
+    """A person says what happened: the table halts and asks."""
+    key = str(turn.command.args["key"])
+    declared = PROCEDURES[key].declared
+    assert declared is not None and turn.command.reason is not None
+    stack.raise_irregularity(turn, key, turn.command.reason, publicly=declared.seen)
+
+
+def decide(turn: Turn) -> None:
+    """The choice is taken: to the next step, or to an end."""
+    choice = _chosen(turn)
+    assert choice is not None
+    _take(turn, choice)
+
+
+def hear(turn: Turn) -> None:
+    """What the open step waited for has come."""
+    heard = _heard(turn)
+    assert heard is not None
+    _take(turn, heard)
+
+
+def _take(turn: Turn, taken: Choice | Hears) -> None:
+    end = _end(turn, taken)
+    _each(turn, taken.do)
+    if end is None:
+        stack.go_to(turn, taken.then)
+        return
+    if end.leads == VOID:
+        _void(turn, end)
+        return
+    stack.close(turn, end)
+    if turn.now.halt is None:
+        _go_on(turn)
+
+
+def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
+    for action in actions:
+        action(turn)
+
+
+def _go_on(turn: Turn) -> None:
+    """The round, or the table between rounds, goes on where it was left."""
+    if turn.state not in CARDS_OUT:
+        shoe_cards.write_off_lost_cards(turn)
+    if turn.now.round is None and turn.now.loaded is not None:
+        turn.then("set_shown")
+    elif turn.now.round is not None:
+        revealing.reveal_due(turn)
+        revealing.advance(turn)
+
+
+def _void(turn: Turn, end: End) -> None:
+    """The round is void: all wagers are returned, decided ones too."""
+    astray = bool(turn.now.kept) and not turn.now.link.replay
+    key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
+    data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
+    who = {"person": command.person, "position": command.position, "why": command.reason}
+    turn.tell("round.void", data, restricted={**data, **who, "key": key})
+    wagering.return_all(turn, rule)
+    stack.close(turn, end)
+    shoe_cards.write_off_lost_cards(turn)
+    if astray:
+        link_facts.lose_alignment(turn)
+    outcome.close_round(turn)
+
+
+def void_for_want_of_cards(turn: Turn) -> None:
+    """The shoe is empty with a card due: the round is void (5.3)."""
+    key = "insufficient_cards"
+    rule = turn.game.rule(key, "void")
+    seen = "the shoe is empty and a card is due"
+    turn.tell("irregularity.raised", {"key": key, "seen": seen, "rule": rule})
+    turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
+    wagering.return_all(turn, rule)
+    turn.tell("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
+    outcome.close_round(turn)

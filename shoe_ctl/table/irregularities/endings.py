@@ -1,0 +1,67 @@
+"""Steps, choices and ends that irregularities share: go on, set aside, void.
+
+In: an irregularity's key and the end that its game file numbers. Out: parts of a Procedure.
+Must not know: what raised it.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table.turn import Turn
+
+from .grounds import cards_are_in_play, own_kept, something_is_missing
+from .procedure import DECIDES, VOID, Choice, End, Step
+
+RULED = ("other", "ruled")
+"""Cited where an irregularity's own rules have no end of this kind: whoever decides has ruled."""
+
+PLAY_ON = "play_on"
+SET_ASIDE = "set_aside"
+
+
+# What is done.
+
+
+def align(turn: Turn) -> None:
+    """The ruling says that the shoe stands where the table does."""
+    turn.set_link(aligned=True)
+
+
+def overrule_result(turn: Turn) -> None:
+    """Against the shoe's own result the cards on the table stand (6.3)."""
+    turn.set_round(result_overruled=True)
+
+
+def lay_aside(turn: Turn) -> None:
+    """The cards stay counted in the ledger and are in no hand."""
+    before = len(turn.now.kept) - len(own_kept(turn))
+    turn.change(kept=turn.now.kept[:before])
+
+
+# Choices.
+
+GO_ON = Choice(PLAY_ON, DECIDES, "stands", (align,), something_is_missing)
+LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", unless=cards_are_in_play)
+CALL_VOID = Choice(VOID, DECIDES, VOID, in_round=True)
+
+
+# Ends.
+
+
+def stands(cites: tuple[str, str] = RULED) -> End:
+    """Nothing is missing: the table goes on where it was."""
+    return End("stands", PLAY_ON, cites)
+
+
+def aside(cites: tuple[str, str] = RULED) -> End:
+    """The cards are laid aside, and the table goes on where it was."""
+    return End("aside", SET_ASIDE, cites, do=(lay_aside,))
+
+
+def void(cites: tuple[str, str] = RULED) -> End:
+    """The round is void."""
+    return End(VOID, VOID, cites, VOID)
+
+
+def ruling(prompt: str) -> Step:
+    """The step at which whoever decides rules on everything."""
+    return Step("ruling", prompt, (GO_ON, LAY_ASIDE, CALL_VOID))

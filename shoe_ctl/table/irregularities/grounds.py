@@ -1,0 +1,74 @@
+"""What is so at the table that decides which way an irregularity may end.
+
+In: the table as it stands. Out: conditions, and objections: why a choice cannot be taken now.
+Must not know: which irregularity asks, how it ends.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.events import Hello
+from shoe_ctl.table import shoe_cards, shoe_sets
+from shoe_ctl.table.slots import next_slot
+from shoe_ctl.table.state import Halt, Kept
+from shoe_ctl.table.turn import Turn
+
+CARDS_OUT = ("dealing", "revealing", "drawing")
+"""The states in which cards of an unfinished round lie on the table."""
+
+
+def halt_of(turn: Turn) -> Halt:
+    """The halt: something is open."""
+    assert turn.now.halt is not None
+    return turn.now.halt
+
+
+def own_kept(turn: Turn) -> tuple[Kept, ...]:
+    """The cards that were drawn since the irregularity decided now was raised."""
+    return turn.now.kept[halt_of(turn).deciding[0].kept_before :]
+
+
+def cards_were_out(turn: Turn) -> bool:
+    """The table was halted with cards of an unfinished round on it."""
+    return turn.now.halt is not None and turn.now.halt.back_to in CARDS_OUT
+
+
+def same_shoe_is_back(turn: Turn) -> bool:
+    """The same device, not rebooted, has the same set, replays all, and no card came meanwhile."""
+    event, link = turn.shoe_event, turn.now.link
+    if not isinstance(event, Hello) or not event.resumed or own_kept(turn):
+        return False
+    device = (event.device_id, event.boot_id)
+    return device == (link.device_id, link.boot_id) and not shoe_sets.another_set(turn)
+
+
+def cards_have_no_place(turn: Turn) -> str | None:
+    """Cards were drawn that the round has no place for."""
+    return "cards were drawn that have no place in the round" if own_kept(turn) else None
+
+
+def something_is_missing(turn: Turn) -> str | None:
+    """What keeps the table from going on where it was."""
+    now, back_to = turn.now, halt_of(turn).back_to
+    if (misplaced := cards_have_no_place(turn)) is not None:
+        return misplaced
+    if now.loaded is not None and now.round is not None and back_to != "resolved":
+        return "the shoe holds another set of cards than the round began with"
+    if back_to not in CARDS_OUT:
+        return None
+    if shoe_cards.cards_are_lost(turn):
+        return "the shoe counts more cards than were heard of"
+    if not now.link.up and (next_slot(now) is not None or not turn.round.all_revealed):
+        return "the link to the shoe is down"
+    return None
+
+
+def no_card_to_set_aside(turn: Turn) -> str | None:
+    """No card was drawn that could be laid aside."""
+    return None if own_kept(turn) else "no cards are there to be set aside"
+
+
+def cards_are_in_play(turn: Turn) -> str | None:
+    """Cards cannot be laid aside: there are none, or the round may want them."""
+    if (none := no_card_to_set_aside(turn)) is not None:
+        return none
+    return "the round may want the cards" if cards_were_out(turn) else None

@@ -1,0 +1,32 @@
+"""Every guided procedure, by the key of its irregularity.
+
+In: the families. Out: PROCEDURES. Must not know: what is open at a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import draws, judging, shoe_away, unforeseen, wrong_cards
+from .procedure import Procedure
+
+PROCEDURES: Mapping[str, Procedure] = {
+    procedure.key: procedure
+    for procedure in (
+        wrong_cards.FOREIGN_CARD,
+        wrong_cards.EXTRA_CARD,
+        wrong_cards.MISREAD,
+        wrong_cards.UNSHUFFLED,
+        draws.OVERDRAW,
+        draws.WRONG_ORDER,
+        draws.DOUBLE_DRAW,
+        draws.ORDER_ALTERED,
+        shoe_away.LINK_LOST,
+        shoe_away.GAP,
+        shoe_away.POWER_FAILURE,
+        judging.RESULT_DISAGREES,
+        judging.RESULT_MISSING,
+        unforeseen.OTHER,
+    )
+}
+"""Key → procedure. One that is not here closes by itself and never halts a table."""

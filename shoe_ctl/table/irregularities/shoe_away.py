@@ -1,0 +1,49 @@
+"""The shoe was not heard: its link, its power, or what it said is lost.
+
+In: nothing. Out: their procedures. Must not know: how a link comes back, what was missed.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import power
+
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, aside, ruling, stands, void
+from .grounds import same_shoe_is_back
+from .procedure import End, Hears, Procedure, Step
+
+LINK_LOST = Procedure(
+    "link_lost",
+    (
+        Step(
+            "ruling",
+            "connect the shoe again; if nothing was missed the round goes on by itself",
+            (GO_ON, LAY_ASIDE, CALL_VOID),
+            (Hears("hello", same_shoe_is_back, "resumed"),),
+        ),
+    ),
+    (
+        End("resumed", "link back, nothing missed", ("link_lost", "resumed")),
+        stands(("link_lost", "ruled")),
+        aside(("link_lost", "ruled")),
+        void(("link_lost", "ruled")),
+    ),
+)
+
+GAP = Procedure(
+    "gap",
+    (ruling("compare the cards on the table with the status; cards that were missed count"),),
+    (stands(("gap", "ruled")), aside(("gap", "ruled")), void(("gap", "ruled"))),
+    covers=("link_lost",),
+)
+
+POWER_FAILURE = Procedure(
+    "power_failure",
+    (ruling("leave the cards as they lie until the power is back"),),
+    (
+        stands(("power_failure", "ruled")),
+        aside(("power_failure", "ruled")),
+        void(("power_failure", "ruled")),
+    ),
+    covers=("link_lost",),
+    facts=power.established,
+)

@@ -1,0 +1,262 @@
+"""Guided procedures: every step and end of the literals, nesting, who decides and who may not."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from firmware_proto.events import Gap
+from shoe_ctl.games import catalog
+from shoe_ctl.games.irregularity_ends import ENDS
+from shoe_ctl.records import Audience
+from shoe_ctl.table import machine, positions
+from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.stack import INSPECTION
+from shoe_ctl.table.state import from_bytes, to_bytes
+from tests.table.playing import Playing
+from tests.table.sessions import WAYS
+
+EVERY = [pytest.param(p, id=key) for key, p in PROCEDURES.items()]
+STEPS = [pytest.param(p, s, id=f"{p.key}-{s.name}") for p in PROCEDURES.values() for s in p.steps]
+DECLARABLE = [key for key, p in PROCEDURES.items() if p.declared is not None]
+
+
+def dealt(codes: str = "2D 3C TS") -> Playing:
+    table = Playing(**WAYS[0]).open_shoe()
+    table.open_round()
+    table.deal(codes)
+    return table
+
+
+def ways(step: Step) -> list[str]:
+    """Where the step's choices, and what it hears, lead."""
+    return [choice.then for choice in step.choices] + [heard.then for heard in step.hears]
+
+
+def declares(table: Playing, key: str) -> None:
+    table.does("declare", key=key, reason="seen by the dealer")
+
+
+# The literals.
+
+
+@pytest.mark.parametrize("procedure", EVERY)
+def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure) -> None:
+    names = [s.name for s in procedure.steps] + [e.name for e in procedure.ends]
+    assert len(names) == len(set(names))
+    for step in procedure.steps:
+        choices = [c.name for c in step.choices]
+        assert len(choices) == len(set(choices))
+    reached = {then for s in procedure.steps for then in ways(s)}
+    assert {*reached, procedure.steps[0].name} == set(names)
+
+
+@pytest.mark.parametrize(("procedure", "step"), STEPS)
+def test_every_step_leads_to_an_end(procedure: Procedure, step: Step) -> None:
+    seen: set[str] = set()
+    new = {step.name}
+    while new:
+        seen |= new
+        at = [s for s in procedure.steps if s.name in seen]
+        new = {choice.then for s in at for choice in s.choices} - seen
+    assert any(procedure.end(name) is not None for name in seen)
+
+
+@pytest.mark.parametrize("procedure", EVERY)
+def test_every_end_has_its_rule_in_every_game(procedure: Procedure) -> None:
+    for end in procedure.ends:
+        key, name = end.cites
+        assert key in (procedure.key, "other")
+        assert name in ENDS[key]
+        for game in catalog.shipped():
+            assert name in catalog.load(game).irregularities[key]
+        assert end.leads in (BACK, VOID)
+
+
+@pytest.mark.parametrize(("procedure", "step"), STEPS)
+def test_every_choice_is_a_known_positions(procedure: Procedure, step: Step) -> None:
+    assert step.prompt and procedure.covers != (procedure.key,)
+    for choice in step.choices:
+        assert choice.by == DECIDES or choice.by in positions.POSITIONS
+        end = procedure.end(choice.then)
+        assert choice.in_round or end is None or end.leads != VOID
+
+
+def test_cards_to_be_inspected_are_alike_in_all_that_the_room_may_see() -> None:
+    shown = [
+        [(s.name, s.prompt, [(c.name, c.by, c.in_round) for c in s.choices]) for s in p.steps]
+        for p in (PROCEDURES[key] for key in sorted(INSPECTION))
+    ]
+    assert shown[0] == shown[1]
+
+
+def test_what_is_declared_is_declared_in_states_of_the_table() -> None:
+    for procedure in PROCEDURES.values():
+        if procedure.declared is not None:
+            assert set(procedure.declared.states) <= set(machine.STATES) - {"no_shoe"}
+            assert "suspended" in procedure.declared.states
+
+
+# Declared.
+
+
+@pytest.mark.parametrize("key", DECLARABLE)
+def test_what_is_declared_halts_says_what_is_open_and_keeps_the_words_from_the_room(
+    key: str,
+) -> None:
+    table = dealt()
+    table.does("declare", key=key, reason="the 9C lay open")
+    assert (table.now.state, table.key) == ("suspended", key)
+    raised = table.told("irregularity.raised")[-1]
+    assert "declared" in raised["seen"]
+    assert raised["prompt"] == PROCEDURES[key].steps[0].prompt
+    assert {c["choice"] for c in raised["choices"]} >= {"play_on", "void"}
+    assert not any("9C" in str(e.data) for e in table.public)
+    told = next(e for e in table.events if e.type == "irregularity.raised")
+    assert told.restricted_data is not None
+    assert (told.restricted_data["seen"], told.restricted_data["person"]) == (
+        "the 9C lay open",
+        "kim",
+    )
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"key": "bad_luck", "reason": "r"}, "declare: the key is one of "),
+        ({"key": "gap", "reason": "r"}, "declare: the key is one of "),
+        ({"key": ["other"], "reason": "r"}, "declare: the key is one of "),
+        ({"reason": "r"}, "declare: the key is one of "),
+        ({"key": "other"}, "declare: what is declared is recorded with what was seen"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused_and_says_why(more: dict[str, str], why: str) -> None:
+    table = dealt()
+    answer = table.asks("declare", **more)
+    assert not answer.accepted
+    assert (answer.error or "").startswith(why)
+    assert table.now.halt is None
+
+
+def test_what_belongs_to_a_round_is_not_declared_between_rounds_nor_twice() -> None:
+    table = Playing(**WAYS[0]).open_shoe()
+    refused = table.asks("declare", key="wrong_order", reason="r")
+    assert not refused.accepted and "dealing" in refused.needs["state"]
+    declares(table, "other")
+    assert table.asks("declare", key="other", reason="r").error == "declare: other is open already"
+    nested = table.asks("declare", key="wrong_order", reason="r")
+    assert nested.error == "declare: wrong_order cannot be declared: the table was idle"
+
+
+# Decided.
+
+
+def test_a_choice_names_the_position_it_needs() -> None:
+    table = dealt()
+    declares(table, "other")
+    refused = table.asks("decide", choice="void", reason="r", position="pit_manager")
+    assert refused.needs == {"position": "gaming_shift_manager"}
+    assert refused.error == "decide: void needs a gaming_shift_manager"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), list(itertools.permutations(["other", "wrong_order", "gap"], 2))
+)
+def test_one_that_comes_during_another_is_decided_first_and_leads_back(
+    first: str, second: str
+) -> None:
+    table = dealt()
+    for key in (first, second):
+        table.says(Gap(first=1, last=2)) if key == "gap" else declares(table, key)
+    assert (table.now.halt.earlier, table.key) == ((first,), second)
+    assert from_bytes(to_bytes(table.now)) == table.now
+    before = len(table.public)
+    table.rules("play_on")
+    assert (table.now.state, table.now.halt.earlier, table.key) == ("suspended", (), first)
+    ended, again = table.public[before:]
+    assert (ended.type, ended.data["key"]) == ("irregularity.resolved", second)
+    assert (again.type, again.data["key"]) == ("irregularity.step", first)
+    assert again.data["prompt"] == PROCEDURES[first].steps[0].prompt
+    table.rules("play_on")
+    assert (table.now.state, table.now.halt) == ("dealing", None)
+    assert table.told("table.resumed") == [{}]
+
+
+def test_three_deep_the_last_is_decided_first() -> None:
+    table = dealt()
+    keys = ["other", "wrong_order", "order_altered"]
+    for key in keys:
+        declares(table, key)
+    for key in reversed(keys):
+        assert table.key == key
+        table.rules("play_on")
+    assert table.now.state == "dealing"
+
+
+def test_a_void_ends_all_that_is_open_under_the_rule_of_the_one_decided() -> None:
+    table = dealt()
+    for key in ("other", "order_altered"):
+        declares(table, key)
+    table.rules("void")
+    assert (table.now.state, table.now.halt) == ("idle", None)
+    ended = [(d["key"], d["how"], d["rule"]) for d in table.told("irregularity.resolved")]
+    assert ended == [("order_altered", "void", "5.2"), ("other", "void", "5.2")]
+    assert table.told("round.void")[-1]["rule"] == "5.2"
+
+
+def test_each_decides_on_the_cards_that_came_with_it() -> None:
+    table = dealt("2D 3C TS TH")
+    table.draw("4C")
+    declares(table, "other")
+    table.rules("play_on")
+    assert (table.key, len(table.now.kept)) == ("overdraw", 1)
+    declares(table, "other")
+    table.draw("5C")
+    refused = table.asks("decide", choice="play_on", reason="r")
+    assert refused.error == "decide: play_on: cards were drawn that have no place in the round"
+
+
+def test_a_lost_link_nested_in_another_ends_by_itself_and_leads_back() -> None:
+    table = Playing(**WAYS[0]).open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS")
+    declares(table, "other")
+    table.disconnect()
+    table.restart("b1")
+    table.connect()
+    table.hello()
+    assert (table.now.halt.earlier, table.key) == ((), "other")
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+
+
+def test_lost_power_is_decided_together_with_the_link_that_it_took() -> None:
+    table = Playing(**WAYS[0])
+    table.restart("b1")
+    table.open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS")
+    table.disconnect()
+    table.restart("b2")
+    assert (table.now.halt.earlier, table.key) == (("link_lost",), "power_failure")
+    table.connect()
+    table.hello()
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+    ended = [d["key"] for d in table.told("irregularity.resolved")]
+    assert ended == ["power_failure", "link_lost"]
+
+
+def test_who_decided_is_in_the_restricted_stream_alone() -> None:
+    table = dealt()
+    declares(table, "unshuffled")
+    table.does("decide", choice="play_on", reason="two packs seen", consented_by="lee")
+    resolved = next(e for e in table.events if e.type == "irregularity.resolved")
+    assert resolved.data == {"key": "unshuffled", "how": "play_on", "rule": None}
+    assert resolved.restricted_data is not None
+    assert resolved.restricted_data["consented_by"] == "lee"
+    assert resolved.audience is Audience.PUBLIC
