@@ -30,7 +30,7 @@ def nothing(turn: Turn) -> None:
     """No objection."""
 
 
-def no_facts(turn: Turn) -> dict[str, Any]:
+def no_facts(turn: Turn) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
     """Nothing more is told."""
     return {}
 
