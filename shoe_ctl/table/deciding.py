@@ -109,8 +109,9 @@ def _objection_to_choice(turn: Turn) -> Objection | None:
     if choice.second and command.consented_by in (None, "", command.person):
         needs = {"consent": "another person"}
         return Objection(f"{choice.name} needs the consent of another person", needs)
-    if choice.in_round and turn.now.round is None:
-        return Objection(f"{choice.name}: no round is open")
+    if not choice.is_offered(in_round=turn.now.round is not None):
+        which = "no round is open" if choice.in_round else "a round is open"
+        return Objection(f"{choice.name}: {which}")
     why = choice.unless(turn)
     return None if why is None else Objection(f"{choice.name}: {why}")
 

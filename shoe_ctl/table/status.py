@@ -81,7 +81,8 @@ def _who_may(command: str, now: TableState, game: Game) -> str:
     if command != "decide" or now.halt is None:
         return positions.needed(command, game)
     choices = stack.step_of(now.halt.top).choices
-    takers = {stack.who_takes(c, game) for c in choices if now.round is not None or not c.in_round}
+    in_round = now.round is not None
+    takers = {stack.who_takes(c, game) for c in choices if c.is_offered(in_round=in_round)}
     return min(takers, key=positions.POSITIONS.index)
 
 

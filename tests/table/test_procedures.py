@@ -81,7 +81,7 @@ def test_every_choice_is_a_known_positions(procedure: Procedure, step: Step) -> 
     for choice in step.choices:
         assert choice.by == DECIDES or choice.by in positions.POSITIONS
         end = procedure.end(choice.then)
-        assert choice.in_round or end is None or end.leads != VOID
+        assert choice.in_round is True or end is None or end.leads != VOID
 
 
 def test_cards_to_be_inspected_are_alike_in_all_that_the_room_may_see() -> None:
@@ -260,3 +260,46 @@ def test_who_decided_is_in_the_restricted_stream_alone() -> None:
     assert resolved.restricted_data is not None
     assert resolved.restricted_data["consented_by"] == "lee"
     assert resolved.audience is Audience.PUBLIC
+
+
+# Of one key.
+
+
+def test_a_card_found_face_up_after_the_first_plays_on_by_the_dealers_word() -> None:
+    table = dealt()
+    declares(table, "face_up_in_shoe")
+    table.does("decide", choice="play_face_down", position="dealer")
+    assert table.now.state == "dealing"
+    assert table.told("irregularity.resolved")[-1]["rule"] == "5.6"
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_card_found_face_up_before_the_first_is_ruled_on(opened: bool) -> None:
+    table = Playing(**WAYS[0]).open_shoe()
+    if opened:
+        table.open_round()
+    declares(table, "face_up_in_shoe")
+    refused = table.asks("decide", choice="play_face_down", position="dealer")
+    why = "no card of the round was dealt before it" if opened else "no round is open"
+    assert refused.error == f"decide: play_face_down: {why}"
+    table.rules("play_on")
+    assert table.told("irregularity.resolved")[-1]["rule"] == "6.1"
+
+
+def test_a_card_missing_between_rounds_leaves_earlier_outcomes_as_they_are() -> None:
+    table = Playing(**WAYS[0]).open_shoe()
+    declares(table, "missing_card_in_shoe")
+    offered = [c["choice"] for c in table.told("irregularity.raised")[-1]["choices"]]
+    assert offered == ["play_on", "earlier_stand", "set_aside"]
+    table.rules("earlier_stand")
+    assert table.now.state == "idle"
+    assert table.told("irregularity.resolved")[-1]["rule"] == "5.1.2"
+
+
+def test_a_card_missing_in_a_round_makes_it_void() -> None:
+    table = dealt()
+    declares(table, "missing_card_in_shoe")
+    refused = table.asks("decide", choice="earlier_stand", reason="r")
+    assert refused.error == "decide: earlier_stand: a round is open"
+    table.rules("void")
+    assert table.told("round.void")[-1]["rule"] == "5.1"

@@ -62,6 +62,14 @@ def something_is_missing(turn: Turn) -> str | None:
     return None
 
 
+def first_card_is_not_out(turn: Turn) -> str | None:
+    """No card of a round was dealt: the rule for what is found later does not hold."""
+    played = turn.now.round
+    if played is None or not played.cards:
+        return "no card of the round was dealt before it"
+    return something_is_missing(turn)
+
+
 def no_card_to_set_aside(turn: Turn) -> str | None:
     """No card was drawn that could be laid aside."""
     return None if own_kept(turn) else "no cards are there to be set aside"

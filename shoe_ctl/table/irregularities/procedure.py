@@ -39,8 +39,8 @@ class Choice(NamedTuple):
     """What a person may answer at a step.
 
     ``by`` is the lowest position, or DECIDES. ``then`` is the name of the next step or of an end.
-    ``unless`` says why it cannot be taken now; ``in_round`` ones need an open round. ``reason``
-    and ``second``: a reason must be given, another person must consent.
+    ``unless`` says why it cannot be taken now; ``in_round``: only with an open round, or only
+    without one. ``reason`` and ``second``: a reason must be given, another person must consent.
     """
 
     name: str
@@ -48,9 +48,13 @@ class Choice(NamedTuple):
     then: str
     do: tuple[Action, ...] = ()
     unless: Objection = nothing
-    in_round: bool = False
+    in_round: bool | None = None
     reason: bool = True
     second: bool = False
+
+    def is_offered(self, *, in_round: bool) -> bool:
+        """Whether it is a choice at all, with a round open or without."""
+        return self.in_round in (None, in_round)
 
 
 class Hears(NamedTuple):

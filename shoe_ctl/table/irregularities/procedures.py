@@ -17,6 +17,8 @@ PROCEDURES: Mapping[str, Procedure] = {
         wrong_cards.EXTRA_CARD,
         wrong_cards.MISREAD,
         wrong_cards.UNSHUFFLED,
+        wrong_cards.MISSING_CARD_IN_SHOE,
+        wrong_cards.FACE_UP_IN_SHOE,
         draws.OVERDRAW,
         draws.WRONG_ORDER,
         draws.DOUBLE_DRAW,

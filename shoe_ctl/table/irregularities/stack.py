@@ -57,7 +57,7 @@ def guide(opened: Opened, game: Game, *, in_round: bool) -> dict[str, Any]:
     It depends on nothing but the step and whether a round is open.
     """
     step = step_of(opened)
-    offered = (c for c in step.choices if in_round or not c.in_round)
+    offered = (c for c in step.choices if c.is_offered(in_round=in_round))
     return {
         "step": step.name,
         "prompt": step.prompt,
