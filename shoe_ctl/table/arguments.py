@@ -20,6 +20,12 @@ class Args(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A command's arguments: none, unless a kind of its own says more."""
 
 
+class OfChoice(Args, frozen=True, kw_only=True):
+    """Which choice of an open step; a choice that wants to know more has a kind of its own."""
+
+    choice: str
+
+
 class OfHand(Args, frozen=True, kw_only=True):
     """Which hand."""
 

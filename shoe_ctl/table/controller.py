@@ -14,9 +14,10 @@ from shoe_ctl.games.game import Game
 from . import conduct, engine, machine, methods, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import Fault, Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
+from .irregularities import stack
 from .revealing import result_is_awaited
 from .settings import TableSettings
-from .slots import desired_shoe
+from .slots import armed_for, desired_shoe
 from .state import TableState
 from .turn import Turn
 
@@ -107,9 +108,7 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    desired = desired_shoe(now, implied=conduct.implied(now, settings))
-    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
-        desired = Locked()
+    desired = _desired(turn)
     armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
     if armed != now.armed:
         turn.effects.append(desired)
@@ -117,6 +116,17 @@ def _assert_desires(turn: Turn) -> None:
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
     turn.now = msgspec.structs.replace(now, armed=armed, wake_us=wake_us)
+
+
+def _desired(turn: Turn) -> Armed | Locked:
+    """Open for the draw that the round or the open step wants, and for nothing else."""
+    now = turn.now
+    if now.halt is not None:
+        wanted = stack.draw_wanted(turn)
+        return Locked() if wanted is None or now.shoe is None else armed_for(now.shoe, wanted)
+    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
+        return Locked()
+    return desired_shoe(now, implied=conduct.implied(now, turn.settings))
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

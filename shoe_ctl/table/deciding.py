@@ -6,10 +6,12 @@ Must not know: any particular irregularity, beyond the shoe that runs empty.
 
 from __future__ import annotations
 
-from . import link_facts, outcome, positions, revealing, shoe_cards, wagering
+from . import arguments, link_facts, outcome, positions, revealing, shoe_cards, wagering
+from .cause import Cause
+from .inputs import TableCommand
 from .irregularities import stack
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import VOID, Action, Choice, End, Hears
+from .irregularities.procedure import BACK, VOID, Action, Choice, End, Hears
 from .irregularities.procedures import PROCEDURES
 from .rows import Objection
 from .turn import Turn
@@ -18,8 +20,13 @@ from .turn import Turn
 
 
 def returns_here(turn: Turn) -> bool:
-    """The state that this row leads to is the one that the table left."""
-    return turn.now.halt is not None and turn.now.halt.back_to == turn.dest
+    """The state that this row leads to is the one that the table left, or that the end names."""
+    halt = turn.now.halt
+    if halt is None:
+        return False
+    end = _end(turn, _taken(turn))
+    leads = BACK if end is None else end.leads
+    return turn.dest == (halt.back_to if leads == BACK else leads)
 
 
 def is_decided(turn: Turn) -> bool:
@@ -77,7 +84,11 @@ def _met(objection: Objection | None) -> Objection:
 
 def _chosen(turn: Turn) -> Choice | None:
     named = turn.command.args.get("choice")
-    return next((c for c in stack.open_step(turn).choices if c.name == named), None)
+    return next((c for c in stack.offered(turn) if c.name == named), None)
+
+
+def _taken(turn: Turn) -> Choice | Hears | None:
+    return _chosen(turn) if isinstance(turn.happened, TableCommand) else _heard(turn)
 
 
 def _heard(turn: Turn) -> Hears | None:
@@ -99,7 +110,7 @@ def _objection_to_choice(turn: Turn) -> Objection | None:
     """Why this cannot be decided now, the first of what is in the way."""
     command, choice = turn.command, _chosen(turn)
     if choice is None:
-        names = ", ".join(c.name for c in stack.open_step(turn).choices)
+        names = ", ".join(c.name for c in stack.offered(turn))
         return Objection(f"the choice is one of {names}")
     needed = stack.who_takes(choice, turn.game)
     if not _may(turn, needed):
@@ -109,9 +120,8 @@ def _objection_to_choice(turn: Turn) -> Objection | None:
     if choice.second and command.consented_by in (None, "", command.person):
         needs = {"consent": "another person"}
         return Objection(f"{choice.name} needs the consent of another person", needs)
-    if not choice.is_offered(in_round=turn.now.round is not None):
-        which = "no round is open" if choice.in_round else "a round is open"
-        return Objection(f"{choice.name}: {which}")
+    if isinstance(args := arguments.read(turn, choice.takes), str):
+        return Objection(f"{choice.name}: {args}")
     why = choice.unless(turn)
     return None if why is None else Objection(f"{choice.name}: {why}")
 
@@ -144,7 +154,7 @@ def declare(turn: Turn) -> None:
     key = str(turn.command.args["key"])
     declared = PROCEDURES[key].declared
     assert declared is not None and turn.command.reason is not None
-    stack.raise_irregularity(turn, key, turn.command.reason, publicly=declared.seen)
+    stack.raise_irregularity(turn, Cause(key, turn.command.reason, declared.seen))
 
 
 def decide(turn: Turn) -> None:

@@ -1,38 +1,25 @@
 """Whether a card fits where it was drawn, and which irregularity it is where it does not.
 
-In: a card drawn, the slot that is due. Out: conditions, Misfit values.
+In: a card drawn, the slot that is due. Out: conditions, Cause values.
 Must not know: what is done with a card, how a halt ends.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from . import shoe_cards
+from .cause import Cause
 from .slots import INITIAL_DEAL, next_slot, takes_cards
 from .turn import Turn
 
-
-class Misfit(NamedTuple):
-    """An irregularity's key and what was seen; ``publicly`` where the room may know less.
-
-    The words never hold the card's value.
-    """
-
-    key: str
-    seen: str
-    publicly: str | None = None
+DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
+_MISREAD = Cause("misread", "a card was drawn that the shoe could not read")
+_FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
+_EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
+_UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
+_ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
-DRAWN_EARLY = Misfit("overdraw", "a card was drawn early")
-_MISREAD = Misfit("misread", "a card was drawn that the shoe could not read")
-_FOREIGN = Misfit("foreign_card", "a card of another deck was drawn")
-_EXTRA = Misfit("extra_card", "a card was drawn beyond the number its decks hold")
-_UNARMED = Misfit("overdraw", "a card was drawn that the shoe was not armed for")
-_ASTRAY = Misfit("other", "a card was drawn and the shoe is not aligned")
-
-
-def what_is_wrong(turn: Turn) -> Misfit | None:
+def what_is_wrong(turn: Turn) -> Cause | None:
     """The irregularity that this card is, or None where it fits."""
     drawn, slot = turn.drawn, next_slot(turn.now)
     if drawn.card is None:
@@ -40,19 +27,19 @@ def what_is_wrong(turn: Turn) -> Misfit | None:
     if (strange := not_the_shoes(turn)) is not None:
         return strange
     if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
-        return Misfit("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+        return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
     if slot is None or turn.source not in takes_cards(implied=turn.implied):
         return DRAWN_EARLY
     if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
         # The shoe names hands from cards that the room may not have seen.
         named = f"the shoe named {drawn.hand} {drawn.index} where {slot[0]} {slot[1]} was due"
-        return Misfit("wrong_order", named, "the shoe named another place than the one due")
+        return Cause("wrong_order", named, "the shoe named another place than the one due")
     if drawn.armed is False:
         return _UNARMED
     return _ASTRAY if ends_a_missed_round(turn) else None
 
 
-def not_the_shoes(turn: Turn) -> Misfit | None:
+def not_the_shoes(turn: Turn) -> Cause | None:
     """A card that is of no deck of this shoe; None also where no shoe or no card is known."""
     card = turn.drawn.card
     if card is None or turn.now.shoe is None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello
 
 from . import fitting, shoe_cards, shoe_sets
+from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities.stack import raise_irregularity, tell_of
 from .state import Kept
@@ -57,19 +58,15 @@ def because(key: str, seen: str) -> Callable[[Turn], None]:
     """An action that halts for a cause known from the row alone."""
 
     def halt(turn: Turn) -> None:
-        raise_irregularity(turn, key, seen)
+        raise_irregularity(turn, Cause(key, seen))
 
     return halt
 
 
 def halt_for_card(turn: Turn) -> None:
     """A card that does not fit: kept, and the table asks."""
-    _raise_misfit(turn, fitting.what_is_wrong(turn) or fitting.DRAWN_EARLY)
+    raise_irregularity(turn, fitting.what_is_wrong(turn) or fitting.DRAWN_EARLY)
     keep(turn)
-
-
-def _raise_misfit(turn: Turn, wrong: fitting.Misfit) -> None:
-    raise_irregularity(turn, wrong.key, wrong.seen, publicly=wrong.publicly)
 
 
 def halt_for_gap(turn: Turn) -> None:
@@ -77,7 +74,7 @@ def halt_for_gap(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, Gap)
     seen = f"the shoe's events {event.first} to {event.last} are lost"
-    raise_irregularity(turn, "gap", seen)
+    raise_irregularity(turn, Cause("gap", seen))
 
 
 def halt_for_missed_cards(turn: Turn) -> None:
@@ -85,7 +82,8 @@ def halt_for_missed_cards(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, Hello)
     missed = event.drawn - turn.shoe.drawn
-    raise_irregularity(turn, "gap", f"{missed} cards were drawn that were not heard of")
+    seen = f"{missed} cards were drawn that were not heard of"
+    raise_irregularity(turn, Cause("gap", seen))
 
 
 def halt_for_fault(turn: Turn) -> None:
@@ -93,7 +91,7 @@ def halt_for_fault(turn: Turn) -> None:
     event = turn.happened
     assert isinstance(event, Fault)
     seen = f"{event.where} failed: {event.what}"
-    raise_irregularity(turn, "other", seen, publicly="a part of the controller failed")
+    raise_irregularity(turn, Cause("other", seen, "a part of the controller failed"))
 
 
 def tell_shoe_fault(turn: Turn) -> None:
@@ -106,13 +104,13 @@ def tell_shoe_fault(turn: Turn) -> None:
 def halt_for_shoe_fault(turn: Turn) -> None:
     """The shoe reports a fault in a round."""
     tell_shoe_fault(turn)
-    raise_irregularity(turn, "other", "the shoe reports a fault")
+    raise_irregularity(turn, Cause("other", "the shoe reports a fault"))
 
 
 def halt_for_overdraw(turn: Turn) -> None:
     """The shoe reports an overdraw: in public no more than any card drawn early."""
     tell_shoe_fault(turn)
-    _raise_misfit(turn, fitting.DRAWN_EARLY)
+    raise_irregularity(turn, fitting.DRAWN_EARLY)
 
 
 def tell_unforeseen(turn: Turn) -> None:
@@ -123,7 +121,7 @@ def tell_unforeseen(turn: Turn) -> None:
 def halt_for_unforeseen(turn: Turn) -> None:
     """The shoe said something that this table has no step for."""
     seen = f"the shoe said what no step is known for: {turn.shoe_event.type}"
-    raise_irregularity(turn, "other", seen, publicly="the shoe said what no step is known for")
+    raise_irregularity(turn, Cause("other", seen, "the shoe said what no step is known for"))
 
 
 def tell_fault_cleared(turn: Turn) -> None:
@@ -149,7 +147,7 @@ def keep_another(turn: Turn) -> None:
     """A card drawn while halted; one that is not the shoe's is an irregularity of its own."""
     wrong = fitting.not_the_shoes(turn)
     if wrong is not None:
-        _raise_misfit(turn, wrong)
+        raise_irregularity(turn, wrong)
     keep(turn)
 
 

@@ -284,6 +284,8 @@ ROWS: tuple[Row, ...] = spell(
     ("card_drawn",        "dealing",         "revealing",   (completes_initial_deal,),               (deal, reveal_due, advance)),
     ("card_drawn",        "dealing",         "=",           (in_sequence,),                          (deal, reveal_due)),
     ("card_drawn",        "drawing",         "revealing",   (in_sequence,),                          (deal, reveal_due, advance)),
+    *(("card_drawn",      "suspended",       state,         (hears_the_last, returns_here),          (hear,)) for state in RESUMABLE),
+    ("card_drawn",        "suspended",       "=",           (is_heard,),                             (hear,)),
     ("card_drawn",        "suspended",       "=",           (),                                      (keep_another,)),
     ("card_drawn",        STATES,            "suspended",   (),                                      (halt_for_card,)),
     ("card_outside_game", "no_shoe",         "=",           (),                                      ()),
@@ -364,6 +366,9 @@ OWN_TRIGGERS = frozenset(
 """Triggers that the table gives itself, only in the states that they are meant for."""
 
 TRIGGERS = tuple(dict.fromkeys(r.trigger for r in ROWS))
+
+HEARD = ("hello", "card_drawn")
+"""What the shoe says that an open step of a procedure may take."""
 
 UNFORESEEN = "unforeseen"
 """The trigger of whatever a shoe says that no row names: in doubt the table halts."""

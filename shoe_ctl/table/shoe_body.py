@@ -15,6 +15,7 @@ from firmware_proto.events import (
 )
 
 from . import shoe_cards
+from .cause import Cause
 from .halting import because
 from .irregularities.stack import raise_irregularity
 from .state import Kept
@@ -75,7 +76,8 @@ def halt_for_cards_together(turn: Turn) -> None:
     """Several cards as one (5.8): counted and kept, and the table asks."""
     event = turn.shoe_event
     assert isinstance(event, CardsDrawn)
-    raise_irregularity(turn, "double_draw", f"{len(event.cards)} cards were drawn together")
+    seen = f"{len(event.cards)} cards were drawn together"
+    raise_irregularity(turn, Cause("double_draw", seen))
     for place, card in enumerate(event.cards):
         number = None if event.number is None else event.number + place
         shoe_cards.count_nowhere(turn, card, number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.events import Armed, Locked
 
-from .state import TableState
+from .state import Shoe, TableState
 
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
 """The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
@@ -42,4 +42,9 @@ def desired_shoe(now: TableState, *, implied: bool) -> Armed | Locked:
         opens = ("idle", *opens)
     if now.shoe is None or slot is None or now.state not in opens:
         return Locked()
-    return Armed(now.shoe.drawn + 1, *slot)
+    return armed_for(now.shoe, slot)
+
+
+def armed_for(shoe: Shoe, slot: tuple[str, int]) -> Armed:
+    """Open for exactly the next draw, for this hand and index."""
+    return Armed(shoe.drawn + 1, *slot)

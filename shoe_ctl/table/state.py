@@ -129,7 +129,8 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
     ``publicly`` is what the public was told was seen, None where nothing may be said; cards kept
     after the first ``kept_before`` came since it was raised. ``subject``: one of several alike.
-    ``covers``: the one under it is a part of the same event, and ends with it.
+    ``covers``: the one under it is a part of the same event, and ends with it. ``noted`` is what
+    its own steps remember.
     """
 
     key: str
@@ -140,6 +141,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     publicly: str | None = None
     kept_before: int = 0
     covers: bool = False
+    noted: dict[str, Any] = {}
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,7 +174,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
 
     ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
     end. ``armed`` is the draw last asked for. ``answered`` holds the last answers by command id.
-    ``method`` is the one last changed to, None while it is the table's setting.
+    ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
+    irregularities that are open and halt nothing yet.
     """
 
     state: str = "no_shoe"
@@ -185,6 +188,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     round: Round | None = None
     link: Link = Link()
     halt: Halt | None = None
+    waiting: tuple[Opened, ...] = ()
     kept: tuple[Kept, ...] = ()
     loaded: LoadedSet | None = None
     armed: tuple[int, str, int] | None = None

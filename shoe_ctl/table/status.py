@@ -6,7 +6,7 @@ Must not know: who asks, how it is shown; it changes nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
@@ -17,9 +17,17 @@ from .irregularities import stack
 from .revealing import result_is_awaited
 from .settings import TableSettings
 from .slots import next_slot
-from .state import Dealt, Round, TableState
+from .state import Dealt, Halt, Opened, Round, TableState
 
 HANDS = ("player", "banker")
+
+
+class _At(NamedTuple):
+    """The table for whoever only looks (``procedure.Standing``)."""
+
+    now: TableState
+    game: Game
+    settings: TableSettings
 
 
 def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
@@ -28,6 +36,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
     ``takes`` are the commands that this state takes, each with the lowest position that may give
     it; ``next`` is what the round waits for, with its command where it has one.
     """
+    at = _At(now, game, settings)
     return {
         "table": settings.table,
         "game": game.id,
@@ -40,11 +49,13 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         "round": None if now.round is None else _round(now.round),
         "next": _next(now, game, settings),
         "takes": [
-            {"command": command, "position": _who_may(command, now, game)}
+            {"command": command, "position": _who_may(command, at)}
             for command in takes(now.state)
             if status_hands.is_of_this_method(command, now, game, settings)
+            and (command != "decide" or stack.offered(at))
         ],
-        "halt": _halt(now, game),
+        "halt": _halt(at),
+        "waiting": [_waiting(opened) for opened in now.waiting],
     } | _in_players_hands(now, settings)
 
 
@@ -76,19 +87,17 @@ def _round(played: Round) -> dict[str, Any]:
     return {"round_id": played.id, "hands": hands, "totals": totals}
 
 
-def _who_may(command: str, now: TableState, game: Game) -> str:
+def _who_may(command: str, at: _At) -> str:
     """The lowest position that may give this command now."""
-    if command != "decide" or now.halt is None:
-        return positions.needed(command, game)
-    choices = stack.step_of(now.halt.top).choices
-    in_round = now.round is not None
-    takers = {stack.who_takes(c, game) for c in choices if c.is_offered(in_round=in_round)}
+    if command != "decide":
+        return positions.needed(command, at.game)
+    takers = {stack.who_takes(choice, at.game) for choice in stack.offered(at)}
     return min(takers, key=positions.POSITIONS.index)
 
 
-def _halt(now: TableState, game: Game) -> dict[str, Any] | None:
+def _halt(at: _At) -> dict[str, Any] | None:
     """What the public stream was told of the halt, and the step that is open."""
-    halt = now.halt
+    halt = at.now.halt
     if halt is None:
         return None
     top = halt.top
@@ -96,11 +105,17 @@ def _halt(now: TableState, game: Game) -> dict[str, Any] | None:
         "reason": stack.public_name(top.key),
         "since": utc(top.since_us),
         "earlier": [stack.public_name(key) for key in halt.earlier],
-        **stack.guide(top, game, in_round=now.round is not None),
+        **stack.guide(at),
     }
     if top.publicly is not None:
-        told |= {"seen": top.publicly, "rules": dict(game.irregularities[top.key])}
+        told |= {"seen": top.publicly, "rules": dict(at.game.irregularities[top.key])}
     return told
+
+
+def _waiting(opened: Opened) -> dict[str, Any]:
+    """What is open beside the round and halts nothing yet, as the room was told of it."""
+    told = {"key": stack.public_name(opened.key), "since": utc(opened.since_us)}
+    return told | {"seen": opened.publicly, "prompt": stack.step_of(opened).prompt}
 
 
 _ASKED = {
@@ -120,7 +135,7 @@ _NO_WAGER = (
 def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
     if now.halt is not None:
-        return _do("decide", stack.step_of(now.halt.top).prompt)
+        return _halted(_At(now, game, settings), now.halt)
     if now.state in _ASKED and not conduct.implied(now, settings):
         return _do(*_ASKED[now.state])
     if now.state == "no_shoe":
@@ -135,6 +150,14 @@ def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any
     if slot is None:
         return _wait("the shoe")
     return _wait(f"draw {_named(slot[0])} card {slot[1]}", hand=slot[0], index=slot[1])
+
+
+def _halted(at: _At, halt: Halt) -> dict[str, Any]:
+    prompt = stack.step_of(halt.top).prompt
+    slot = stack.draw_wanted(at)
+    if slot is not None:
+        return _wait(prompt, hand=slot[0], index=slot[1])
+    return _do("decide", prompt) if stack.offered(at) else _wait(prompt)
 
 
 def _revealing(

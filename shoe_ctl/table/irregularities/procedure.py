@@ -7,14 +7,41 @@ Must not know: any particular irregularity, events, how the machine moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from shoe_ctl.games.game import Game
+from shoe_ctl.table.arguments import OfChoice
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Turn
 
+
+class Standing(Protocol):
+    """A table as it stands, for whoever only looks: a Turn is one."""
+
+    @property
+    def now(self) -> TableState:
+        """What it remembers."""
+        ...
+
+    @property
+    def game(self) -> Game:
+        """What is played."""
+        ...
+
+    @property
+    def settings(self) -> TableSettings:
+        """How it is set."""
+        ...
+
+
 Condition = Callable[[Turn], bool]
+Seen = Callable[[Standing], bool]
 Objection = Callable[[Turn], str | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
+Shown = Callable[[Standing], dict[str, Any]]
+Draw = Callable[[Standing], tuple[str, int] | None]
 
 BACK = "back"
 """Where an end leads: to the irregularity, or the state, that was left for this one."""
@@ -30,9 +57,18 @@ def nothing(turn: Turn) -> None:
     """No objection."""
 
 
-def no_facts(turn: Turn) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
+def no_facts(standing: Standing) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
     """Nothing more is told."""
     return {}
+
+
+def always(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+    """Whatever there is to see."""
+    return True
+
+
+def no_draw(standing: Standing) -> None:
+    """The shoe stays locked."""
 
 
 class Choice(NamedTuple):
@@ -41,6 +77,9 @@ class Choice(NamedTuple):
     ``by`` is the lowest position, or DECIDES. ``then`` is the name of the next step or of an end.
     ``unless`` says why it cannot be taken now; ``in_round``: only with an open round, or only
     without one. ``reason`` and ``second``: a reason must be given, another person must consent.
+    ``takes`` are its arguments. ``when``: it is a choice at all, and shown as one, only then: it
+    must not see a card that is not revealed. Of one name a step may have several, if never more
+    than one of them is a choice.
     """
 
     name: str
@@ -51,14 +90,25 @@ class Choice(NamedTuple):
     in_round: bool | None = None
     reason: bool = True
     second: bool = False
+    takes: type[OfChoice] = OfChoice
+    when: Seen = always
 
-    def is_offered(self, *, in_round: bool) -> bool:
-        """Whether it is a choice at all, with a round open or without."""
-        return self.in_round in (None, in_round)
+    def is_offered(self, standing: Standing) -> bool:
+        """Whether it is a choice at all, as the table stands."""
+        in_round = standing.now.round is not None
+        return self.in_round in (None, in_round) and self.when(standing)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The names of the arguments that it takes beside its own."""
+        return tuple(name for name in self.takes.__struct_fields__ if name != "choice")
 
 
 class Hears(NamedTuple):
-    """What a step takes from the shoe or the link, by trigger, if ``when`` holds."""
+    """What a step takes from the shoe, by the event's type, if ``when`` holds.
+
+    The machine hands on only those triggers that it has rows for (``machine.HEARD``).
+    """
 
     trigger: str
     when: Condition
@@ -69,19 +119,23 @@ class Hears(NamedTuple):
 class Step(NamedTuple):
     """One open step: what the table is asked to do, and what may answer it.
 
-    ``prompt`` is for those at the table: it never depends on a card that is not revealed.
+    ``prompt`` and ``facts`` are for those at the table: they never depend on a card that is not
+    revealed. ``arms``: the hand and index that the shoe is to give a card for while it is open.
     """
 
     name: str
     prompt: str
     choices: tuple[Choice, ...]
     hears: tuple[Hears, ...] = ()
+    facts: Shown = no_facts
+    arms: Draw = no_draw
 
 
 class End(NamedTuple):
     """How the irregularity closes, and where that leads.
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
+    ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
     """
 
     name: str

@@ -12,12 +12,13 @@ import msgspec
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
+from shoe_ctl.table.cause import Cause
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.state import Halt, Opened
+from shoe_ctl.table.state import Halt, Opened, TableState
 from shoe_ctl.table.turn import Turn
 
 from .grounds import halt_of
-from .procedure import DECIDES, VOID, Choice, End, Step
+from .procedure import BACK, DECIDES, VOID, Choice, End, Standing, Step
 from .procedures import PROCEDURES
 
 INSPECTION = frozenset({"foreign_card", "extra_card"})
@@ -47,27 +48,45 @@ def open_step(turn: Turn) -> Step:
 
 def is_open(turn: Turn, key: str, subject: str | None = None) -> bool:
     """This irregularity of this subject is open already."""
-    halt = turn.now.halt
-    return halt is not None and any((o.key, o.subject) == (key, subject) for o in halt.stack)
+    return any((o.key, o.subject) == (key, subject) for o in all_open(turn.now))
 
 
-def guide(opened: Opened, game: Game, *, in_round: bool) -> dict[str, Any]:
-    """The step as people are told it: its prompt, and who may take which choice.
+def all_open(now: TableState) -> tuple[Opened, ...]:
+    """All that is open: what waits beside the round, and what halts it."""
+    return now.waiting + (() if now.halt is None else now.halt.stack)
 
-    It depends on nothing but the step and whether a round is open.
-    """
-    step = step_of(opened)
-    offered = (c for c in step.choices if c.is_offered(in_round=in_round))
+
+def offered(standing: Standing) -> list[Choice]:
+    """The choices that the step to be decided now has, as the table stands."""
+    halt = standing.now.halt
+    assert halt is not None
+    return [c for c in step_of(halt.top).choices if c.is_offered(standing)]
+
+
+def guide(standing: Standing) -> dict[str, Any]:
+    """The step to be decided now as people are told it: its prompt, who may take which choice."""
+    halt = standing.now.halt
+    assert halt is not None
+    step = step_of(halt.top)
     return {
         "step": step.name,
         "prompt": step.prompt,
-        "choices": [_offer(choice, game) for choice in offered],
+        "choices": [_offer(choice, standing.game) for choice in offered(standing)],
+        **step.facts(standing),
     }
 
 
 def _offer(choice: Choice, game: Game) -> dict[str, Any]:
     offer: dict[str, Any] = {"choice": choice.name, "position": who_takes(choice, game)}
+    if choice.args:
+        offer["args"] = list(choice.args)
     return offer | ({"second_person": True} if choice.second else {})
+
+
+def draw_wanted(standing: Standing) -> tuple[str, int] | None:
+    """The hand and index that the open step wants a card for; None: the shoe stays locked."""
+    halt = standing.now.halt
+    return None if halt is None else step_of(halt.top).arms(standing)
 
 
 def who_takes(choice: Choice, game: Game) -> str:
@@ -78,43 +97,86 @@ def who_takes(choice: Choice, game: Game) -> str:
 # How it changes.
 
 
-def raise_irregularity(
-    turn: Turn,
-    key: str,
-    seen: str,
-    *,
-    publicly: str | None = None,
-    subject: str | None = None,
-) -> None:
-    """Halt the table, or nest in what halts it; ``publicly`` says less than ``seen`` where given.
+def raise_irregularity(turn: Turn, cause: Cause) -> None:
+    """Halt the table, or nest in what halts it.
 
     What is open already for this subject is not raised again.
     """
-    if is_open(turn, key, subject):
+    if is_open(turn, cause.key, cause.subject):
         return
-    halt = turn.now.halt
-    below = Halt(back_to=turn.source, stack=()) if halt is None else halt
-    opened = Opened(
-        key=key,
-        subject=subject,
-        step=PROCEDURES[key].steps[0].name,
-        seen=seen,
-        publicly=None if key in INSPECTION else publicly or seen,
+    opened = _opened(turn, cause)
+    halted = turn.now.halt is not None
+    _push(turn, opened)
+    _tell_raised(turn, opened, guide(turn))
+    if not halted:
+        _tell_halted(turn, cause.key)
+
+
+def wait_beside(turn: Turn, cause: Cause) -> None:
+    """Raise what halts nothing yet: it stays open beside the round until it is closed or halts."""
+    if is_open(turn, cause.key, cause.subject):
+        return
+    opened = _opened(turn, cause)
+    turn.change(waiting=(*turn.now.waiting, opened))
+    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(opened).prompt})
+
+
+def halt_for_waiting(turn: Turn, waiting: Opened, step: str, **restricted: object) -> None:
+    """What waited beside the round is to be decided now, at this step: the table halts for it."""
+    rest = tuple(opened for opened in turn.now.waiting if opened != waiting)
+    halted = turn.now.halt is not None
+    turn.change(waiting=rest)
+    _push(turn, msgspec.structs.replace(waiting, step=step, covers=False))
+    _tell_step(turn, **restricted)
+    if not halted:
+        _tell_halted(turn, waiting.key)
+
+
+def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -> None:
+    """What waited beside the round ends, and never halted it."""
+    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
+    data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
+    tell_of(turn, "irregularity.resolved", waiting.key, data, **restricted)
+    for action in end.do:
+        action(turn)
+
+
+def note(turn: Turn, **noted: Any) -> None:
+    """Let the one on top remember this (plain JSON values)."""
+    halt = halt_of(turn)
+    top = msgspec.structs.replace(halt.top, noted={**halt.top.noted, **noted})
+    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
+
+
+def _opened(turn: Turn, cause: Cause) -> Opened:
+    return Opened(
+        key=cause.key,
+        subject=cause.subject,
+        step=PROCEDURES[cause.key].steps[0].name,
+        seen=cause.seen,
+        publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
         kept_before=len(turn.now.kept),
-        covers=bool(below.stack) and below.top.key in PROCEDURES[key].covers,
+        noted=dict(cause.noted),
     )
-    turn.change(halt=msgspec.structs.replace(below, stack=(*below.stack, opened)))
-    _tell_raised(turn, opened)
-    if halt is None:
-        turn.tell("table.halted", {"reason": public_name(key)}, restricted={"reason": key})
 
 
-def _tell_raised(turn: Turn, opened: Opened) -> None:
+def _push(turn: Turn, opened: Opened) -> None:
+    halt = turn.now.halt or Halt(back_to=turn.source, stack=())
+    covers = bool(halt.stack) and halt.top.key in PROCEDURES[opened.key].covers
+    on_top = msgspec.structs.replace(opened, covers=covers)
+    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
+
+
+def _tell_halted(turn: Turn, key: str) -> None:
+    turn.tell("table.halted", {"reason": public_name(key)}, restricted={"reason": key})
+
+
+def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
     data = {
         "rules": dict(turn.game.irregularities[opened.key]),
         **PROCEDURES[opened.key].facts(turn),
-        **guide(opened, turn.game, in_round=turn.now.round is not None),
+        **guided,
     }
     secret = {"key": opened.key, "seen": opened.seen, **data, **_who_said(turn, "declare")}
     if opened.subject is not None:
@@ -135,9 +197,7 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
 
 
 def _tell_step(turn: Turn, **restricted: object) -> None:
-    top = halt_of(turn).top
-    data = guide(top, turn.game, in_round=turn.now.round is not None)
-    tell_of(turn, "irregularity.step", top.key, data, **restricted)
+    tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **restricted)
 
 
 def close(turn: Turn, end: End) -> None:
@@ -149,15 +209,25 @@ def close(turn: Turn, end: End) -> None:
     said = {"cards_kept": kept, **_who_said(turn, "decide")}
     for opened in reversed(ending):
         tell_of(turn, "irregularity.resolved", opened.key, data, **said)
+    if end.leads == VOID:
+        _void_waiting(turn, data)
     left = halt.stack[: len(halt.stack) - len(ending)]
     for action in end.do:
         action(turn)
     if left:
-        turn.change(halt=msgspec.structs.replace(halt, stack=left))
+        back_to = halt.back_to if end.leads == BACK else end.leads
+        turn.change(halt=msgspec.structs.replace(halt, back_to=back_to, stack=left))
         _tell_step(turn)
         return
     turn.change(halt=None, kept=())
     turn.tell("table.resumed", {})
+
+
+def _void_waiting(turn: Turn, data: dict[str, Any]) -> None:
+    """What waited beside the round ends with it."""
+    for opened in turn.now.waiting:
+        tell_of(turn, "irregularity.resolved", opened.key, data)
+    turn.change(waiting=())
 
 
 def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:

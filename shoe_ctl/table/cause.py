@@ -1,0 +1,24 @@
+"""Why an irregularity is raised: its key and what was seen, by the shoe or by a person.
+
+In: nothing. Out: Cause. Must not know: what is done about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class Cause(NamedTuple):
+    """What was seen, in words that never hold a card's value.
+
+    ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
+    ``noted`` is what its steps are to know: plain JSON values.
+    """
+
+    key: str
+    seen: str
+    publicly: str | None = None
+    subject: str | None = None
+    noted: Mapping[str, Any] = MappingProxyType({})
