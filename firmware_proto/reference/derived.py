@@ -21,7 +21,7 @@ from construct import (  # type: ignore[import-untyped]
 )
 
 from .fields import Meaning
-from .layouts import PAYLOADS, VERSION, Kind
+from .layouts import PAYLOADS, SEAL_BYTES, VERSION, Kind
 
 CRC_BYTES = 4
 
@@ -43,11 +43,15 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """One kind of frame: ``unpack`` takes whole frames with their CRC, ``pack`` leaves it out."""
+    """One kind of frame: ``unpack`` takes whole frames with their CRC, ``pack`` leaves it out.
+
+    ``sealed`` is ``frame`` with room for counter and MAC, which it skips.
+    """
 
     kind: Kind
     fields: tuple[Plain, ...]
     frame: struct.Struct
+    sealed: struct.Struct
     payload: struct.Struct
 
     @property
@@ -55,16 +59,19 @@ class Derived:
         """The kind's name as events and reasons give it."""
         return self.kind.name.lower()
 
-    def unpack(self, frame: bytes) -> tuple[Any, ...]:
+    def unpack(self, frame: bytes, *, sealed: bool = False) -> tuple[Any, ...]:
         """The values of a frame, in declared order.
 
         Raises:
             FrameError: another length than the kind's, or a value without a meaning.
         """
-        if len(frame) != self.frame.size:
-            raise FrameError(f"{self.name}: {len(frame)} bytes, not {self.frame.size}")
+        layout = self.sealed if sealed else self.frame
+        if len(frame) != layout.size:
+            behind = SEAL_BYTES if sealed else 0
+            wrong, right = len(frame) - behind, layout.size - behind
+            raise FrameError(f"{self.name}: {wrong} bytes, not {right}")
         values = []
-        for field, value in zip(self.fields, self.frame.unpack(frame), strict=True):
+        for field, value in zip(self.fields, layout.unpack(frame), strict=True):
             try:
                 values.append(field.decode(value))
             except (KeyError, ValueError):
@@ -143,6 +150,7 @@ def derive(kind: Kind, layout: Construct) -> Derived:
         kind,
         fields,
         struct.Struct(f"<2x{payload}{CRC_BYTES}x"),
+        struct.Struct(f"<2x{payload}{SEAL_BYTES + CRC_BYTES}x"),
         struct.Struct("<" + payload),
     )
 

@@ -24,7 +24,7 @@ from firmware_proto.events import (
 )
 from firmware_proto.session import Heard
 
-from .codec import Checked, Message, body_of, encode, read, read_sealed, unwrapped
+from .codec import SEALED_READERS, Checked, Message, body_of, encode, read, read_sealed, unwrapped
 from .derived import FrameError
 from .framing import framed
 from .keys import HostKeys
@@ -86,7 +86,7 @@ class KeyGuard:
                 why = self._agreed.opener.refuses(frame)
             if why is not None:
                 raise FrameError(why)
-            return read_sealed(frame)
+            return SEALED_READERS[frame[1]](frame)
         kind, said, _, boot_id, _ = read(stuffed)
         if isinstance(said, Hello):
             return 0, self._once(self._introduced(said)), 0, 0, 0

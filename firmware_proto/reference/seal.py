@@ -6,10 +6,10 @@ Must not know: where keys and nonces come from, what a frame says.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from hashlib import blake2s
 from hmac import compare_digest
-from struct import Struct
 
 from .keys import KEY_BYTES
 from .layouts import PROOF_BYTES, SEAL_BYTES, SEALED
@@ -25,7 +25,7 @@ VERDICTS = (BAD_MAC, SENT_BEFORE, NO_SESSION)
 
 _PROOF, _FROM_SHOE, _FROM_HOST, _NEW_KEY = b"\1", b"\2", b"\3", b"\4"
 _BYTES_OF_ID = 36
-_unpack_counter = Struct("<L").unpack
+_unpack_seal = struct.Struct("<L12s").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,12 @@ class Opener:
         """Why this frame, with its CRC, is not to be heard; None when it is, now and once."""
         mac = self._fresh()
         mac.update(frame[:-16])
-        if not compare_digest(mac.digest()[:12], frame[-16:-4]):
+        try:
+            counter, told = _unpack_seal(frame, len(frame) - 20)
+        except struct.error:
+            return BAD_MAC  # it has not even room for one
+        if not compare_digest(mac.digest()[:12], told):
             return BAD_MAC
-        (counter,) = _unpack_counter(frame[-20:-16])
         if counter <= self._last:
             return SENT_BEFORE
         self._last = counter
