@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import random
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -88,9 +89,21 @@ def demo(  # noqa: PLR0913 - the options of the command line
     with _simulated_shoe(options) as shoe, view:
         config = parse(_toml(game, profile, str(journal), shoe.port), "demo")
         asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
-    view.sum_up(journal=journal, seed=seed)
+    view.sum_up(journal=journal, again=_again(seed, game, profile, rounds))
     if view.halted:
         raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
+
+
+def _again(seed: int, game: str, profile: str, rounds: int | None) -> str:
+    """The options that deal the same cards again, those left out that say nothing new."""
+    given = {"seed": seed, "game": game, "profile": profile, "rounds": rounds}
+    usual = {option.name: option.default for option in demo.params}
+    return shlex.join(
+        word
+        for name, value in given.items()
+        if value != usual[name]
+        for word in (f"--{name}", str(value))
+    )
 
 
 def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:

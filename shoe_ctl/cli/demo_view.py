@@ -7,6 +7,8 @@ Must not know: daemons, shoes, journals' insides.
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +38,7 @@ class View(Protocol):
     def show(self, event: dict[str, Any]) -> bool:
         """Show one event; True when it ends what was asked for."""
 
-    def sum_up(self, *, journal: Path, seed: int) -> None:
+    def sum_up(self, *, journal: Path, again: str) -> None:
         """Say what was dealt and where its journal is."""
 
 
@@ -96,9 +98,9 @@ class JsonView:
         click.echo(json.dumps(event, separators=(",", ":")))
         return self._tally.count(event)
 
-    def sum_up(self, *, journal: Path, seed: int) -> None:
+    def sum_up(self, *, journal: Path, again: str) -> None:
         """One line: the events were the result."""
-        click.echo(f"{self._tally.rounds} rounds, seed {seed}, journal {journal}", err=True)
+        click.echo(f"{self._tally.rounds} rounds, again with {again}, journal {journal}", err=True)
 
 
 class RichView:
@@ -159,7 +161,7 @@ class RichView:
         self._bar.update(self._task, completed=done)
         return ended
 
-    def sum_up(self, *, journal: Path, seed: int) -> None:
+    def sum_up(self, *, journal: Path, again: str) -> None:
         """The summary, as a table."""
         tally = self._tally
         wins = ", ".join(f"{side} {tally.wins[side]}" for side in ("player", "banker", "tie"))
@@ -168,13 +170,20 @@ class RichView:
             "cards seen": str(tally.cards),
             "cutting card": tally.cutting_card or "not reached",
             "journal": str(journal),
-            "verify it": f"shoectl verify {journal}",
-            "replay it": f"shoectl replay {journal}",
-            "deal it again": f"shoectl demo --seed {seed}",
+            "verify it": f"{_program()} verify {journal}",
+            "replay it": f"{_program()} replay {journal}",
+            "deal it again": f"{_program()} demo {again}",
         }
         self._console.print()
         for name, value in lines.items():
             self._console.print(f"{name:>14}  {value}")
+
+
+def _program() -> str:
+    """This program, as it can be typed here again: by name only where that finds it."""
+    started = Path(sys.argv[0])
+    found = shutil.which(started.name)
+    return started.name if found is not None and Path(found).samefile(started) else str(started)
 
 
 def _round_line(number: int, data: dict[str, Any]) -> str:
