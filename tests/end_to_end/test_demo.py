@@ -43,7 +43,7 @@ def test_its_summary_names_commands_that_verify_replay_and_deal_it_again(tmp_pat
     says = summary(first)
     assert "3  (" in says["rounds"]
     assert Path(says["journal"]).is_file()
-    assert "ok" in typed(says["verify it"], tmp_path).stdout
+    assert "whole" in typed(says["verify it"], tmp_path).stdout
     typed(says["replay it"], tmp_path)
     again = typed(says["deal it again"] + " --pace-ms 0", tmp_path).stdout
     assert len(rounds(first)) == 3
