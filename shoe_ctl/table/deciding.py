@@ -9,7 +9,7 @@ from __future__ import annotations
 from . import arguments, link_facts, outcome, positions, revealing, shoe_cards, wagering
 from .cause import Cause
 from .inputs import TableCommand
-from .irregularities import stack
+from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
 from .irregularities.procedure import BACK, VOID, Action, Choice, End, Hears
 from .irregularities.procedures import PROCEDURES
@@ -207,6 +207,8 @@ def _void(turn: Turn, end: End) -> None:
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
     data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}
+    for opened in reversed(halt_of(turn).stack):
+        withdrawal.tell_ended(turn, opened)
     turn.tell("round.void", data, restricted={**data, **who, "key": key})
     wagering.return_all(turn, rule)
     stack.close(turn, end)

@@ -50,6 +50,7 @@ from .halting import (
     tell_shoe_fault,
     tell_unforeseen,
 )
+from .irregularities import withdrawal
 from .irregularities.grounds import CARDS_OUT, cards_were_out
 from .link_facts import (
     cannot_name_its_set,
@@ -327,6 +328,7 @@ ROWS: tuple[Row, ...] = spell(
     *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           "betting",         "=",           (),                                      (change_wager,)) for command in WAGER_COMMANDS),
     *((command,           AFTER_BETS,        "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
+    ("withdraw_wager",    "suspended",       "=",           (withdrawal.is_open,),                   (withdrawal.withdraw_one,)),
     *((command,           "suspended",       "=",           (bets_are_closed,),                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           STATES,            "=",           (),                                      (refuse,)) for command in WAGER_COMMANDS),
     ("restrict_wagers",   (*BETWEEN, *OPEN), "=",           (),                                      (restrict,)),

@@ -48,7 +48,7 @@ class Refuse:
         command = turn.command.command
         if self.why is None:
             error = f"{command} cannot be taken now (the table is {turn.source})"
-            turn.refuse(error, state=", ".join(self.states))
+            turn.refuse(error, state=", ".join(s for s in self.states if s != turn.source))
         else:
             why = self.why if isinstance(self.why, str) else self.why(turn)
             text, needs = why if isinstance(why, Objection) else (why, {})

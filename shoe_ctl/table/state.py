@@ -15,6 +15,7 @@ from firmware_proto.cards import Card, card
 from .effects import Answer
 from .handling import Hands, ShoeControl
 from .wagers.held import Wagers
+from .wagers.leaving import Scope
 
 
 class Dealt(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,13 +125,28 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     index: int | None
 
 
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """Players may withdraw wagers of a closed round, under ``rule``, until the dealer closes it.
+
+    ``scope``: ``any`` of their wagers, ``all`` or none, all the ``remaining`` (undecided) or none.
+    ``per_player``: each answers for themselves; without recorded wagers the table does as one.
+    ``answered`` are the Players who did. ``decided`` wagers stay.
+    """
+
+    scope: Scope
+    rule: str | None
+    per_player: bool
+    answered: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+
+
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """An irregularity that is open, at a step of its procedure.
 
     ``publicly`` is what the public was told was seen, None where nothing may be said; cards kept
     after the first ``kept_before`` came since it was raised. ``subject``: one of several alike.
     ``covers``: the one under it is a part of the same event, and ends with it. ``noted`` is what
-    its own steps remember.
+    its own steps remember. ``window`` is the one that its step opened.
     """
 
     key: str
@@ -142,6 +158,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     kept_before: int = 0
     covers: bool = False
     noted: dict[str, Any] = {}
+    window: Window | None = None
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
 from . import conduct, machine, positions, status_hands
-from .irregularities import stack
+from .irregularities import stack, withdrawal
 from .revealing import result_is_awaited
 from .settings import TableSettings
 from .slots import next_slot
@@ -53,6 +53,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
             for command in takes(now.state)
             if status_hands.is_of_this_method(command, now, game, settings)
             and (command != "decide" or stack.offered(at))
+            and (command != "withdraw_wager" or now.halt is None or withdrawal.is_open(at))
         ],
         "halt": _halt(at),
         "waiting": [_waiting(opened) for opened in now.waiting],

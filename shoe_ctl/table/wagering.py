@@ -100,11 +100,11 @@ def change_wager(turn: Turn) -> None:
     """Hand the command to the ledger and tell what it made of it."""
     answer = _consider(turn, turn.now.wagers)
     if isinstance(answer, Refused):
-        _refuse(turn, answer)
+        refuse(turn, answer)
         return
     turn.change(wagers=answer.wagers)
     assert answer.entry is not None, "only a restriction has none"
-    _tell_accepted(turn, answer.entry)
+    tell_accepted(turn, answer.entry)
 
 
 def refuse_wager(turn: Turn) -> None:
@@ -113,7 +113,7 @@ def refuse_wager(turn: Turn) -> None:
     opens = turn.implied and turn.source == "idle"
     answer = _consider(turn, ledger.open_bets(now) if opens else now)
     assert isinstance(answer, Refused), "the row above takes it"
-    _refuse(turn, answer)
+    refuse(turn, answer)
 
 
 def restrict(turn: Turn) -> None:
@@ -122,7 +122,7 @@ def restrict(turn: Turn) -> None:
     if isinstance(args, Refused):
         turn.refuse(_error(turn, args))
         return
-    asked = Restriction(number=args.number, by=_by(turn, on_behalf=False))
+    asked = Restriction(number=args.number, by=by_whom(turn, on_behalf=False))
     answer = ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
     if isinstance(answer, Refused):
         turn.refuse(_error(turn, answer), **_needs(answer))
@@ -155,7 +155,15 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
     args = _args(turn, act.args)
     if isinstance(args, Refused):
         return args
-    return act.do(wagers, args.asked(_by(turn, on_behalf=args.on_behalf)), turn.wager_rules)
+    return act.do(wagers, args.asked(by_whom(turn, on_behalf=args.on_behalf)), turn.wager_rules)
+
+
+def named(turn: Turn) -> Asked | Refused:
+    """The wager that the command names, or what is wrong with its arguments."""
+    args = _args(turn, _WhichWager)
+    if isinstance(args, Refused):
+        return args
+    return args.asked(by_whom(turn, on_behalf=args.on_behalf))
 
 
 def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:
@@ -166,7 +174,8 @@ def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:
         return Refused(why=str(error))
 
 
-def _by(turn: Turn, *, on_behalf: bool) -> By:
+def by_whom(turn: Turn, *, on_behalf: bool) -> By:
+    """Who gives the command, as the ledger keeps it."""
     command = turn.command
     return By(
         person=command.person,
@@ -180,7 +189,8 @@ def _by(turn: Turn, *, on_behalf: bool) -> By:
 # What is told: in public what lies on the felt, never whose it is.
 
 
-def _tell_accepted(turn: Turn, entry: Entry) -> None:
+def tell_accepted(turn: Turn, entry: Entry) -> None:
+    """Tell of a line of the history of wagers."""
     data = {
         "round_id": turn.round.id,
         "number": entry.wager_number,
@@ -201,7 +211,7 @@ def _tell_accepted(turn: Turn, entry: Entry) -> None:
     turn.tell("wager.accepted", data, restricted={**data, **secret})
 
 
-def _refuse(turn: Turn, refused: Refused) -> None:
+def refuse(turn: Turn, refused: Refused) -> None:
     """Refuse the command; wager.refused stands for command.refused and says under which rule."""
     command = turn.command
     turn.refusal = Answer(

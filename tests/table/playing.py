@@ -149,6 +149,13 @@ class Playing:
     def rules(self, ruling: str) -> None:
         self.does("decide", choice=ruling, reason="as it lies")
 
+    def concludes(self) -> None:
+        """After a loss of power: nobody withdraws, where they may, and play goes on by rule."""
+        if self.now.halt.top.noted["end"] == "withdrawal":
+            self.does("decide", choice="offer_withdrawal", position="dealer")
+            self.does("decide", choice="close_window", position="dealer")
+        self.does("decide", choice="play_on", position="dealer")
+
     def tick(self) -> list[Effect]:
         """The time that the table asked to be woken at comes."""
         assert self.now.wake_us is not None

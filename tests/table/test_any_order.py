@@ -33,6 +33,7 @@ from tests.table.playing import SHIFT, Playing, balanced
 from tests.table.sessions import WAYS, goes_on
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
+CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
 FACES = ("9C", "2D", "KD", "3H", "7S", "8H", "4f")
 
 faces = st.sampled_from([*FACES, None]).map(lambda code: None if code is None else card(code))
@@ -85,9 +86,7 @@ steps = st.one_of(
         st.tuples(
             st.sampled_from(sorted(COMMANDS)),
             st.sampled_from(["dealer", SHIFT]),
-            st.sampled_from(
-                ["play_on", "set_aside", "void", "player", "banker", *sorted(PROCEDURES)]
-            ),
+            st.sampled_from([*CHOICES, "player", "banker", "tie", *sorted(PROCEDURES)]),
         ),
     ),
 )
@@ -104,7 +103,7 @@ def take(table: Playing, step: tuple[str, object]) -> None:
         case "later", int(us):
             table.feed(Tick(t_us=table.t_us + us))
         case "asks", (str(command), str(position), word):
-            table.asks(command, position=position, choice=word, key=word, hand=word, reason="r")
+            table.asks(str(command), position=str(position), reason="r", **said(str(command), word))
         case "hello", dict(more):
             table.hello(**{"decks": 1, **more})
         case "load", str(set_id):
@@ -113,6 +112,24 @@ def take(table: Playing, step: tuple[str, object]) -> None:
             getattr(table, what)()
         case name, value:
             getattr(table, name)(value)
+
+
+def said(command: str, word: object) -> dict[str, object]:
+    """A command's arguments, with this word where it takes one."""
+    bet = {"player": "ann", "seat": 3, "wager": word}
+    match command:
+        case "place_wager" | "increase_wager" | "decrease_wager":
+            return {**bet, "amount": 100}
+        case "withdraw_wager":
+            return bet
+        case "decide" if word in ("withdraw_all", "stand"):
+            return {"choice": word, "player": "ann"}
+        case "decide":
+            return {"choice": word}
+        case "declare":
+            return {"key": word}
+        case _:
+            return {"hand": word}
 
 
 def spare_is_left(table: Playing) -> bool:

@@ -6,6 +6,10 @@ Must not know: which irregularity asks, how it ends.
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from firmware_proto.events import Hello
 from shoe_ctl.table import shoe_cards, shoe_sets
 from shoe_ctl.table.slots import next_slot
@@ -20,6 +24,13 @@ def halt_of(turn: Turn) -> Halt:
     """The halt: something is open."""
     assert turn.now.halt is not None
     return turn.now.halt
+
+
+def set_top(turn: Turn, **fields: Any) -> None:
+    """Replace fields of the irregularity that is decided now."""
+    halt = halt_of(turn)
+    top = msgspec.structs.replace(halt.top, **fields)
+    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
 
 def own_kept(turn: Turn) -> tuple[Kept, ...]:
@@ -60,6 +71,16 @@ def something_is_missing(turn: Turn) -> str | None:
     if not now.link.up and (next_slot(now) is not None or not turn.round.all_revealed):
         return "the link to the shoe is down"
     return None
+
+
+def shoe_is_not_ready(turn: Turn) -> str | None:
+    """What keeps the round from going on by rule, without anyone's ruling."""
+    now = turn.now
+    if (missing := something_is_missing(turn)) is not None:
+        return missing
+    if now.link.aligned or (next_slot(now) is None and turn.round.all_revealed):
+        return None
+    return "the shoe is not aligned: a pit supervisor says align"
 
 
 def first_card_is_not_out(turn: Turn) -> str | None:

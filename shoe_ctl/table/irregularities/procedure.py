@@ -14,6 +14,7 @@ from shoe_ctl.table.arguments import OfChoice
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers.leaving import Scope
 
 
 class Standing(Protocol):
@@ -116,11 +117,19 @@ class Hears(NamedTuple):
     do: tuple[Action, ...] = ()
 
 
+class Offer(NamedTuple):
+    """What Players may withdraw while a step is open, under the rule number of this end."""
+
+    scope: Scope
+    cites: tuple[str, str]
+
+
 class Step(NamedTuple):
     """One open step: what the table is asked to do, and what may answer it.
 
     ``prompt`` and ``facts`` are for those at the table: they never depend on a card that is not
     revealed. ``arms``: the hand and index that the shoe is to give a card for while it is open.
+    ``window``: a withdrawal window opens with it (``withdrawal.window_step`` writes such steps).
     """
 
     name: str
@@ -129,6 +138,7 @@ class Step(NamedTuple):
     hears: tuple[Hears, ...] = ()
     facts: Shown = no_facts
     arms: Draw = no_draw
+    window: Offer | None = None
 
 
 class End(NamedTuple):
@@ -157,7 +167,7 @@ class Procedure(NamedTuple):
     """One irregularity. It begins at the first step.
 
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
-    ``facts`` are told in public when it is raised: all at the table can see them.
+    ``facts`` are told in public when it is raised, and noted: all at the table can see them.
     """
 
     key: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import draws, judging, shoe_away, unforeseen, wrong_cards
+from . import draws, judging, power_lost, shoe_away, unforeseen, wrong_cards
 from .procedure import Procedure
 
 PROCEDURES: Mapping[str, Procedure] = {
@@ -25,7 +25,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         draws.ORDER_ALTERED,
         shoe_away.LINK_LOST,
         shoe_away.GAP,
-        shoe_away.POWER_FAILURE,
+        power_lost.POWER_FAILURE,
         judging.RESULT_DISAGREES,
         judging.RESULT_MISSING,
         unforeseen.OTHER,

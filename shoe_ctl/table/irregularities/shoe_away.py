@@ -1,11 +1,9 @@
-"""The shoe was not heard: its link, its power, or what it said is lost.
+"""The shoe was not heard: its link, or what it said, is lost.
 
 In: nothing. Out: their procedures. Must not know: how a link comes back, what was missed.
 """
 
 from __future__ import annotations
-
-from shoe_ctl.table import power
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, aside, ruling, stands, void
 from .grounds import same_shoe_is_back
@@ -34,16 +32,4 @@ GAP = Procedure(
     (ruling("compare the cards on the table with the status; cards that were missed count"),),
     (stands(("gap", "ruled")), aside(("gap", "ruled")), void(("gap", "ruled"))),
     covers=("link_lost",),
-)
-
-POWER_FAILURE = Procedure(
-    "power_failure",
-    (ruling("leave the cards as they lie until the power is back"),),
-    (
-        stands(("power_failure", "ruled")),
-        aside(("power_failure", "ruled")),
-        void(("power_failure", "ruled")),
-    ),
-    covers=("link_lost",),
-    facts=power.established,
 )

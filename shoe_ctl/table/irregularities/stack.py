@@ -17,7 +17,8 @@ from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import Halt, Opened, TableState
 from shoe_ctl.table.turn import Turn
 
-from .grounds import halt_of
+from . import withdrawal
+from .grounds import halt_of, set_top
 from .procedure import BACK, DECIDES, VOID, Choice, End, Standing, Step
 from .procedures import PROCEDURES
 
@@ -107,9 +108,11 @@ def raise_irregularity(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     halted = turn.now.halt is not None
     _push(turn, opened)
+    withdrawal.offer(turn, open_step(turn).window)
     _tell_raised(turn, opened, guide(turn))
     if not halted:
         _tell_halted(turn, cause.key)
+    withdrawal.tell_opened(turn)
 
 
 def wait_beside(turn: Turn, cause: Cause) -> None:
@@ -127,9 +130,11 @@ def halt_for_waiting(turn: Turn, waiting: Opened, step: str, **restricted: objec
     halted = turn.now.halt is not None
     turn.change(waiting=rest)
     _push(turn, msgspec.structs.replace(waiting, step=step, covers=False))
+    withdrawal.offer(turn, open_step(turn).window)
     _tell_step(turn, **restricted)
     if not halted:
         _tell_halted(turn, waiting.key)
+    withdrawal.tell_opened(turn)
 
 
 def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -> None:
@@ -143,9 +148,7 @@ def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -
 
 def note(turn: Turn, **noted: Any) -> None:
     """Let the one on top remember this (plain JSON values)."""
-    halt = halt_of(turn)
-    top = msgspec.structs.replace(halt.top, noted={**halt.top.noted, **noted})
-    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
+    set_top(turn, noted={**halt_of(turn).top.noted, **noted})
 
 
 def _opened(turn: Turn, cause: Cause) -> Opened:
@@ -157,7 +160,7 @@ def _opened(turn: Turn, cause: Cause) -> Opened:
         publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
         kept_before=len(turn.now.kept),
-        noted=dict(cause.noted),
+        noted={**PROCEDURES[cause.key].facts(turn), **cause.noted},
     )
 
 
@@ -190,10 +193,13 @@ def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
 
 def go_to(turn: Turn, step: str, **restricted: object) -> None:
     """The one on top goes to this step of its procedure."""
-    halt = halt_of(turn)
-    top = msgspec.structs.replace(halt.top, step=step)
-    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
+    stays = halt_of(turn).top.step == step
+    set_top(turn, step=step)
+    if not stays:
+        withdrawal.offer(turn, open_step(turn).window)
     _tell_step(turn, **restricted)
+    if not stays:
+        withdrawal.tell_opened(turn)
 
 
 def _tell_step(turn: Turn, **restricted: object) -> None:

@@ -1,0 +1,94 @@
+"""The power failed in a round: each Player may withdraw all, or play goes on, by what is decided.
+
+In: nothing. Out: its procedure. Must not know: how the power came back, which wager is decided.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import power
+
+from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
+from .grounds import CARDS_OUT, shoe_is_not_ready
+from .procedure import Choice, Declared, End, Procedure, Standing, Step
+from .withdrawal import window_step
+
+_KEY = power.KEY
+_RULED = (_KEY, "ruled")
+
+
+# What decides which rule holds. All of it is seen by everyone at the table.
+
+
+def _holds_cards(standing: Standing) -> bool:
+    """A Player has cards in hand that nobody has seen: the rules for lost power are silent."""
+    played = standing.now.round
+    assert played is not None
+    return any(not d.revealed and played.hands.of(d.hand).holder is not None for d in played.cards)
+
+
+def _by_rule(standing: Standing, end: str) -> bool:
+    halt = standing.now.halt
+    assert halt is not None
+    noted = halt.top.noted
+    covered = noted["rule"] is not None and not _holds_cards(standing)
+    return covered and noted["end"] == end
+
+
+def _may_withdraw(standing: Standing) -> bool:
+    return _by_rule(standing, "withdrawal")
+
+
+def _must_go_on(standing: Standing) -> bool:
+    return _by_rule(standing, "continued")
+
+
+def _not_covered(standing: Standing) -> bool:
+    return not (_may_withdraw(standing) or _must_go_on(standing))
+
+
+def _prompt(rest: str) -> str:
+    return f"leave the cards as they lie; {rest}"
+
+
+# The procedure.
+
+_CONCLUDE = Choice(PLAY_ON, "dealer", "concluded", (), shoe_is_not_ready, reason=False)
+_CONTINUE = _CONCLUDE._replace(then="continued", when=_must_go_on)
+_RULED_ON = GO_ON._replace(when=_not_covered)
+
+POWER_FAILURE = Procedure(
+    _KEY,
+    (
+        Step(
+            "power",
+            _prompt("with no wager decided each Player may withdraw all, else play goes on"),
+            (
+                Choice("offer_withdrawal", "dealer", "window", reason=False, when=_may_withdraw),
+                _CONTINUE,
+                _RULED_ON,
+                CALL_VOID,
+            ),
+        ),
+        window_step(
+            "window",
+            _prompt("ask each Player: withdraw all wagers or none; then close the window"),
+            "all",
+            (_KEY, "withdrawal"),
+            "conclude",
+        ),
+        Step(
+            "conclude",
+            "when the power is back and the shoe is connected, play the round to its end",
+            (_CONCLUDE, CALL_VOID),
+        ),
+    ),
+    (
+        End("concluded", "concluded", (_KEY, "withdrawal")),
+        End("continued", "continued", (_KEY, "continued")),
+        stands(_RULED),
+        void(_RULED),
+    ),
+    Declared("dealer", ("closed", *CARDS_OUT, "suspended"), "a loss of power is declared"),
+    covers=("link_lost",),
+    facts=power.established,
+)

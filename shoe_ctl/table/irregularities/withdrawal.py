@@ -1,0 +1,234 @@
+"""Withdrawal windows: a step of a procedure at which Players may take their wagers back.
+
+In: the step's Offer, each Player's answer, the dealer's close. Out: withdrawal.opened .closed,
+wager.accepted. Must not know: which irregularity opens one, or any card that is not revealed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.games.decided import decide
+from shoe_ctl.table import methods, wagering
+from shoe_ctl.table.arguments import Name, OfChoice, checked
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.state import Opened, Window
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers import leaving
+from shoe_ctl.table.wagers.leaving import Leave, Scope
+from shoe_ctl.table.wagers.request import Refused
+
+from .grounds import halt_of, set_top
+from .procedure import Choice, Offer, Standing, Step
+
+WITHDRAW_ALL = "withdraw_all"
+STAND = "stand"
+CLOSE = "close_window"
+
+
+class OfThePlayer(OfChoice, frozen=True, kw_only=True):
+    """Which Player answers, by id (which may be given as a number)."""
+
+    player: Name | int
+
+
+def window_step(
+    name: str, prompt: str, scope: Scope, cites: tuple[str, str], then: str, *more: Choice
+) -> Step:
+    """A step with a withdrawal window: each Player answers, then the dealer closes it.
+
+    ``cites`` is the key and the end whose rule number gives the right. ``then`` is the step or the
+    end that follows when the dealer closes the window: the wagers of whoever did not answer stand.
+    ``more`` are further choices.
+    """
+    answers = (
+        Choice(
+            WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _why_no_answer, reason=False,
+            takes=OfThePlayer, when=_asks_players,
+        ),
+        Choice(
+            STAND, "dealer", name, (_stand,), _why_no_answer, reason=False,
+            takes=OfThePlayer, when=_asks_players,
+        ),
+        Choice(CLOSE, "dealer", then, (_close,), reason=False),
+    )  # fmt: skip
+    return Step(name, prompt, (*answers, *more), facts=_facts, window=Offer(scope, cites))
+
+
+# How it opens and ends.
+
+
+def offer(turn: Turn, offered: Offer | None) -> None:
+    """The step that is open now has this window, or none."""
+    if offered is None:
+        set_top(turn, window=None)
+        return
+    window = Window(
+        scope=offered.scope,
+        rule=turn.game.rule(*offered.cites),
+        per_player=methods.is_fed(turn.now.wagers),
+        decided=_decided(turn) if offered.scope == "remaining" else (),
+    )
+    set_top(turn, window=window)
+
+
+def tell_opened(turn: Turn) -> None:
+    """The step that is open has just opened a window, or has none."""
+    window = halt_of(turn).top.window
+    if window is not None:
+        _tell(turn, "withdrawal.opened", window, {"scope": window.scope})
+
+
+def tell_ended(turn: Turn, opened: Opened) -> None:
+    """The irregularity ends, and its window with it: all wagers go back another way."""
+    if opened.window is not None:
+        _tell(turn, "withdrawal.closed", opened.window, {"answer": "void"})
+
+
+def _decided(turn: Turn) -> tuple[str, ...]:
+    """The wagers that are won or lost already by the revealed cards: they are not withdrawn."""
+    shown = [dealt.card if dealt.revealed else None for dealt in turn.round.cards]
+    ends = decide(turn.game, shown, decks=turn.shoe.decks, layout=turn.settings.layout)
+    return tuple(wager for wager, end in ends.items() if end != "open")
+
+
+# What Players answer.
+
+
+def is_open(standing: Standing) -> bool:
+    """The step to be decided now has a window."""
+    halt = standing.now.halt
+    return halt is not None and halt.top.window is not None
+
+
+def withdraw_one(turn: Turn) -> None:
+    """A Player takes one wager back; who has none left has answered."""
+    window, asked = _window(turn), wagering.named(turn)
+    if isinstance(asked, Refused):
+        wagering.refuse(turn, asked)
+        return
+    if asked.player in window.answered:
+        wagering.refuse(turn, Refused(why=_has_answered(asked.player), rule=window.rule))
+        return
+    done = leaving.withdraw_one(turn.now.wagers, asked, turn.wager_rules, _leave(window))
+    if isinstance(done, Refused):
+        wagering.refuse(turn, done)
+        return
+    turn.change(wagers=done.wagers)
+    assert done.entry is not None, "only a restriction has none"
+    wagering.tell_accepted(turn, done.entry)
+    if not leaving.may_go(turn.now.wagers, _leave(window), asked.player):
+        _answer(turn, asked.player, (asked.seat,), "withdrawn")
+
+
+def _withdraw_all(turn: Turn) -> None:
+    player = _player(turn)
+    seats = _seats(turn, player)
+    by = wagering.by_whom(turn, on_behalf=False)
+    gone = leaving.withdraw_all(turn.now.wagers, player, by, _leave(_window(turn)))
+    turn.change(wagers=gone.wagers)
+    for entry in gone.entries:
+        wagering.tell_accepted(turn, entry)
+    _answer(turn, player, seats, "withdrawn")
+
+
+def _stand(turn: Turn) -> None:
+    player = _player(turn)
+    _answer(turn, player, _seats(turn, player), "stands")
+
+
+def _close(turn: Turn) -> None:
+    """The dealer closes the window; a Player who has not answered is taken to stand."""
+    _tell(turn, "withdrawal.closed", _window(turn), {"answer": "stands"})
+    set_top(turn, window=None)
+
+
+def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> None:
+    window = _window(turn)
+    answered = msgspec.structs.replace(window, answered=(*window.answered, player))
+    set_top(turn, window=answered)
+    data = {
+        "round_id": turn.round.id, "rule": window.rule, "whose": "player", "seats": list(seats),
+        "answer": answer,
+    }  # fmt: skip
+    turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **_who(turn)})
+
+
+def _why_no_answer(turn: Turn) -> str | None:
+    """Why this Player has nothing to answer."""
+    player, window = _player(turn), _window(turn)
+    if player in window.answered:
+        return _has_answered(player)
+    if not leaving.may_go(turn.now.wagers, _leave(window), player):
+        return f"{player} has no wager that may be withdrawn"
+    return None
+
+
+def _has_answered(player: str) -> str:
+    return f"{player} has answered: the window is closed for them"
+
+
+# What is told, and small parts.
+
+
+def _asks_players(standing: Standing) -> bool:
+    window = None if standing.now.halt is None else standing.now.halt.top.window
+    return window is not None and window.per_player
+
+
+def _facts(standing: Standing) -> dict[str, Any]:
+    """The window as the room sees it: which seats may still answer, not who sits there."""
+    halt = standing.now.halt
+    window = None if halt is None else halt.top.window
+    if window is None:
+        return {}
+    open_for = {held.seat for held in _waited_for(standing, window)}
+    seats = sorted(open_for) if window.per_player else None
+    return {"withdrawal": {"scope": window.scope, "rule": window.rule, "seats": seats}}
+
+
+def _tell(turn: Turn, kind: str, window: Window, more: dict[str, Any]) -> None:
+    """Of the window as a whole; ``seats`` are those not answered for, None: for the whole table."""
+    waited = _waited_for(turn, window)
+    data: dict[str, Any] = {
+        "round_id": turn.round.id,
+        "rule": window.rule,
+        "whose": "players" if window.per_player else "table",
+        "seats": sorted({held.seat for held in waited}) if window.per_player else None,
+        **more,
+    }
+    players = list(dict.fromkeys(held.player for held in waited)) if window.per_player else None
+    turn.tell(kind, data, restricted={**data, "players": players, **_who(turn)})
+
+
+def _waited_for(standing: Standing, window: Window) -> list[Any]:
+    held = leaving.may_go(standing.now.wagers, _leave(window))
+    return [one for one in held if one.player not in window.answered]
+
+
+def _window(turn: Turn) -> Window:
+    window = halt_of(turn).top.window
+    assert window is not None, "the step has one"
+    return window
+
+
+def _leave(window: Window) -> Leave:
+    return Leave(window.scope, window.rule, window.decided)
+
+
+def _player(turn: Turn) -> str:
+    return str(checked(turn, OfThePlayer).player)
+
+
+def _seats(turn: Turn, player: str) -> tuple[int, ...]:
+    held = leaving.may_go(turn.now.wagers, _leave(_window(turn)), player)
+    return tuple(sorted({one.seat for one in held}))
+
+
+def _who(turn: Turn) -> dict[str, Any]:
+    asked = turn.happened
+    if not isinstance(asked, TableCommand):
+        return {}
+    return {"person": asked.person, "position": asked.position, "why": asked.reason}

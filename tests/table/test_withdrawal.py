@@ -1,0 +1,217 @@
+"""Withdrawal windows: who may take what back, who answered, what stands when the dealer closes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shoe_ctl.table.irregularities import stack, withdrawal
+from shoe_ctl.table.irregularities.grounds import halt_of
+from shoe_ctl.table.irregularities.procedure import Offer
+from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.status import status
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers.leaving import Scope
+from tests.table.playing import Playing
+from tests.table.staking import bets, betting, secret
+from tests.table.test_procedures import declares
+
+ON_A_FELT: dict[str, Any] = {"announcements": "explicit"}
+
+
+def wagered(codes: str = "7D", **given: Any) -> Playing:
+    """Ann has two wagers, Bo one; the power fails with these cards on the table."""
+    table = betting(**(ON_A_FELT | given))
+    bets(table, "player", 500)
+    bets(table, "tie", 100)
+    bets(table, "banker", 300, player="bo", seat=4)
+    table.does("no_more_bets")
+    table.deal(codes)
+    declares(table, "power_failure")
+    return table
+
+
+def opened(**given: Any) -> Playing:
+    table = wagered(**given)
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    return table
+
+
+def rescoped(table: Playing, scope: Scope) -> None:
+    """The same window as another rule would open it."""
+    turn = Turn(table.game, table.settings)
+    turn.now = table.now
+    withdrawal.offer(turn, Offer(scope, ("power_failure", "withdrawal")))
+    table._state = turn.now
+
+
+def stakes(table: Playing) -> dict[tuple[str, str], int]:
+    return {(w.player, w.wager): w.amount for w in table.now.wagers.standing}
+
+
+def test_a_window_opens_for_the_seats_with_wagers_and_names_nobody_in_public() -> None:
+    table = opened()
+    (told,) = table.told("withdrawal.opened")
+    assert told == {
+        "round_id": table.now.round.id, "rule": "5.17.1", "whose": "players", "seats": [3, 4],
+        "scope": "all",
+    }  # fmt: skip
+    (kept,) = secret(table, "withdrawal.opened")
+    assert kept["players"] == ["ann", "bo"]
+
+
+def test_who_withdraws_all_has_all_back_and_has_answered() -> None:
+    table = opened()
+    table.does("decide", choice="withdraw_all", player="ann", position="dealer")
+    assert stakes(table) == {("bo", "banker"): 300}
+    gone = [(d["seat"], d["wager"], d["change"]) for d in table.told("wager.accepted")[-2:]]
+    assert gone == [(3, "player", -500), (3, "tie", -100)]
+    assert secret(table, "wager.accepted")[-1]["rule"] == "5.17.1"
+    answered = table.told("withdrawal.closed")[-1]
+    assert (answered["whose"], answered["seats"], answered["answer"]) == (
+        "player",
+        [3],
+        "withdrawn",
+    )
+    refused = table.asks("decide", choice="withdraw_all", player="ann")
+    assert refused.error == (
+        "decide: withdraw_all: ann has answered: the window is closed for them"
+    )
+
+
+def test_all_or_none_lets_no_part_go() -> None:
+    table = opened()
+    refused = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
+    assert refused.error == (
+        "withdraw_wager: ann withdraws all wagers or none: decide choice=withdraw_all (5.17.1)"
+    )
+    assert len(stakes(table)) == 3
+
+
+def test_a_players_only_wager_is_all_of_them() -> None:
+    table = opened()
+    table.does("withdraw_wager", player="bo", seat=4, wager="banker")
+    assert table.told("withdrawal.closed")[-1]["answer"] == "withdrawn"
+    assert ("bo", "banker") not in stakes(table)
+
+
+def test_who_stands_cannot_withdraw_after_it() -> None:
+    table = opened()
+    table.does("decide", choice="stand", player="bo", position="dealer")
+    assert table.told("withdrawal.closed")[-1]["answer"] == "stands"
+    refused = table.asks("withdraw_wager", player="bo", seat=4, wager="banker")
+    assert "bo has answered" in str(refused.error)
+    assert ("bo", "banker") in stakes(table)
+
+
+def test_without_an_answer_the_wagers_stand_when_the_dealer_closes() -> None:
+    table = opened()
+    table.does("decide", choice="stand", player="bo", position="dealer")
+    table.does("decide", choice="close_window", position="dealer")
+    closed = table.told("withdrawal.closed")[-1]
+    assert (closed["whose"], closed["seats"], closed["answer"]) == ("players", [3], "stands")
+    assert len(stakes(table)) == 3
+    refused = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
+    assert refused.error == ("withdraw_wager: after no more bets no wager may be withdrawn (5.5)")
+
+
+def test_the_status_says_who_may_still_answer() -> None:
+    table = opened()
+    table.does("decide", choice="stand", player="bo", position="dealer")
+    assert withdrawn_seats(table) == [3]
+
+
+def withdrawn_seats(table: Playing) -> Any:
+    halt = status(table.now, table.game, table.settings)["halt"]
+    return halt["withdrawal"]["seats"]
+
+
+def test_any_of_them_may_go_where_the_rule_says_so() -> None:
+    table = opened()
+    rescoped(table, "any")
+    table.does("withdraw_wager", player="ann", seat=3, wager="tie")
+    assert stakes(table) == {("ann", "player"): 500, ("bo", "banker"): 300}
+    assert table.told("withdrawal.closed") == []
+    table.does("withdraw_wager", player="ann", seat=3, wager="player")
+    assert table.told("withdrawal.closed")[-1]["answer"] == "withdrawn"
+
+
+def test_decided_wagers_stay_where_only_the_remaining_may_go() -> None:
+    table = wagered(codes="9C 2D KD 3H")
+    table.does("decide", choice="void", reason="to begin again")
+    table.does("place_your_bets")
+    bets(table, "player", 500)
+    bets(table, "big_tiger", 100)
+    table.does("no_more_bets")
+    table.deal("9C 2D KD 3H")
+    table.turn_over()
+    declares(table, "other")
+    rescoped(table, "remaining")
+    turn = Turn(table.game, table.settings)
+    turn.now = table.now
+    window = halt_of(turn).top.window
+    assert window is not None and {"player", "big_tiger"} <= set(window.decided)
+    refused = table.asks("withdraw_wager", player="ann", seat=3, wager="player")
+    assert "player is decided: it stays" in str(refused.error)
+
+
+def test_where_no_wagers_are_recorded_the_window_is_the_whole_tables() -> None:
+    table = Playing(**ON_A_FELT).open_shoe()
+    table.open_round()
+    table.deal("7D")
+    declares(table, "power_failure")
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    (told,) = table.told("withdrawal.opened")
+    assert (told["whose"], told["seats"]) == ("table", None)
+    assert [c.name for c in offered(table)] == ["close_window"]
+    table.does("decide", choice="close_window", position="dealer")
+    assert table.told("withdrawal.closed")[-1]["whose"] == "table"
+
+
+def offered(table: Playing) -> Any:
+    turn = Turn(table.game, table.settings)
+    turn.now = table.now
+    return stack.offered(turn)
+
+
+def test_a_window_waits_while_something_else_is_decided_and_is_open_after_it() -> None:
+    table = opened()
+    table.does("decide", choice="stand", player="bo", position="dealer")
+    declares(table, "other")
+    refused = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
+    assert not refused.accepted
+    table.rules("play_on")
+    assert withdrawn_seats(table) == [3]
+    assert len(table.told("withdrawal.opened")) == 1
+    table.does("decide", choice="withdraw_all", player="ann", position="dealer")
+
+
+def test_a_void_closes_the_window_and_returns_what_was_left() -> None:
+    table = opened()
+    table.does("decide", choice="withdraw_all", player="ann", position="dealer")
+    declares(table, "other")
+    table.rules("void")
+    kinds = [k for k in table.kinds if k in ("withdrawal.closed", "round.void", "wager.settled")]
+    assert kinds == ["withdrawal.closed", "withdrawal.closed", "round.void", "wager.settled"]
+    closed = table.told("withdrawal.closed")[-1]
+    assert (closed["answer"], closed["seats"]) == ("void", [4])
+
+
+def test_an_open_window_survives_its_bytes() -> None:
+    table = opened()
+    table.does("decide", choice="stand", player="bo", position="dealer")
+    assert from_bytes(to_bytes(table.now)) == table.now
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, "missing required field `player`"),
+        ({"player": "eve"}, "eve has no wager that may be withdrawn"),
+    ],
+)
+def test_an_answer_names_a_player_who_has_one(more: dict[str, Any], why: str) -> None:
+    table = opened()
+    refused = table.asks("decide", choice="withdraw_all", **more)
+    assert why in str(refused.error)
