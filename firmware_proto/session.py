@@ -20,7 +20,8 @@ class Capabilities:
     not acknowledged. ``judges``: sends its own result of a round. ``names_hands``: says which
     hand a card belongs to. ``decks``: the decks whose cards it can name. ``authenticated``: what
     a session gives of a shoe was proved to be that shoe's with a key; where it is false, the link
-    is to be shown as unauthenticated.
+    is to be shown as unauthenticated. ``silence_s``: a shoe that is there, and asked as the
+    session asks, is never silent for so many seconds; None: it may be silent for hours.
     """
 
     arm: bool
@@ -29,6 +30,7 @@ class Capabilities:
     names_hands: bool
     decks: tuple[str, ...]
     authenticated: bool = False
+    silence_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

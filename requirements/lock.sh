@@ -25,7 +25,7 @@ pin() {
         --no-emit-options --output-file "requirements/$name.txt" "$@"
 }
 pin build "$@" requirements/build.in
-pin run "$@" --constraint requirements/build.txt pyproject.toml
+pin run "$@" --constraint requirements/build.txt --extra usb pyproject.toml
 pin test "$@" --constraint requirements/build.txt --constraint requirements/run.txt \
-    --extra test --extra check pyproject.toml
-pin bench "$@" --constraint requirements/test.txt --extra test --extra bench pyproject.toml
+    --extra usb --extra test --extra check pyproject.toml
+pin bench "$@" --constraint requirements/test.txt --extra usb --extra test --extra bench pyproject.toml

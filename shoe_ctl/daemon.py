@@ -16,7 +16,8 @@ from functools import partial
 
 import msgspec
 
-from firmware_proto.profiles import Profile, profile, with_keys
+from firmware_proto.profiles import Profile, with_keys
+from firmware_proto.profiles import profile as profile_named
 from shoe_ctl import answers, rules
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.config import Config, TableConfig
@@ -30,9 +31,10 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.key_file import read_keys
+from shoe_ctl.link.openers import opener
 from shoe_ctl.link.ports import parse_port
-from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.supervisor import Supervisor
+from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.sinks.jsonl import open_jsonl
@@ -66,14 +68,15 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 class Daemon:
     """Serves the tables of a configuration. ``sinks`` come beside those configured.
 
-    ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block.
+    ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block; ``usb``
+    finds USB devices.
 
     Raises:
         ConfigError: the configuration names a game, a profile, a port or a setting that is wrong.
         GameFileError: a game file is wrong.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that touches the outside is handed in
         self,
         config: Config,
         *,
@@ -81,12 +84,14 @@ class Daemon:
         executor: Executor,
         host_boot: str,
         sinks: Sequence[SinkPlace] = (),
+        usb: Backends = libusb,
     ) -> None:
         self._config = config
         self._clock = clock
         self._executor = executor
         self._host_boot = host_boot
         self._sinks = sinks
+        self._usb = usb
         self._prepared = check(config)
         self._users = {} if config.socket is None else users_of(config.socket)
         self._gid = None if config.socket is None else gid_of(config.socket)
@@ -164,7 +169,7 @@ class Daemon:
     async def _open_table(
         self, prepared: Checked, journal: Journal, store: Store, waiting: _Waiting
     ) -> tuple[TableRunner, Supervisor]:
-        settings, shoe = prepared.settings, prepared.config.shoe
+        settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
             before, kept = rules.recover(reader, settings.table)
@@ -175,7 +180,7 @@ class Daemon:
         runner = TableRunner(
             controller, journal, self._clock, devices=dict(numbers.devices), answers=answered
         )
-        session_settings = shoe.session_settings(armed=prepared.profile.CAPABILITIES.arm)
+        session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
         async def on_up(connection: Connection) -> None:
             await runner.link_up(connection, shoe.profile, session_settings)
@@ -183,9 +188,9 @@ class Daemon:
 
         supervisor = Supervisor(
             name=settings.table,
-            profile=prepared.profile,
+            profile=profile,
             settings=session_settings,
-            opener=serial_opener(parse_port(shoe.port), prepared.profile.SERIAL, self._executor),
+            opener=opener(parse_port(shoe.port), profile.SERIAL, self._executor, self._usb),
             clock=self._clock,
             resume=runner.resume,
             on_up=on_up,
@@ -224,7 +229,7 @@ def check(config: Config) -> list[Checked]:
 def _check(config: Config, table: TableConfig) -> Checked:
     where = f"table {table.id}"
     try:
-        chosen = profile(table.shoe.profile)
+        chosen = profile_named(table.shoe.profile)
         if table.shoe.key_file is not None:
             keys = read_keys(config.path(table.shoe.key_file))
             chosen = with_keys(chosen, keys, partial(secrets.token_bytes, NONCE_BYTES))
@@ -232,7 +237,10 @@ def _check(config: Config, table: TableConfig) -> Checked:
         chosen.host_session(resume=None, settings=session_settings)
     except (ConfigError, ValueError) as error:
         raise ConfigError(f"{where}: shoe: {error}") from None
-    parse_port(table.shoe.port)
+    try:
+        parse_port(table.shoe.port)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: shoe.{error}") from None
     is_file = "/" in table.game or table.game.endswith(".toml")
     game = catalog.load(str(config.path(table.game)) if is_file else table.game)
     if game.deck.name not in chosen.CAPABILITIES.decks:

@@ -42,17 +42,25 @@ from .outbox import Outbox
 from .replay import Replay
 from .timer import Timer
 
-CAPABILITIES = Capabilities(
-    arm=True, replay=True, judges=False, names_hands=False, decks=("french52", "element65")
-)
-"""What shoes of this profile can do."""
-
 ASK_AGAIN_S = 1.0
 """The answer, with the longest hello, takes 15 ms of a 115200 baud line; a shoe that is booting may
 take seconds. Once a second costs it nothing and is soon enough after it is up."""
 
 SILENCE_S = 6.0
 """Three of a shoe's status intervals (SPEC 8): two may be lost before the host asks who speaks."""
+
+LOST_S = 10.0
+"""Silence, and four times asked who speaks: nobody is there, or the way there is dead (SPEC 8)."""
+
+CAPABILITIES = Capabilities(
+    arm=True,
+    replay=True,
+    judges=False,
+    names_hands=False,
+    decks=("french52", "element65"),
+    silence_s=LOST_S,
+)
+"""What shoes of this profile can do."""
 
 KEYLESS = "the shoe wants a key, and this host has none"
 

@@ -7,14 +7,17 @@ Must not know: how the port was opened or is opened again, the journal, the roun
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from firmware_proto.events import DesiredShoeState
+from firmware_proto.events import DesiredShoeState, Discarded
 from firmware_proto.session import Heard, HostSession
 
 from .clock import Clock
 from .transport import Transport, TransportLost
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +61,31 @@ class Connection:
         self._clock = clock
         self._on_reception = on_reception
         self._received = 0
+        self._discarded = 0
+        self._heard_at = clock.monotonic()
         self._faulty = False
+        self._fell_silent = False
         self._wake = asyncio.Event()
 
     @property
     def spoke(self) -> bool:
         """Whether anything came from the other end, and all of it could be decoded."""
         return self._received > 0 and not self._faulty
+
+    @property
+    def fell_silent(self) -> bool:
+        """Whether it ended because nothing was heard for longer than a live shoe is silent."""
+        return self._fell_silent
+
+    @property
+    def received(self) -> int:
+        """Bytes taken from the transport."""
+        return self._received
+
+    @property
+    def discarded(self) -> int:
+        """How often bytes had to be discarded; each was handed on, with its reason."""
+        return self._discarded
 
     def stored(self, seq: int | str) -> None:
         """The event with this number, and all before it, is stored durably: acknowledge it."""
@@ -82,20 +103,42 @@ class Connection:
         Whatever ``on_reception`` raises ends the connection and is raised.
         """
         try:
+            reason = await self._serve()
+        finally:
+            self._transport.close()
+        if self._transport.dropped:
+            reason = f"{reason}; {self._transport.dropped} bytes to it were not sent"
+        return reason
+
+    async def _serve(self) -> str:
+        try:
             while not self._faulty:
                 self._wake.clear()  # what woke us up to here, this round takes care of
                 self._transport.write(self._session.outgoing())
                 await self._readable()
-                await self._take(self._transport.read())
+                chunk = self._transport.read()
+                if not chunk and self._silent:
+                    self._fell_silent = True
+                    return f"nothing heard for {self.capabilities.silence_s:g} s"
+                await self._take(chunk)
         except TransportLost as lost:
             return str(lost)
-        finally:
-            self._transport.close()
         return "what the shoe said could not be decoded"
 
+    @property
+    def _silent_at(self) -> float | None:
+        """When silence means that nobody is there."""
+        limit_s = self.capabilities.silence_s
+        return None if limit_s is None else self._heard_at + limit_s
+
+    @property
+    def _silent(self) -> bool:
+        return self._silent_at is not None and self._clock.monotonic() >= self._silent_at
+
     async def _readable(self) -> None:
-        """Waits for bytes, for the session's deadline, or for something to send."""
-        deadline = self._session.next_deadline
+        """Waits for bytes, for the session's deadline, for silence, or for something to send."""
+        deadlines = (self._session.next_deadline, self._silent_at)
+        deadline = min((d for d in deadlines if d is not None), default=None)
         timer = None
         if deadline is not None:
             delay_s = max(0.0, deadline - self._clock.monotonic())
@@ -112,6 +155,7 @@ class Connection:
         """Hands on what the chunk says, then what the passing of time says."""
         t, t_us = self._clock.monotonic(), self._clock.wall_us()
         if chunk:
+            self._heard_at = t
             await self._decode(chunk, t_us, lambda: self._session.receive(chunk, t))
         deadline = self._session.next_deadline
         if deadline is not None and deadline <= self._clock.monotonic() and not self._faulty:
@@ -128,6 +172,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
             self._faulty = True
             fault = f"{type(error).__name__}: {error}"
+        self._note_discarded(heard)
         if chunk or heard or fault:
             await self._on_reception(
                 Reception(
@@ -139,3 +184,15 @@ class Connection:
                     fault=fault,
                 )
             )
+
+    def _note_discarded(self, heard: tuple[Heard, ...]) -> None:
+        """Tells the first, the tenth, the hundredth: a noisy line must not fill the log."""
+        for event in (h.event for h in heard if isinstance(h.event, Discarded)):
+            self._discarded += 1
+            if str(self._discarded).strip("0") == "1":
+                log.warning(
+                    "connection %d: discarded bytes (%s), %d times by now",
+                    self.number,
+                    event.reason,
+                    self._discarded,
+                )

@@ -1,6 +1,6 @@
 """What a port string of the configuration names.
 
-In: the string. Out: SerialPort.
+In: the string. Out: SerialPort, TcpPort or UsbPort.
 Must not know: how ports are opened.
 """
 
@@ -11,8 +11,15 @@ from dataclasses import dataclass
 
 from shoe_ctl.errors import ConfigError
 
-_SUPPORTED = "supported: the path of a serial port, such as /dev/card-shoe/SH-0042"
+_SUPPORTED = (
+    "expected the path of a serial port, such as /dev/card-shoe/SH-0042, tcp://HOST:PORT or "
+    "usb:SERIAL"
+)
 _KIND = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_TCP = re.compile(r"tcp://(?:\[([0-9A-Fa-f:.]+(?:%\w+)?)\]|([A-Za-z0-9_.-]+)):([0-9]{1,5})")
+_HIGHEST_PORT = 65535
+_LONGEST_SERIAL = 126
+"""Characters that a USB string descriptor can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +29,46 @@ class SerialPort:
     path: str
 
 
-def parse_port(text: str) -> SerialPort:
+@dataclass(frozen=True, slots=True)
+class TcpPort:
+    """A serial device server, or any other end that speaks raw bytes; looked up at each open."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"tcp://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class UsbPort:
+    """A USB device by the serial number in its descriptor, looked for at each open."""
+
+    serial: str
+
+    def __str__(self) -> str:
+        return f"usb:{self.serial}"
+
+
+Port = SerialPort | TcpPort | UsbPort
+
+
+def parse_port(text: str) -> Port:
     """The port that this string names.
 
     Raises:
-        ConfigError: not a path, or a kind of port that this version cannot open.
+        ConfigError: not a path, or no port of a kind that is known.
     """
-    if kind := _KIND.match(text):
-        raise ConfigError(f"port: {kind[1]} ports are not supported, got {text!r} ({_SUPPORTED})")
     if not text.isprintable() or not text.strip():
-        raise ConfigError(f"port: expected a path, got {text!r} ({_SUPPORTED})")
-    return SerialPort(text)
+        raise ConfigError(f"port: got {text!r} ({_SUPPORTED})")
+    kind = _KIND.match(text)
+    if kind is None:
+        return SerialPort(text)
+    if found := _TCP.fullmatch(text):
+        number = int(found[3])
+        if 1 <= number <= _HIGHEST_PORT:
+            return TcpPort(found[1] or found[2], number)
+    elif kind[1] == "usb" and 0 < len(serial := text[kind.end() :]) <= _LONGEST_SERIAL:
+        return UsbPort(serial)
+    raise ConfigError(f"port: got {text!r} ({_SUPPORTED})")

@@ -9,24 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import os
 import termios
-from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
 from firmware_proto.profiles import SerialSettings
 
+from .descriptor import DescriptorTransport
 from .port_trouble import trouble
 from .ports import SerialPort
-from .transport import Opener, Transport, TransportLost
-
-READ_SIZE = 4096
-"""Bytes taken at once: what a tty holds for its reader, so that one read empties it."""
-
-WRITE_LIMIT = 64 * 1024
-"""Bytes that may wait to be sent. A host says some dozens of bytes a draw: this much waits only
-where the shoe has read nothing for a long while, and then a new connection is the better hope."""
+from .transport import Opener, Transport
 
 _UNPLUGGED = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EPIPE)
 
@@ -45,7 +37,7 @@ def serial_opener(port: SerialPort, settings: SerialSettings, executor: Executor
             # The thread cannot be stopped: what it still opens it closes itself.
             opening.add_done_callback(_close_unwanted)
             raise
-        return SerialTransport(device, port.path)
+        return _transport(device, port.path)
 
     return open_port
 
@@ -87,85 +79,14 @@ def _close(device: Any) -> None:
         device.close()
 
 
-class SerialTransport:
-    """An open serial port in the running loop (see ``Transport``)."""
+def _transport(device: Any, path: str) -> Transport:
+    """The open port in the running loop."""
 
-    def __init__(self, device: Any, path: str) -> None:
-        self._device = device
-        self._fd: int = device.fileno()
-        self._path = path
-        self._loop = asyncio.get_running_loop()
-        self._wake: Callable[[], None] | None = None
-        self._unsent = bytearray()
-        self._lost: str | None = None
-        self._closed = False
+    def why_lost(error: OSError | None) -> str:
+        if error is None or error.errno in _UNPLUGGED:
+            return f"unplugged: {path}"
+        return f"{path}: {error.strerror or error}"
 
-    @property
-    def lost(self) -> str | None:
-        return self._lost
-
-    def read(self) -> bytes:
-        if self._lost is None:
-            try:
-                data = os.read(self._fd, READ_SIZE)
-            except BlockingIOError:
-                return b""
-            except OSError as error:
-                self._lose(self._why(error))
-            else:
-                if data:
-                    return data
-                self._lose(f"unplugged: {self._path}")
-        raise TransportLost(self._lost)
-
-    def when_readable(self, wake: Callable[[], None] | None) -> None:
-        self._wake = wake
-        if wake is None:
-            if not self._closed:
-                self._loop.remove_reader(self._fd)
-        elif self._lost is not None:
-            self._loop.call_soon(wake)
-        else:
-            self._loop.add_reader(self._fd, wake)
-
-    def write(self, data: bytes) -> None:
-        if self._lost is not None:
-            return
-        self._unsent += data
-        if len(self._unsent) == len(data):
-            self._send()
-        if len(self._unsent) > WRITE_LIMIT:
-            self._lose(f"{self._path} takes nothing: {len(self._unsent)} bytes wait to be sent")
-
-    def close(self) -> None:
-        if not self._closed:
-            self._lose(f"closed: {self._path}")
-            self._closed = True
-            _close(self._device)
-
-    def _send(self) -> None:
-        """Sends what the kernel takes now; the loop calls again while some is left."""
-        try:
-            while self._unsent:
-                del self._unsent[: os.write(self._fd, self._unsent)]
-        except BlockingIOError:
-            self._loop.add_writer(self._fd, self._send)
-        except OSError as error:
-            self._lose(self._why(error))
-        else:
-            self._loop.remove_writer(self._fd)
-
-    def _lose(self, why: str) -> None:
-        """A hung-up descriptor is always ready: the loop must let go of it at once."""
-        if self._lost is None:
-            self._lost = why
-            self._unsent.clear()
-            self._loop.remove_reader(self._fd)
-            self._loop.remove_writer(self._fd)
-            if self._wake is not None:
-                self._wake()
-
-    def _why(self, error: OSError) -> str:
-        if error.errno in _UNPLUGGED:
-            return f"unplugged: {self._path}"
-        return f"{self._path}: {error.strerror or error}"
+    return DescriptorTransport(
+        device.fileno(), path, why_lost=why_lost, give_back=lambda: _close(device)
+    )

@@ -18,17 +18,22 @@ from shoe_ctl.errors import PortError
 
 from .backoff import Backoff
 from .clock import Clock, sleep
-from .connection import Connection, OnReception
+from .connection import Connection, OnReception, Reception
 from .transport import Opener, Transport
 
 log = logging.getLogger(__name__)
 
 
 class LinkState(Enum):
-    """What the link is doing. ``WAITING`` is the pause before the port is tried again."""
+    """What the link is doing.
+
+    ``LISTENING``: the port is open again after its shoe was silent, and nothing was heard yet.
+    ``WAITING``: the pause before the port is tried again.
+    """
 
     STOPPED = "stopped"
     CONNECTING = "connecting"
+    LISTENING = "listening"
     UP = "up"
     WAITING = "waiting"
 
@@ -36,10 +41,11 @@ class LinkState(Enum):
 class Supervisor:
     """The link of one table. All is called in one event loop.
 
-    ``on_up`` is given each connection before its first byte is read, ``on_lost`` the reason of
+    ``on_up`` is given each connection before anything that it brings, ``on_lost`` the reason of
     its end, ``on_reception`` what came in between; they are awaited one at a time, in order, and
-    what they raise ends ``run``. ``resume`` is asked at each connect. ``first_connection`` is the
-    number of the first connection.
+    what they raise ends ``run``. A port opens although its shoe is off: after a connection on which
+    a shoe that always answers was silent, the next is told only once something is heard on it.
+    ``resume`` is asked at each connect. ``first_connection`` is the number of the first one.
 
     Raises:
         ValueError: settings that the profile does not take.
@@ -75,6 +81,7 @@ class Supervisor:
         self._state = LinkState.STOPPED
         self._connection: Connection | None = None
         self._trouble: str | None = None
+        self._doubted = False
 
     @property
     def state(self) -> LinkState:
@@ -84,7 +91,7 @@ class Supervisor:
     @property
     def connection(self) -> Connection | None:
         """The connection that is up, or None."""
-        return self._connection
+        return self._connection if self._state is LinkState.UP else None
 
     @property
     def trouble(self) -> str | None:
@@ -133,21 +140,40 @@ class Supervisor:
                 transport=transport,
                 session=session,
                 clock=self._clock,
-                on_reception=self._on_reception,
+                on_reception=self._received,
             )
             self._next_number += 1
-            log.info("%s: connection %d is up", self._name, connection.number)
-            self._connection, self._state, self._trouble = connection, LinkState.UP, None
+            self._connection, self._state = connection, LinkState.LISTENING
             try:
-                await self._on_up(connection)
+                if not self._doubted:
+                    await self._announce()
                 reason = await connection.run()
             finally:
-                self._connection = None
+                told, self._connection = self._state is LinkState.UP, None
         if connection.spoke:
             self._backoff.spoke()
+        answers = connection.capabilities.silence_s is not None
+        self._doubted = answers and (connection.fell_silent or not connection.spoke)
         self._state, self._trouble = LinkState.WAITING, reason
-        await self._on_lost(reason)
+        if told:
+            log.info(
+                "%s: connection %d brought %d bytes, %d times some were discarded",
+                *(self._name, connection.number, connection.received, connection.discarded),
+            )
+            await self._on_lost(reason)
         await self._wait(reason)
+
+    async def _received(self, reception: Reception) -> None:
+        if self._state is LinkState.LISTENING:
+            await self._announce()
+        await self._on_reception(reception)
+
+    async def _announce(self) -> None:
+        """The link is up."""
+        assert self._connection is not None
+        log.info("%s: connection %d is up", self._name, self._connection.number)
+        self._state, self._trouble = LinkState.UP, None
+        await self._on_up(self._connection)
 
     async def _wait(self, trouble: str) -> None:
         """Tells the first failure as a warning, those that only repeat it for debugging."""

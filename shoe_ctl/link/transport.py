@@ -17,13 +17,17 @@ class TransportLost(Exception):
 class Transport(Protocol):
     """An open way to one shoe; used once and thrown away. Nothing here ever blocks.
 
-    All is called in the event loop. Only what ``read`` took has left the kernel: while nobody
-    reads, the sender is held back.
+    All is called in the event loop. What ``read`` has not taken waits in a bounded buffer: while
+    nobody reads, the sender is held back.
     """
 
     @property
     def lost(self) -> str | None:
         """Why it is gone, one line for people; None while it is there."""
+
+    @property
+    def dropped(self) -> int:
+        """How many bytes to the shoe were taken by ``write`` and did not leave: final once lost."""
 
     def read(self) -> bytes:
         """Takes the bytes that are there now, a bounded chunk of them; empty when none are.

@@ -57,6 +57,11 @@ def table(key: str) -> tuple[str, str]:
     return 'id = "t1"', f'id = "t1"\n{key}'
 
 
+def port(name: str) -> tuple[str, str, int]:
+    """Another port, whose opening fails."""
+    return "/dev/no-such-port", name, ENVIRONMENT
+
+
 CONFIGURED_WRONG = (
     Case("unknown profile", '"reference"', '"nobody"', USAGE, ("t1", "'nobody'", "angel_eye")),
     Case("wrong key", *table("colour = 1"), USAGE, ("table[0]", "`colour`")),
@@ -74,7 +79,13 @@ CONFIGURED_WRONG = (
     Case("decks out of range", *table("decks = 11"), USAGE, ("decks", "4 to 10", "11")),
     Case("no such layout", *table('layout = "Z"'), USAGE, ("layout", "'Z'")),
     Case("no such sink", '"jsonl"', '"pigeon"', USAGE, ("sink[0].kind", "'pigeon'")),
-    Case("no such kind of port", "/dev/no-such-port", "usb:SH-1", USAGE, ("usb", "not supported")),
+    Case(
+        "no such kind of port",
+        "/dev/no-such-port",
+        "ftp://x:1",
+        USAGE,
+        ("t1", "port", "usb:SERIAL"),
+    ),
     Case(
         "cards the shoe cannot name",
         'game = "tiger"\nannouncements = "implied"',
@@ -88,6 +99,9 @@ SURROUNDED_WRONG = (
     Case("no such port", "", "", ENVIRONMENT, ("/dev/no-such-port",)),
     Case("a file as port", "/dev/no-such-port", "/etc/hostname", ENVIRONMENT, ("serial port",)),
     Case("a folder as port", "/dev/no-such-port", "/tmp", ENVIRONMENT, ("serial port", "/tmp")),
+    Case("a port that nobody listens at", *port("tcp://127.0.0.1:9"), ("refused", "raw TCP")),
+    Case("a host that is unknown", *port("tcp://no-such.invalid:9"), ("no-such.invalid",)),
+    Case("a USB device that is absent", *port("usb:SH-1"), ("serial number SH-1", "path")),
     Case("a folder as journal", '"journal.db"', '"."', ENVIRONMENT, ("is a directory",)),
     Case("a journal in no folder", '"journal.db"', '"no/j.db"', ENVIRONMENT, ("no such",)),
     Case("a journal in a file", '"journal.db"', '"table.toml/j"', ENVIRONMENT, ("not writable",)),

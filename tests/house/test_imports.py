@@ -19,13 +19,13 @@ OURS = {"firmware_proto", "shoe_ctl", "simulators"}
 # A new name here is a decision: what one part imports, every command that loads it pays for.
 MAY_IMPORT = {
     "firmware_proto": {"construct", "cobs"},
-    "simulators": {"click"},
+    "simulators": {"click", "usb"},
     "shoe_ctl/errors.py": set(),
     "shoe_ctl/records.py": {"msgspec"},
     "shoe_ctl/api": {"msgspec"},
     "shoe_ctl/games": {"msgspec"},
     "shoe_ctl/table": {"msgspec", "transitions"},
-    "shoe_ctl/link": {"serial"},
+    "shoe_ctl/link": {"libusb_package", "serial", "usb"},
     "shoe_ctl/journal": {"apsw", "msgspec"},
     "shoe_ctl/sinks": {"msgspec"},
 }

@@ -82,7 +82,7 @@ def test_the_locks_agree_on_every_version() -> None:
 def test_the_locks_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    run = wanted(project["dependencies"])
+    run = wanted(project["dependencies"]) | wanted(extras["usb"])
     assert run <= pins("run").keys()
     assert run | wanted(extras["test"]) | wanted(extras["check"]) <= pins("test").keys()
     assert run | wanted(extras["bench"]) <= pins("bench").keys()

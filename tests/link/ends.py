@@ -209,6 +209,7 @@ class ScriptedTransport:
         self.written = b""
         self.closed = False
         self.lost: str | None = None
+        self.dropped = 0
         self.hold = False
 
     def read(self) -> bytes:

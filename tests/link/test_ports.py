@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_ctl.errors import ConfigError
-from shoe_ctl.link.ports import SerialPort, parse_port
+from shoe_ctl.link.ports import Port, SerialPort, TcpPort, UsbPort, parse_port
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,43 @@ def test_a_path_is_a_serial_port(path: str) -> None:
     assert parse_port(path) == SerialPort(path)
 
 
-@pytest.mark.parametrize("text", ["tcp://moxa-3.example:4001", "usb:SH-0042", "rfc2217://x", ""])
-def test_any_other_kind_is_refused_in_one_line_that_says_what_is_supported(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"^port: .*supported: the path of a serial port") as e:
+@pytest.mark.parametrize(
+    ("text", "port"),
+    [
+        ("tcp://moxa-3.example:4001", TcpPort("moxa-3.example", 4001)),
+        ("tcp://127.0.0.1:65535", TcpPort("127.0.0.1", 65535)),
+        ("tcp://[::1]:1", TcpPort("::1", 1)),
+        ("tcp://[fe80::1%eth0]:4001", TcpPort("fe80::1%eth0", 4001)),
+        ("usb:SH-0042", UsbPort("SH-0042")),
+        ("usb:A:B C", UsbPort("A:B C")),
+    ],
+)
+def test_an_address_names_what_it_says_and_is_written_the_same(text: str, port: Port) -> None:
+    assert parse_port(text) == port
+    assert str(port) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rfc2217://x:1",
+        "",
+        " ",
+        "/dev/tty\nUSB0",
+        "usb:",
+        "usb:" + "x" * 127,
+        "tcp:moxa:4001",
+        "tcp://moxa",
+        "tcp://moxa:",
+        "tcp://:4001",
+        "tcp://moxa:0",
+        "tcp://moxa:65536",
+        "tcp://moxa:4001/",
+        "tcp://::1:4001",
+        "tcp://mo xa:4001",
+    ],
+)
+def test_anything_else_is_refused_in_one_line_that_says_what_is_expected(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^port: .*expected the path of a serial port") as e:
         parse_port(text)
     assert "\n" not in str(e.value)
-
-
-def test_a_path_with_a_line_break_is_refused() -> None:
-    with pytest.raises(ConfigError):
-        parse_port("/dev/tty\nUSB0")

@@ -17,8 +17,9 @@ import serial  # type: ignore[import-untyped]
 
 from firmware_proto.profiles import SerialSettings
 from shoe_ctl.errors import PortError
+from shoe_ctl.link.descriptor import WRITE_LIMIT
 from shoe_ctl.link.ports import SerialPort
-from shoe_ctl.link.serial import WRITE_LIMIT, serial_opener
+from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.transport import Opener, Transport, TransportLost
 from tests.link.ends import ShoeEnd, until
 

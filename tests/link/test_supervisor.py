@@ -16,60 +16,18 @@ import serial  # type: ignore[import-untyped]
 from firmware_proto.events import Armed, Locked
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.ports import SerialPort
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.supervisor import LinkState, Supervisor
 from shoe_ctl.link.transport import Opener, Transport
-from tests.link.ends import HandClock, LineProfile, ScriptedTransport, ShoeEnd, until
-
-
-class Host:
-    """An owner of a link: notes what it is told, acknowledges what it is given."""
-
-    def __init__(self, opener: Opener) -> None:
-        self.clock = HandClock()
-        self.profile = LineProfile()
-        self.told: list[str] = []
-        self.last = 0
-        self.inside = 0
-        self.go = asyncio.Event()
-        self.go.set()
-        self.link = Supervisor(
-            name="bac-07",
-            profile=self.profile,
-            settings={},
-            opener=opener,
-            clock=self.clock,
-            resume=lambda: Resume("SH-1", self.last) if self.last else None,
-            on_up=self.on_up,
-            on_lost=self.on_lost,
-            on_reception=self.on_reception,
-            first_connection=41,
-        )
-
-    async def _note(self, what: str) -> None:
-        assert self.inside == 0, "callbacks overlap"
-        self.inside += 1
-        self.told.append(what)
-        try:
-            await asyncio.sleep(0)
-            await self.go.wait()
-        finally:
-            self.inside -= 1
-
-    async def on_up(self, connection: Connection) -> None:
-        await self._note(f"up {connection.number}")
-
-    async def on_lost(self, reason: str) -> None:
-        await self._note(f"lost {reason}")
-
-    async def on_reception(self, reception: Reception) -> None:
-        await self._note(f"{reception.connection}@{reception.offset} {reception.chunk!r}")
-        if reception.heard:
-            self.last = int(str(reception.heard[-1].seq))
-            assert self.link.connection is not None
-            self.link.connection.stored(self.last)
+from tests.link.ends import (
+    HandClock,
+    LineProfile,
+    ScriptedTransport,
+    ShoeEnd,
+    until,
+)
+from tests.link.host import Host, end
 
 
 @pytest.fixture
@@ -88,12 +46,6 @@ def executor() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture
 def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
     return serial_opener(SerialPort(str(shoe.link)), LineProfile.SERIAL, executor)
-
-
-async def end(running: asyncio.Task[None]) -> None:
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
 
 
 def open_files() -> set[str]:

@@ -1,0 +1,33 @@
+"""Opens whatever kind of port a table is configured with.
+
+In: a port, the profile's serial settings, where to block. Out: its Opener.
+Must not know: how any of them does it, frames, reconnecting.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+
+from firmware_proto.profiles import SerialSettings
+
+from .ports import Port, SerialPort, TcpPort
+from .serial import serial_opener
+from .tcp import tcp_opener
+from .transport import Opener
+from .usb import usb_opener
+from .usb_devices import Backends
+
+
+def opener(port: Port, settings: SerialSettings, executor: Executor, usb: Backends) -> Opener:
+    """Opens this port anew each time it is called.
+
+    A device server sets its serial line by itself, and a USB device has none: ``settings`` are for
+    serial ports. ``usb`` gives what finds USB devices. What can block runs in ``executor``.
+    """
+    match port:
+        case SerialPort():
+            return serial_opener(port, settings, executor)
+        case TcpPort():
+            return tcp_opener(port, executor)
+        case _:
+            return usb_opener(port, executor, usb)

@@ -1,0 +1,131 @@
+"""Silence that means a loss, and all that is dropped or discarded, told and counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from firmware_proto.events import Armed
+from firmware_proto.session import HostSession, Resume
+from shoe_ctl.link.ports import SerialPort
+from shoe_ctl.link.serial import serial_opener
+from shoe_ctl.link.supervisor import LinkState
+from shoe_ctl.link.transport import Opener, Transport
+from tests.link.ends import CAPABILITIES, LineProfile, ScriptedTransport, ShoeEnd, until
+from tests.link.host import Host, end
+
+
+@pytest.fixture
+def shoe(tmp_path: Path) -> Iterator[ShoeEnd]:
+    end = ShoeEnd(tmp_path / "shoe")
+    yield end
+    end.unplug()
+
+
+@pytest.fixture
+def executor() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
+    return serial_opener(SerialPort(str(shoe.link)), LineProfile.SERIAL, executor)
+
+
+class AnsweringProfile(LineProfile):
+    """A shoe that is never silent for ten seconds, as its capabilities say."""
+
+    def host_session(self, *, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
+        session = super().host_session(resume=resume, settings=settings)
+        session.capabilities = replace(CAPABILITIES, silence_s=10.0)
+        return session
+
+
+async def test_a_line_that_is_dead_without_saying_so_is_lost_by_silence(
+    shoe: ShoeEnd, opener: Opener
+) -> None:
+    host = Host(opener, AnsweringProfile())
+    running = asyncio.create_task(host.link.run())
+    await shoe.hear(3)
+    shoe.say(b"c\n")
+    assert await shoe.hear(3) == b"+1\n"
+    host.clock.advance(9.9)
+    assert host.link.state is LinkState.UP
+    host.clock.advance(0.2)
+    await until(lambda: host.link.state is LinkState.WAITING)
+    assert host.told[-1] == "lost nothing heard for 10 s"
+    await end(running)
+
+
+async def test_a_shoe_that_speaks_in_time_is_never_lost(shoe: ShoeEnd, opener: Opener) -> None:
+    host = Host(opener, AnsweringProfile())
+    running = asyncio.create_task(host.link.run())
+    await shoe.hear(3)
+    for number in range(1, 6):
+        host.clock.advance(9.9)
+        shoe.say(b"c\n")
+        assert await shoe.hear(3) == b"+%d\n" % number
+    assert host.link.state is LinkState.UP
+    await end(running)
+
+
+async def test_a_shoe_that_fell_silent_is_listened_for_and_told_only_once_it_speaks(
+    shoe: ShoeEnd, opener: Opener
+) -> None:
+    """Its port opens again and again while its power is off: that is one loss, not many."""
+    host = Host(opener, AnsweringProfile())
+    running = asyncio.create_task(host.link.run())
+    await shoe.hear(3)
+    for _ in range(3):
+        host.clock.advance(10)
+        await until(lambda: host.link.state is LinkState.WAITING)
+        await host.clock.pass_next()
+        await until(lambda: host.link.state is LinkState.LISTENING)
+        assert host.link.connection is None
+    assert host.told == ["up 41", "lost nothing heard for 10 s"]
+    await shoe.hear(9)
+    host.link.desire(Armed(4, "banker", 2))
+    shoe.say(b"c\n")
+    assert await shoe.hear(6) == b"*4\n+1\n"
+    assert host.told[2:] == ["up 44", "44@0 b'c\\n'"]
+    assert host.link.state is LinkState.UP
+    await end(running)
+
+
+async def test_bytes_that_could_not_be_sent_are_told_with_the_loss() -> None:
+    async def open_jammed() -> Transport:
+        transport = ScriptedTransport([])
+        transport.dropped = 7
+        return transport
+
+    host = Host(open_jammed)
+    running = asyncio.create_task(host.link.run())
+    await until(lambda: host.link.state is LinkState.WAITING)
+    await end(running)
+    assert host.told == ["up 41", "lost the script is over; 7 bytes to it were not sent"]
+
+
+async def test_what_is_discarded_is_counted_in_the_log_and_does_not_fill_it(
+    shoe: ShoeEnd, opener: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "shoe_ctl.link")
+    host = Host(opener, AnsweringProfile())
+    running = asyncio.create_task(host.link.run())
+    await shoe.hear(3)
+    shoe.say(b"x\n" * 123)
+    await until(lambda: host.last == 123)
+    shoe.unplug()
+    await until(lambda: host.link.state is LinkState.WAITING)
+    await end(running)
+    warned = [r.getMessage() for r in caplog.records if "discarded bytes" in r.getMessage()]
+    assert [line.rpartition("), ")[2] for line in warned] == [
+        f"{n} times by now" for n in (1, 10, 100)
+    ]
+    assert "connection 41 brought 246 bytes, 123 times some were discarded" in caplog.text
