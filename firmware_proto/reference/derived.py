@@ -93,16 +93,27 @@ class Derived:
                 raise ValueError(f"{self.name}: {field.name} cannot be {value!r}") from None
         return bytes((VERSION, self.kind)) + self.payload.pack(*wire)
 
+    def field(self, name: str) -> Plain:
+        """How the field of this name is carried.
+
+        Raises:
+            LookupError: the kind has none of this name.
+        """
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise LookupError(f"{self.name} has no {name}")
+
     def table(self, name: str) -> Lookup[int, Any]:
         """What each wire value of this field stands for.
 
         Raises:
             LookupError: the field is not declared as a mapping.
         """
-        for field in self.fields:
-            if field.name == name and field.table is not None:
-                return field.table
-        raise LookupError(f"{self.name} has no table of {name}")
+        table = self.field(name).table
+        if table is None:
+            raise LookupError(f"{self.name} has no table of {name}")
+        return table
 
 
 def _same(value: Any) -> Any:

@@ -39,7 +39,7 @@ def test_the_wheel_holds_every_module_and_data_file_and_nothing_else(wheel: Path
         str(path.relative_to(ROOT))
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.is_file() and path.suffix in {".py", ".toml", ".md"}
+        if path.is_file() and path.suffix in {".py", ".toml", ".md", ".c", ".h"}
     }
     assert sources - held == set()
     assert held - sources == set()
