@@ -159,11 +159,13 @@ class SinkConfig(_Strict, frozen=True, kw_only=True):
 class SocketUser(_Strict, frozen=True, kw_only=True):
     """A user of this host, by name or id, with the highest position it may act in.
 
-    ``audience`` is whose event ids its answers carry.
+    ``also`` are others that it may act in, which that one is not above. ``audience`` is whose event
+    ids its answers carry.
     """
 
     user: str | Count
     position: str
+    also: list[str] = []
     audience: Literal["public", "restricted"] = "public"
 
     @property
@@ -247,11 +249,12 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
         raise ConfigError(f"{name}: {_plainly(str(error))}") from None
     _check_ids(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
-        if user.position not in POSITIONS:
-            have = ", ".join(POSITIONS)
-            raise ConfigError(
-                f"{name}: socket.user[{at}].position: expected one of {have}, not {user.position!r}"
-            )
+        also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
+        for key, position in (("position", user.position), *also):
+            if position not in POSITIONS:
+                have = ", ".join(POSITIONS)
+                where = f"{name}: socket.user[{at}].{key}"
+                raise ConfigError(f"{where}: expected one of {have}, not {position!r}")
     return config
 
 

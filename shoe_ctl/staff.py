@@ -37,7 +37,12 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             raise ConfigError(f"socket: user: this host has no user {entry.user!r}") from None
         if uid in users:
             raise ConfigError(f"socket: user: {entry.user!r} is there twice")
-        users[uid] = Caller(user=str(entry.user), position=entry.position, sees=entry.sees)
+        users[uid] = Caller(
+            user=str(entry.user),
+            position=entry.position,
+            sees=entry.sees,
+            also=tuple(entry.also),
+        )
     return users
 
 
@@ -98,7 +103,10 @@ class Staff:
         if asked.table not in self._tables:
             return _refused(asked, str(self._unknown(asked.table)), {})
         highest = self._tables[asked.table].controller.settings.highest_position
-        if not may(caller.position, asked.position, highest=highest):
+        acts_so = any(
+            may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)
+        )
+        if not acts_so:
             log.warning(
                 "%s: %s as %s refused: user %s acts up to %s",
                 asked.table, asked.command, asked.position, caller.user, caller.position,

@@ -29,11 +29,15 @@ Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is at the other end: the user, the highest position it may act in, what it may see."""
+    """Who is at the other end: the user, the highest position it may act in, what it may see.
+
+    ``also`` are positions that it may act in beside those.
+    """
 
     user: str
     position: str
     sees: Audience
+    also: tuple[str, ...] = ()
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -83,9 +83,9 @@ def configuration(table: Mapping[str, Any], folder: Path) -> Config:
         ConfigError: the scenario's table is wrong.
     """
     from shoe_ctl.config import of_plain
-    from shoe_ctl.table.positions import LADDER
+    from shoe_ctl.table.positions import APART, BESIDE, LADDER
 
-    user = {"user": os.getuid(), "position": LADDER[-1]}
+    user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
     plain = {
         "journal": {"path": str(folder / "journal.db")},
         "table": [dict(table)],

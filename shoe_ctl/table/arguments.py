@@ -26,6 +26,12 @@ class OfChoice(Args, frozen=True, kw_only=True):
     choice: str
 
 
+class OfKey(Args, frozen=True, kw_only=True):
+    """Which irregularity is declared; one that is to say more has a kind of its own."""
+
+    key: str
+
+
 class OfHand(Args, frozen=True, kw_only=True):
     """Which hand."""
 

@@ -94,8 +94,9 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in positions.COMMANDS:
         turn.refuse(f"no such command: {command.command}")
-    elif not positions.may(
+    elif not positions.may_give(
         command.position,
+        command.command,
         needed := positions.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):

@@ -6,12 +6,14 @@ Must not know: any particular irregularity, beyond the shoe that runs empty.
 
 from __future__ import annotations
 
+import msgspec
+
 from . import arguments, link_facts, outcome, positions, revealing, shoe_cards, wagering
 from .cause import Cause
 from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, End, Hears
+from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears
 from .irregularities.procedures import PROCEDURES
 from .rows import Objection
 from .turn import Turn
@@ -139,11 +141,20 @@ def _objection_to_declaring(turn: Turn) -> Objection | None:
     if turn.source not in declared.states:
         why = f"{key} cannot be declared now (the table is {turn.source})"
         return Objection(why, {"state": ", ".join(declared.states)})
-    if stack.is_open(turn, str(key)):
-        return Objection(f"{key} is open already")
     if turn.source == "suspended" and halt_of(turn).back_to not in declared.states:
         return Objection(f"{key} cannot be declared: the table was {halt_of(turn).back_to}")
+    if isinstance(args := arguments.read(turn, declared.takes), str):
+        return Objection(f"{key}: {args}")
+    if stack.is_open(turn, args.key, _subject(turn, declared)):
+        return Objection(f"{key} is open already")
+    if (against := declared.unless(turn)) is not None:
+        return Objection(f"{key}: {against}")
     return None if command.reason else Objection("what is declared is recorded with what was seen")
+
+
+def _subject(turn: Turn, declared: Declared) -> str | None:
+    """What tells this irregularity from others of its key."""
+    return None if declared.subject is None else str(turn.command.args[declared.subject])
 
 
 # What is done.
@@ -154,7 +165,11 @@ def declare(turn: Turn) -> None:
     key = str(turn.command.args["key"])
     declared = PROCEDURES[key].declared
     assert declared is not None and turn.command.reason is not None
-    stack.raise_irregularity(turn, Cause(key, turn.command.reason, declared.seen))
+    args = msgspec.to_builtins(arguments.checked(turn, declared.takes))
+    noted = {name: value for name, value in args.items() if name != "key" and value is not None}
+    subject = _subject(turn, declared)
+    cause = Cause(key, turn.command.reason, declared.seen, subject=subject, noted=noted)
+    stack.raise_irregularity(turn, cause)
 
 
 def decide(turn: Turn) -> None:

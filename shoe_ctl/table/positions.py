@@ -53,6 +53,9 @@ COMMANDS: dict[str, str] = {
 }
 """Every command that the table takes, with the lowest position that may give it."""
 
+GIVEN_APART = frozenset({"decide"})
+"""Commands in which something may be named for the position apart: each choice says its own."""
+
 
 def needed(command: str, game: Game, args: Mapping[str, Any] | None = None) -> str:
     """The lowest position for this command with these arguments.
@@ -69,6 +72,13 @@ def needed(command: str, game: Game, args: Mapping[str, Any] | None = None) -> s
 def who_decides(game: Game) -> str:
     """Who decides what the rules do not cover (6.1): the game says, else the highest."""
     return LADDER[-1] if game.decides is None else game.decides
+
+
+def may_give(position: str, command: str, lowest: str, *, highest: str | None = None) -> bool:
+    """Whether a command may come from this position at all; a choice asks again for its own."""
+    if position == APART and command in GIVEN_APART:
+        return True
+    return may(position, lowest, highest=highest)
 
 
 def may(position: str, lowest: str, *, highest: str | None = None) -> bool:

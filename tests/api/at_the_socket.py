@@ -92,7 +92,12 @@ async def serving(config: Path, told: Told) -> AsyncIterator[Daemon]:
 
 
 def configuration(
-    folder: Path, *, position: str = POSITION, audience: str = "public", decks: int = 8
+    folder: Path,
+    *,
+    position: str = POSITION,
+    audience: str = "public",
+    decks: int = 8,
+    also: Sequence[str] = (),
 ) -> Path:
     """A table whose dealer announces and turns the cards, and this very user at the socket."""
     path = folder / "table.toml"
@@ -111,6 +116,7 @@ port = {json.dumps(str(folder / "shoe"))}
 user = {os.getuid()}
 position = "{position}"
 audience = "{audience}"
+also = {json.dumps(list(also))}
 """
     )
     return path

@@ -210,6 +210,24 @@ async def test_a_command_that_cannot_be_handled_halts_the_table_and_is_answered(
         assert "7D" not in json.dumps(held)
 
 
+async def test_a_user_may_act_in_positions_that_its_highest_is_not_above(tmp_path: Path) -> None:
+    (entry,) = load(configuration(tmp_path)).socket.user  # type: ignore[union-attr]
+    assert entry.also == []
+    async with at_the_table(tmp_path, also=["surveillance"]) as table:
+        await table.deal(lambda h: h["state"] == "idle")
+        assert (await table.caller.gives("declare", args={"key": "other"}, reason="r"))["accepted"]
+        asked = {"args": {"choice": "play_on"}, "reason": "r", "position": "surveillance"}
+        answer = await table.caller.gives("decide", **asked)
+        assert answer["error"] == "decide: play_on needs a gaming_shift_manager"
+
+
+def test_a_position_beside_that_there_is_not_is_a_wrong_configuration(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"socket\.user\[0\]\.also\[0\]: expected one of dealer, "
+    ):
+        load(configuration(tmp_path, also=["emperor"]))
+
+
 def test_a_user_this_host_does_not_know_is_a_wrong_configuration(tmp_path: Path) -> None:
     for entries, says in (
         ('user = "no-such-user"', "this host has no user 'no-such-user'"),

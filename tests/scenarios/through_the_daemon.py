@@ -19,7 +19,7 @@ import msgspec
 from shoe_ctl.config import Config, of_plain
 from shoe_ctl.daemon import Daemon
 from shoe_ctl.link.clock import SystemClock
-from shoe_ctl.table.positions import LADDER
+from shoe_ctl.table.positions import APART, BESIDE, LADDER
 from simulators.ports.pty import PtyPort
 from simulators.rig import Rig
 from simulators.table.bench import Stuck
@@ -32,7 +32,7 @@ from simulators.table.scenario import Scenario, configured
 
 def configuration(scenario: Scenario, folder: Path, port: str) -> Config:
     """The scenario's table, a sink for each audience, the socket for whoever runs the test."""
-    user = {"user": os.getuid(), "position": LADDER[-1]}
+    user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
     plain = {
         "table": [configured(scenario, port)],
         "socket": {"user": [user], "path": "s"},

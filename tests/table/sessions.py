@@ -145,6 +145,10 @@ WAYS: tuple[dict[str, Any], ...] = (
 )
 
 
+DECLARED_WITH: dict[str, dict[str, Any]] = {}
+"""What is said with an irregularity when it is declared, by key; nothing more for most."""
+
+
 def played(session: Session, *, angel_eye: bool, way: dict[str, Any]) -> list[TableState]:
     """The states between the inputs of one session."""
     table = Playing(angel_eye=angel_eye, **way)

@@ -30,7 +30,7 @@ from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.positions import COMMANDS
 from tests.table.playing import SHIFT, Playing, balanced
-from tests.table.sessions import WAYS, goes_on
+from tests.table.sessions import DECLARED_WITH, WAYS, goes_on
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
@@ -103,7 +103,10 @@ def take(table: Playing, step: tuple[str, object]) -> None:
         case "later", int(us):
             table.feed(Tick(t_us=table.t_us + us))
         case "asks", (str(command), str(position), word):
-            table.asks(str(command), position=str(position), reason="r", **said(str(command), word))
+            given = said(str(command), str(word))
+            table.asks(
+                str(command), position=str(position), reason="r", consented_by="lee", **given
+            )
         case "hello", dict(more):
             table.hello(**{"decks": 1, **more})
         case "load", str(set_id):
@@ -114,7 +117,7 @@ def take(table: Playing, step: tuple[str, object]) -> None:
             getattr(table, name)(value)
 
 
-def said(command: str, word: object) -> dict[str, object]:
+def said(command: str, word: str) -> dict[str, object]:
     """A command's arguments, with this word where it takes one."""
     bet = {"player": "ann", "seat": 3, "wager": word}
     match command:
@@ -127,7 +130,7 @@ def said(command: str, word: object) -> dict[str, object]:
         case "decide":
             return {"choice": word}
         case "declare":
-            return {"key": word}
+            return {"key": word, **DECLARED_WITH.get(word, {})}
         case _:
             return {"hand": word}
 

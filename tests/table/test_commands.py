@@ -32,7 +32,8 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
     command: str, position: str
 ) -> None:
     needed = positions.COMMANDS[command]
-    high_enough = position == needed or needed in BELOW.get(position, ())
+    apart = position == positions.APART and command in positions.GIVEN_APART
+    high_enough = position == needed or needed in BELOW.get(position, ()) or apart
     answer = table_at_idle().asks(command, position=position, choice="void", reason="r")
     if high_enough:
         assert answer.accepted or "needs a" not in (answer.error or "")
@@ -61,6 +62,16 @@ def test_surveillance_stands_apart_from_the_ladder() -> None:
         same = other == "surveillance"
         assert positions.may("surveillance", other) is same
         assert positions.may(other, "surveillance") is same
+
+
+def test_surveillance_decides_nothing_that_is_not_named_for_it() -> None:
+    assert positions.may_give("surveillance", "decide", "dealer")
+    assert not positions.may_give("surveillance", "declare", "dealer")
+    table = table_at_idle()
+    table.does("declare", key="other", reason="a fire alarm")
+    refused = table.asks("decide", choice="play_on", reason="r", position="surveillance")
+    assert refused.error == "decide: play_on needs a gaming_shift_manager"
+    assert refused.needs == {"position": "gaming_shift_manager"}
 
 
 def test_a_command_for_another_round_than_the_open_one_is_refused() -> None:

@@ -65,7 +65,7 @@ from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
 from shoe_ctl.table.turn import Turn
 from tests.table.playing import DEVICE, Playing, balanced, game, settings
-from tests.table.sessions import at, goes_on, passed_through
+from tests.table.sessions import DECLARED_WITH, at, goes_on, passed_through
 
 OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
 FACTS = ("link_up", "link_lost", "restarted", "tick", "fault")
@@ -116,7 +116,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("decide", {"choice": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
     ("restrict_wagers", {"number": 2}),
-    *(("declare", {"key": key}) for key in (*PROCEDURES, "bad_luck")),
+    *(("declare", {"key": key, **DECLARED_WITH.get(key, {})}) for key in (*PROCEDURES, "bad_luck")),
 )  # fmt: skip
 
 

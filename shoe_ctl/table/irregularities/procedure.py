@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from shoe_ctl.games.game import Game
-from shoe_ctl.table.arguments import OfChoice
+from shoe_ctl.table.arguments import OfChoice, OfKey
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Turn
@@ -130,6 +130,7 @@ class Step(NamedTuple):
     ``prompt`` and ``facts`` are for those at the table: they never depend on a card that is not
     revealed. ``arms``: the hand and index that the shoe is to give a card for while it is open.
     ``window``: a withdrawal window opens with it (``withdrawal.window_step`` writes such steps).
+    ``cites``: the key and end whose rule number is told with it, where the step has one of its own.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Step(NamedTuple):
     facts: Shown = no_facts
     arms: Draw = no_draw
     window: Offer | None = None
+    cites: tuple[str, str] | None = None
 
 
 class End(NamedTuple):
@@ -156,11 +158,18 @@ class End(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """Who may declare the irregularity, in which states; ``seen`` is what the room is told."""
+    """Who may declare the irregularity, in which states; ``seen`` is what the room is told.
+
+    ``takes`` are its arguments: what is given is noted for its steps. ``unless`` says why it
+    cannot be declared now. ``subject`` is the argument that tells it from others of its key.
+    """
 
     by: str
     states: tuple[str, ...]
     seen: str
+    takes: type[OfKey] = OfKey
+    unless: Objection = nothing
+    subject: str | None = None
 
 
 class Procedure(NamedTuple):

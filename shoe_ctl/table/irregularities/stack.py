@@ -73,6 +73,7 @@ def guide(standing: Standing) -> dict[str, Any]:
         "step": step.name,
         "prompt": step.prompt,
         "choices": [_offer(choice, standing.game) for choice in offered(standing)],
+        **({} if step.cites is None else {"rule": standing.game.rule(*step.cites)}),
         **step.facts(standing),
     }
 
@@ -203,7 +204,8 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
 
 
 def _tell_step(turn: Turn, **restricted: object) -> None:
-    tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **restricted)
+    said = {**_who_said(turn, "decide"), **restricted}
+    tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **said)
 
 
 def close(turn: Turn, end: End) -> None:
@@ -246,9 +248,16 @@ def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted:
 
 
 def _who_said(turn: Turn, command: str) -> dict[str, Any]:
-    """Who gave this command, and why; nobody where the shoe or the link brought it."""
+    """Who gave this command, with what, and why; nobody where the shoe or the link brought it."""
     asked = turn.happened
     if not isinstance(asked, TableCommand) or asked.command != command:
         return {}
-    said = {"person": asked.person, "position": asked.position, "why": asked.reason}
-    return said if asked.consented_by is None else {**said, "consented_by": asked.consented_by}
+    said: dict[str, Any] = {
+        "person": asked.person,
+        "position": asked.position,
+        "why": asked.reason,
+    }
+    if asked.consented_by is not None:
+        said["consented_by"] = asked.consented_by
+    given = {name: value for name, value in asked.args.items() if name != "key"}
+    return {**said, "said": given} if given else said
