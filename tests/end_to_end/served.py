@@ -1,4 +1,4 @@
-"""A daemon at work in the test's loop, and simulated shoes on ptys of their own.
+"""A daemon at work in the test's loop, and simulated shoes on ports of their own.
 
 In: a folder, choices. Out: what the sinks were told, the shoe to be plugged and unplugged.
 """
@@ -22,11 +22,13 @@ from shoe_ctl.daemon import Daemon, SinkPlace
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.replay import replay
 from shoe_ctl.runner import Answered, TableRunner
 from shoe_ctl.table.inputs import TableCommand
 from simulators.faults import Line
+from simulators.ports.port import Port
 from simulators.ports.pty import PtyPort
 from simulators.rig import Rig
 from simulators.shoe.build import simulated_shoe
@@ -99,7 +101,12 @@ class Told:
 
 @asynccontextmanager
 async def serving(
-    config: Path, told: Told, *, host_boot: str = "boot-1", sees: Audience = Audience.PUBLIC
+    config: Path,
+    told: Told,
+    *,
+    host_boot: str = "boot-1",
+    sees: Audience = Audience.PUBLIC,
+    usb: Backends = libusb,
 ) -> AsyncIterator[Daemon]:
     """The daemon at work; on leaving it is cancelled, as SIGTERM does.
 
@@ -112,6 +119,7 @@ async def serving(
             executor=executor,
             host_boot=host_boot,
             sinks=[SinkPlace("told", sees, told)],
+            usb=usb,
         )
         ready = asyncio.Event()
         task = asyncio.create_task(daemon.run(ready.set), name="daemon")
@@ -146,7 +154,9 @@ async def command(daemon: Daemon, command_id: str, name: str, **args: Any) -> An
 
 
 class ShoeAtTable:
-    """A shoe on a pty in this loop, and the hand that draws, as fast as it may or told to rest.
+    """A shoe on a port in this loop (a pty if none is given), and the hand that draws.
+
+    It draws as fast as it may, or is told to rest.
 
     ``on_card`` is called with the number of cards drawn so far, right after each.
     """
@@ -160,6 +170,7 @@ class ShoeAtTable:
         decks: int = 4,
         to_host: Line | None = None,
         to_shoe: Line | None = None,
+        port: Port | None = None,
     ) -> None:
         self._rest_when: Callable[[dict[str, Any]], bool] | None = None
         self._resting = asyncio.Event()
@@ -168,8 +179,8 @@ class ShoeAtTable:
         self.truth = Truth(self._written)
         device = simulated_shoe(profile, seed=seed, decks=decks, truth=self.truth)
         self.dealer = dealer_for(device, Supply(DECKS["french52"], decks, 0, 0), pace_s=0.0)
-        port = PtyPort(str(folder / "shoe"))
-        self.rig = Rig(device, port, self.dealer, to_host=to_host, to_shoe=to_shoe)
+        self.port = PtyPort(str(folder / "shoe")) if port is None else port
+        self.rig = Rig(device, self.port, self.dealer, to_host=to_host, to_shoe=to_shoe)
 
     def __enter__(self) -> Self:
         self.dealer.open_table(self.rig.now)
@@ -219,11 +230,11 @@ class ShoeAtTable:
 
 @asynccontextmanager
 async def shoe_process(
-    folder: Path, profile: str, *, seed: int, game_deck: str
+    folder: Path, profile: str, *, seed: int, game_deck: str, port: str = "pty"
 ) -> AsyncIterator[tuple[str, Path]]:
     """A shoe in a process of its own: its port, and the file in which it writes the truth."""
     truth = folder / "truth.jsonl"
-    options = ("--profile", profile, "--port", "pty", "--pace-ms", "0", "--seed", str(seed))
+    options = ("--profile", profile, "--port", port, "--pace-ms", "0", "--seed", str(seed))
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "simulators", *options),
         *("--deck", game_deck, "--truth", str(truth)),

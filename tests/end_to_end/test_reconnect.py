@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from statistics import median
@@ -12,8 +11,8 @@ from typing import Any
 import pytest
 
 from shoe_ctl.records import Audience
-from simulators.faults import CleanLine
-from tests.end_to_end.rounds import all_agree, lines_of, of_type, once_each
+from tests.end_to_end.cuts import CutLine, nothing_was_lost_or_doubled
+from tests.end_to_end.rounds import all_agree, of_type, once_each
 from tests.end_to_end.served import (
     ShoeAtTable,
     Told,
@@ -27,34 +26,6 @@ from tests.end_to_end.served import (
 pytestmark = pytest.mark.slow
 
 MOMENTS = [("player", 1), ("banker", 1), ("player", 2), ("banker", 2)]
-
-
-class CutLine(CleanLine):
-    """Pulls the cable behind these bytes, counted over all connections."""
-
-    def __init__(self, cuts: Iterable[int]) -> None:
-        super().__init__()
-        self.cuts = sorted(cuts)
-        self._carried = 0
-        self._out = False
-
-    def put(self, data: bytes, t: float) -> None:
-        if self._out:
-            return
-        room = self.cuts[0] - self._carried if self.cuts else len(data) + 1
-        if len(data) >= room:
-            data, self._out = data[:room], True
-            self.cuts.pop(0)
-        self._carried += len(data)
-        super().put(data, t)
-
-    def pulled(self, t: float) -> bool:  # noqa: ARG002 - as a line has it
-        pulled, self._out = self._out, False
-        return pulled
-
-    def cut(self) -> None:
-        super().cut()
-        self._out = False
 
 
 def config_for(folder: Path, profile: str) -> Path:
@@ -72,21 +43,6 @@ def seconds_until(events: list[dict[str, Any]], first: str, then: str) -> list[f
             waits.append((datetime.fromisoformat(event["time"]) - since).total_seconds())
             since = None
     return waits
-
-
-def nothing_was_lost_or_doubled(folder: Path, shoe: ShoeAtTable) -> list[dict[str, Any]]:
-    """Both streams hold every round and every card once; gives the public one."""
-    public, restricted = (lines_of(folder / f"{name}.jsonl") for name in ("public", "restricted"))
-    for stream in (public, restricted):
-        assert once_each(stream) == stream
-        all_agree(of_type(stream, "round.outcome"), shoe.rounds)
-    drawn = [(data["number"], data["card"]) for data in of_type(restricted, "round.card_drawn")]
-    assert drawn == shoe.truth.cards
-    halts = of_type(public, "table.halted")
-    assert {halt["reason"] for halt in halts} == {"link_lost"}
-    assert len(of_type(public, "table.resumed")) == len(halts)
-    assert nothing_is_wrong_with(folder / "journal.db") == len(shoe.rounds)
-    return public
 
 
 async def test_a_reference_shoe_goes_on_where_its_cable_was_pulled(tmp_path: Path) -> None:
