@@ -199,6 +199,7 @@ def _options(fields: Fields) -> Options:
         staffed=fields.flag("staffed"),
         payout_cap=fields.flag("payout_cap"),
         reason_for_discretion=fields.flag("reason_for_discretion"),
+        clear_bets=fields.flag("clear_bets"),
     )
     fields.close()
     return options

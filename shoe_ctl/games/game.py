@@ -104,12 +104,14 @@ class Options(msgspec.Struct, frozen=True):
 
     ``staffed``: a dealer conducts the round; else the game deals face up by itself.
     ``payout_cap``: a table may set a highest payout per wager. ``reason_for_discretion``: whoever
-    uses discretion states a reason.
+    uses discretion states a reason. ``clear_bets``: one command takes all of a Player's wagers
+    back while bets are open.
     """
 
     staffed: bool
     payout_cap: bool
     reason_for_discretion: bool
+    clear_bets: bool
 
 
 class Reading(msgspec.Struct, frozen=True):

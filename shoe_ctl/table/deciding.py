@@ -15,6 +15,7 @@ from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
 from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears
 from .irregularities.procedures import PROCEDURES
+from .recording import RECORDED
 from .rows import Objection
 from .turn import Turn
 
@@ -135,7 +136,7 @@ def _objection_to_declaring(turn: Turn) -> Objection | None:
     key = command.args.get("key")
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
-        return Objection(f"the key is one of {', '.join(declarable)}")
+        return Objection(f"the key is one of {', '.join((*declarable, *RECORDED))}")
     if not _may(turn, declared.by):
         return Objection(f"{key} needs a {declared.by}", {"position": declared.by})
     if turn.source not in declared.states:

@@ -74,6 +74,7 @@ from .outcome import (
     result_is_forced,
     result_is_overdue,
 )
+from .recording import is_of_wagers, is_recordable, record, why_not_recorded
 from .revealing import (
     advance,
     announce_totals,
@@ -133,8 +134,11 @@ from .turn import Turn
 from .wagering import (
     bets_are_closed,
     change_wager,
+    clear_bets,
+    may_clear,
     refuse_wager,
     restrict,
+    why_not_clear,
     would_be_taken,
 )
 
@@ -331,6 +335,9 @@ ROWS: tuple[Row, ...] = spell(
     ("withdraw_wager",    "suspended",       "=",           (withdrawal.is_open,),                   (withdrawal.withdraw_one,)),
     *((command,           "suspended",       "=",           (bets_are_closed,),                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           STATES,            "=",           (),                                      (refuse,)) for command in WAGER_COMMANDS),
+    ("clear_bets",        "betting",         "=",           (may_clear,),                            (clear_bets,)),
+    ("clear_bets",        "betting",         "=",           (),                                      (Refuse(why_not_clear),)),
+    ("clear_bets",        STATES,            "=",           (),                                      (refuse,)),
     ("restrict_wagers",   (*BETWEEN, *OPEN), "=",           (),                                      (restrict,)),
     ("restrict_wagers",   STATES,            "=",           (),                                      (refuse,)),
     ("expose",            "revealing",       "=",           (can_expose, passing.is_out_of_place),   (Refuse(passing.why_not_expose),)),
@@ -351,6 +358,8 @@ ROWS: tuple[Row, ...] = spell(
     ("align",             ("idle", "suspended"), "=",       (unaligned,),                            (align,)),
     ("align",             ("idle", "suspended"), "=",       (),                                      (Refuse("the shoe is aligned"),)),
     ("align",             STATES,            "=",           (),                                      (refuse,)),
+    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_recordable,),                     (record,)),
+    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_of_wagers,),                      (Refuse(why_not_recorded),)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "suspended", (is_declared,),               (declare,)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (),                                   (Refuse(why_not_declared),)),
     ("declare",           STATES,            "=",           (),                                      (refuse,)),

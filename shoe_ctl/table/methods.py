@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shoe_ctl.games.game import Settlement
 
 from .handling import Player, ShoeControl
-from .wagers.held import Wagers
+from .wagers.held import DECLARED, Wagers
 from .wagers.limits import WagerRules
 from .wagers.settling import settle
 
@@ -35,8 +35,11 @@ class _Stake(NamedTuple):
 
 
 def is_fed(wagers: Wagers) -> bool:
-    """Wagers are recorded: in this round, or between rounds in the last one."""
-    return bool(wagers.history)
+    """Wagers are recorded as they come: in this round, or between rounds in the last one.
+
+    What staff declare of single wagers, found on the layout or gone from it, is no such record.
+    """
+    return any(entry.act not in DECLARED for entry in wagers.history)
 
 
 def recipient(

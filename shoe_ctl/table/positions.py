@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "increase_wager": "dealer",
     "decrease_wager": "dealer",
     "withdraw_wager": "dealer",
+    "clear_bets": "dealer",
     "restrict_wagers": "pit_manager",
     "change_method": "pit_manager",
     "pass_cards": "dealer",

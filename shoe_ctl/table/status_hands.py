@@ -37,6 +37,8 @@ def is_of_this_method(command: str, now: TableState, game: Game, settings: Table
     """The command may do something in the method in force."""
     if command == "change_method":
         return len(game.methods) > 1
+    if command == "clear_bets":
+        return game.options.clear_bets
     method = conduct.method(now, settings)
     return bool(game.methods) and method in METHODS_OF.get(command, (method,))
 

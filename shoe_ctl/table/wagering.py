@@ -1,6 +1,6 @@
 """Wagers in the round: commands to the ledger, its answers told, money lines at the round's end.
 
-In: wager commands, *no more bets*, the outcome, a void. Out: wager.accepted .refused .settled.
+In: wager commands, *no more bets*, the outcome, a void. Out: the ledger's answers, to be told.
 Must not know: which state takes a command (machine.py), how the ledger decides or pays.
 """
 
@@ -13,13 +13,14 @@ import msgspec
 
 from shoe_ctl.games.settlement import Settlement
 
-from .effects import Answer
+from . import arguments
+from .rows import Objection
 from .turn import Turn
+from .wager_events import error_of, needs_of, refuse, tell_accepted, tell_settled
 from .wagers import ledger
-from .wagers.held import Entry, Wagers
+from .wagers.held import Wagers
 from .wagers.limits import WagerRules
 from .wagers.request import Accepted, Answered, Asked, By, Refused, Restriction, Staked
-from .wagers.settling import Line, line_data
 from .wagers.settling import settle as settle_wagers
 from .wagers.settling import void as void_wagers
 
@@ -83,6 +84,20 @@ def bets_are_closed(turn: Turn) -> bool:
     return turn.now.wagers.betting == "closed"
 
 
+def may_clear(turn: Turn) -> bool:
+    """All wagers may be taken back at once, and there are some."""
+    return why_not_clear(turn) is None
+
+
+def why_not_clear(turn: Turn) -> Objection | None:
+    """What stands against taking all wagers back at once."""
+    if not turn.game.options.clear_bets:
+        return Objection(f"in {turn.game.id} wagers are withdrawn one by one")
+    if isinstance(args := arguments.read(turn, arguments.Args), str):
+        return Objection(args)
+    return None if turn.now.wagers.standing else Objection("no wagers lie on the layout")
+
+
 # What is done.
 
 
@@ -102,9 +117,23 @@ def change_wager(turn: Turn) -> None:
     if isinstance(answer, Refused):
         refuse(turn, answer)
         return
+    take_on(turn, answer)
+
+
+def clear_bets(turn: Turn) -> None:
+    """Every wager goes back: bets are still open."""
+    for held in turn.now.wagers.standing:
+        by = by_whom(turn, on_behalf=False)
+        asked = Asked(player=held.player, seat=held.seat, wager=held.wager, by=by)
+        take_on(turn, ledger.withdraw(turn.now.wagers, asked, turn.wager_rules))
+
+
+def take_on(turn: Turn, answer: Answered) -> None:
+    """Take on what the ledger made of a request that it takes, and tell it."""
+    assert isinstance(answer, Accepted), answer
     turn.change(wagers=answer.wagers)
-    assert answer.entry is not None, "only a restriction has none"
-    tell_accepted(turn, answer.entry)
+    if answer.entry is not None:
+        tell_accepted(turn, answer.entry)
 
 
 def refuse_wager(turn: Turn) -> None:
@@ -120,12 +149,12 @@ def restrict(turn: Turn) -> None:
     """A Pit Manager's lower number of wagers per playing area, from the next round."""
     args = _args(turn, _HowMany)
     if isinstance(args, Refused):
-        turn.refuse(_error(turn, args))
+        turn.refuse(error_of(turn, args))
         return
     asked = Restriction(number=args.number, by=by_whom(turn, on_behalf=False))
     answer = ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
     if isinstance(answer, Refused):
-        turn.refuse(_error(turn, answer), **_needs(answer))
+        turn.refuse(error_of(turn, answer), **needs_of(answer))
         return
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
@@ -137,16 +166,18 @@ def restrict(turn: Turn) -> None:
 
 def settle(turn: Turn, settlement: Settlement) -> None:
     """Collect, pay and return every wager of the finished round."""
-    settled = settle_wagers(turn.now.wagers, settlement, turn.wager_rules)
+    before = turn.now.wagers
+    settled = settle_wagers(before, settlement, turn.wager_rules)
     turn.change(wagers=settled.wagers)
-    _tell_settled(turn, settled.lines)
+    tell_settled(turn, before, settled.lines)
 
 
 def return_all(turn: Turn, rule: str | None) -> None:
     """The round is void under this rule: every wager goes back."""
-    returned = void_wagers(turn.now.wagers, rule, turn.wager_rules)
+    before = turn.now.wagers
+    returned = void_wagers(before, rule, turn.wager_rules)
     turn.change(wagers=returned.wagers)
-    _tell_settled(turn, returned.lines)
+    tell_settled(turn, before, returned.lines)
 
 
 def _consider(turn: Turn, wagers: Wagers) -> Answered:
@@ -184,70 +215,3 @@ def by_whom(turn: Turn, *, on_behalf: bool) -> By:
         on_behalf=on_behalf,
         reason=command.reason,
     )
-
-
-# What is told: in public what lies on the felt, never whose it is.
-
-
-def tell_accepted(turn: Turn, entry: Entry) -> None:
-    """Tell of a line of the history of wagers."""
-    data = {
-        "round_id": turn.round.id,
-        "number": entry.wager_number,
-        "act": entry.act,
-        "seat": entry.seat,
-        "wager": entry.wager,
-        "change": entry.change,
-        "amount": entry.amount,
-    }
-    secret = {
-        "player": entry.player,
-        "person": entry.person,
-        "position": entry.position,
-        "on_behalf": entry.on_behalf,
-        "why": entry.reason,
-        "rule": entry.rule,
-    }
-    turn.tell("wager.accepted", data, restricted={**data, **secret})
-
-
-def refuse(turn: Turn, refused: Refused) -> None:
-    """Refuse the command; wager.refused stands for command.refused and says under which rule."""
-    command = turn.command
-    turn.refusal = Answer(
-        command_id=command.command_id,
-        accepted=False,
-        error=_error(turn, refused),
-        needs=_needs(refused),
-    )
-    data = {
-        "command_id": command.command_id,
-        "command": command.command,
-        "round_id": None if turn.now.round is None else turn.now.round.id,
-        "asked": {
-            name: value
-            for name, value in command.args.items()
-            if value is None or isinstance(value, str | int)
-        },
-        "error": refused.why,
-        "rule": refused.rule,
-        "person": command.person,
-        "position": command.position,
-    }
-    turn.tell_restricted("wager.refused", data)
-
-
-def _error(turn: Turn, refused: Refused) -> str:
-    cited = "" if refused.rule is None else f" ({refused.rule})"
-    return f"{turn.command.command}: {refused.why}{cited}"
-
-
-def _needs(refused: Refused) -> dict[str, str]:
-    return {} if refused.position is None else {"position": refused.position}
-
-
-def _tell_settled(turn: Turn, lines: tuple[Line, ...]) -> None:
-    for line in lines:
-        secret = {"round_id": turn.round.id, **line_data(line)}
-        public = {name: value for name, value in secret.items() if name != "player"}
-        turn.tell("wager.settled", public, restricted=secret)

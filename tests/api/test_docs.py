@@ -20,6 +20,7 @@ from shoe_ctl.staff import gid_of, users_of
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.positions import COMMANDS, POSITIONS
+from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing
 
@@ -81,6 +82,7 @@ def test_every_command_is_on_the_staffs_page_with_its_position() -> None:
         row_of = rf"^\| `{command}` \| ([^|]*) \|.*shoectl table {command}"
         (row,) = re.findall(row_of, STAFF, re.MULTILINE)
         assert row == position.replace("_", " ")
+    assert all(f"`{key}`" in STAFF for key in RECORDED)
     for procedure in PROCEDURES.values():
         assert procedure.declared is None or f"`{procedure.key}`" in STAFF
         for step in procedure.steps:

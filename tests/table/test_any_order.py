@@ -29,6 +29,7 @@ from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.positions import COMMANDS
+from shoe_ctl.table.recording import RECORDED
 from tests.table.playing import SHIFT, Playing, balanced
 from tests.table.sessions import DECLARED_WITH, WAYS, goes_on
 
@@ -86,7 +87,7 @@ steps = st.one_of(
         st.tuples(
             st.sampled_from(sorted(COMMANDS)),
             st.sampled_from(["dealer", SHIFT]),
-            st.sampled_from([*CHOICES, "player", "banker", "tie", *sorted(PROCEDURES)]),
+            st.sampled_from([*CHOICES, "player", "banker", "tie", *sorted(PROCEDURES), *RECORDED]),
         ),
     ),
 )

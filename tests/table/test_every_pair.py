@@ -62,6 +62,7 @@ from shoe_ctl.table.inputs import (
     Tick,
 )
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
 from shoe_ctl.table.turn import Turn
 from tests.table.playing import DEVICE, Playing, balanced, game, settings
@@ -104,6 +105,7 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     Overheard(command="arm"),  # said by a host, heard in recordings only: no row names it
 )  # fmt: skip
 REFUSALS = ("command.refused", "wager.refused")
+TOO_LATE = ["irregularity.raised", "irregularity.resolved"]
 WAGER_COMMANDS = machine.WAGER_COMMANDS
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *((command, {}) for command in positions.COMMANDS),
@@ -116,7 +118,10 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("decide", {"choice": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
     ("restrict_wagers", {"number": 2}),
-    *(("declare", {"key": key, **DECLARED_WITH.get(key, {})}) for key in (*PROCEDURES, "bad_luck")),
+    *(("declare", {"key": key, **DECLARED_WITH.get(key, {})})
+      for key in (*PROCEDURES, *RECORDED, "bad_luck")),
+    *(("declare", {"key": key, "player": "ann", "seat": 1, "wager": "tie", "amount": 5})
+      for key in RECORDED),
 )  # fmt: skip
 
 
@@ -247,7 +252,8 @@ def test_every_input_in_every_state_does_what_the_table_lists() -> None:
                 if isinstance(effect, TableEvent):
                     msgspec.json.encode((effect.data, effect.restricted_data))
             if any(isinstance(e, Answer) and not e.accepted for e in effects):
-                told, answer = effects
+                told, *recorded, answer = effects
+                assert [getattr(e, "type", None) for e in recorded] in ([], TOO_LATE)
                 assert isinstance(told, TableEvent) and told.type in REFUSALS
                 assert isinstance(answer, Answer) and answer.error
                 assert apart_from_the_count(table.now) == apart_from_the_count(now)

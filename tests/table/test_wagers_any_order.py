@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shoe_ctl.records import Audience
 from shoe_ctl.table import inputs, state
+from shoe_ctl.table.recording import RECORDED
 from tests.table.playing import Playing
 from tests.table.staking import IMPLIED, PLAYER_WINS, playing
 
@@ -32,7 +33,20 @@ steps = st.one_of(
         ),
         arguments,
     ),
-    st.tuples(st.sampled_from(["play", "void", "fault"]), st.none()),
+    st.tuples(
+        st.just("declare"),
+        st.fixed_dictionaries(
+            {
+                "reason": st.just("seen"),
+                "key": st.sampled_from(sorted(RECORDED)),
+                "player": st.sampled_from(["ann", "ben"]),
+                "seat": st.sampled_from([1, 3]),
+                "wager": st.sampled_from(["player", "banker", "tie"]),
+            },
+            optional={"amount": st.sampled_from([3, 99, 1500]), "earlier": st.just(True)},
+        ),
+    ),
+    st.tuples(st.sampled_from(["no_more_bets", "deal", "play", "void", "fault"]), st.none()),
 )  # fmt: skip
 
 
@@ -46,11 +60,12 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
     for command, args in order:
         if explicit and table.now.state == "idle":
             table.does("place_your_bets")
-        if command == "play" and table.now.state in ("idle", "betting"):
-            if explicit:
-                table.does("no_more_bets")
+        if command == "no_more_bets" and explicit and table.now.state == "betting":
+            table.does(command)
+        elif command == "deal" and table.now.state == "closed":
             table.deal(PLAYER_WINS)
-            table.finish()
+        elif command == "play":
+            plays_out(table, explicit=explicit)
         elif command == "fault":
             table.fails()
             table.rules("play_on")
@@ -68,6 +83,14 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
         again.feed(inputs.from_bytes(inputs.to_bytes(happened)))
     assert plain(again) == plain(table)
     assert again.now == table.now
+
+
+def plays_out(table: Playing, *, explicit: bool) -> None:
+    if explicit and table.now.state == "betting":
+        table.does("no_more_bets")
+    if table.now.state in ("idle", "betting", "closed"):
+        table.deal(PLAYER_WINS)
+    table.finish()
 
 
 def plain(table: Playing) -> bytes:

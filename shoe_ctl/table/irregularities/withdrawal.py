@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.decided import decide
-from shoe_ctl.table import methods, wagering
+from shoe_ctl.table import methods, wager_events, wagering
 from shoe_ctl.table.arguments import Name, OfChoice, checked
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import Opened, Window
@@ -107,18 +107,18 @@ def withdraw_one(turn: Turn) -> None:
     """A Player takes one wager back; who has none left has answered."""
     window, asked = _window(turn), wagering.named(turn)
     if isinstance(asked, Refused):
-        wagering.refuse(turn, asked)
+        wager_events.refuse(turn, asked)
         return
     if asked.player in window.answered:
-        wagering.refuse(turn, Refused(why=_has_answered(asked.player), rule=window.rule))
+        wager_events.refuse(turn, Refused(why=_has_answered(asked.player), rule=window.rule))
         return
     done = leaving.withdraw_one(turn.now.wagers, asked, turn.wager_rules, _leave(window))
     if isinstance(done, Refused):
-        wagering.refuse(turn, done)
+        wager_events.refuse(turn, done)
         return
     turn.change(wagers=done.wagers)
     assert done.entry is not None, "only a restriction has none"
-    wagering.tell_accepted(turn, done.entry)
+    wager_events.tell_accepted(turn, done.entry)
     if not leaving.may_go(turn.now.wagers, _leave(window), asked.player):
         _answer(turn, asked.player, (asked.seat,), "withdrawn")
 
@@ -130,7 +130,7 @@ def _withdraw_all(turn: Turn) -> None:
     gone = leaving.withdraw_all(turn.now.wagers, player, by, _leave(_window(turn)))
     turn.change(wagers=gone.wagers)
     for entry in gone.entries:
-        wagering.tell_accepted(turn, entry)
+        wager_events.tell_accepted(turn, entry)
     _answer(turn, player, seats, "withdrawn")
 
 

@@ -74,7 +74,7 @@ def too_late(wagers: Wagers, rules: WagerRules, *, adds: bool) -> Refused | None
         return Refused(why="no round is open", rule=rules.game.clause("place_your_bets"))
     key, done = ("late_wager", "placed") if adds else ("late_withdrawal", "withdrawn")
     why = f"after no more bets no wager may be {done}"
-    return Refused(why=why, rule=rules.game.rule(key, "refused"))
+    return Refused(why=why, rule=rules.game.rule(key, "refused"), irregularity=key)
 
 
 def no_room(wagers: Wagers, asked: Asked, rules: WagerRules) -> Refused | None:

@@ -16,13 +16,18 @@ Act = Literal[
 """What was done to a wager; ``removed`` by the Pit Manager for the table differential."""
 
 
+DECLARED: frozenset[Act] = frozenset({"found", "found_late", "taken_back"})
+"""What staff declare of a wager after *no more bets*."""
+
+
 class Wager(msgspec.Struct, frozen=True, kw_only=True):
     """One Player's wager on one playing area (a seat's place for this wager).
 
     ``number`` counts the round's wagers from 1. Amounts are minor units: ``amount`` plays,
     ``not_honoured`` came after *no more bets* and only goes back. ``raised_us`` is when it reached
     its amount and ``raised`` the history entry that did so. ``taken_back``: the Player took the
-    chips after *no more bets*; the wager plays all the same.
+    chips after *no more bets*; the wager plays all the same. ``declared`` is the key under which it
+    was declared to be outside the limits, open until it is settled.
     """
 
     number: int
@@ -35,6 +40,7 @@ class Wager(msgspec.Struct, frozen=True, kw_only=True):
     raised_us: int
     raised: int
     taken_back: bool = False
+    declared: str | None = None
 
     @property
     def chips(self) -> int:

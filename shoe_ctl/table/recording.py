@@ -1,0 +1,169 @@
+"""What people declare of wagers: it is raised and recorded, and halts nothing.
+
+In: declare, with the Player, the seat, the wager and the amount. Out: irregularity.raised
+.resolved, wager.accepted; the ledger as it is then settled.
+Must not know: outcomes, how the ledger settles, which state takes the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from . import arguments
+from .arguments import Args, Name, cite
+from .rows import Objection
+from .turn import Turn
+from .wager_events import needs_of, tell_raised, tell_resolved
+from .wagering import by_whom, take_on
+from .wagers import found
+from .wagers.request import Accepted, Answered, Refused, Staked
+
+
+class OfStake(Args, frozen=True, kw_only=True):
+    """What is declared of which wager; ``amount`` in minor units.
+
+    ``earlier``: of a wager that an earlier round settled.
+    """
+
+    key: str
+    player: Name | int | None = None
+    seat: int | None = None
+    wager: Name | None = None
+    amount: int | None = None
+    earlier: bool = False
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What of the wager is named."""
+        return tuple(name for name in _WAGER if getattr(self, name) is not None)
+
+
+_WAGER = ("player", "seat", "wager", "amount")
+
+_Ask = Callable[[Turn, Staked], Answered]
+
+
+class Recorded(NamedTuple):
+    """An irregularity that halts nothing. ``end`` is how it ends, None: when the wager is settled.
+
+    ``names`` are the arguments that it takes; ``alone``: none of them will do as well.
+    """
+
+    seen: str
+    names: tuple[str, ...]
+    alone: bool
+    ask: _Ask
+    end: Callable[[Turn], str | None]
+
+
+def _late(turn: Turn) -> str:
+    """Not honoured, so returned (T/F 5.4); where the rules only refuse it, refused."""
+    return "refused" if turn.game.rule("late_wager", "returned") is None else "returned"
+
+
+def _outside(key: str, seen: str) -> Recorded:
+    def ask(turn: Turn, asked: Staked) -> Answered:
+        return found.outside(turn.now.wagers, asked, turn.wager_rules, key)
+
+    return Recorded(seen, _WAGER, alone=False, ask=ask, end=lambda _: None)
+
+
+RECORDED: Mapping[str, Recorded] = {
+    "late_wager": Recorded(
+        "a wager was placed after no more bets",
+        _WAGER,
+        alone=True,
+        ask=lambda turn, asked: found.found_late(turn.now.wagers, asked, turn.wager_rules),
+        end=_late,
+    ),
+    "late_withdrawal": Recorded(
+        "a wager was withdrawn after no more bets",
+        _WAGER[:-1],
+        alone=True,
+        ask=lambda turn, asked: found.taken_back(turn.now.wagers, asked, turn.wager_rules),
+        end=lambda _: "settled_as_placed",
+    ),
+    "under_minimum": _outside("under_minimum", "a wager under the minimum was found"),
+    "over_maximum": _outside("over_maximum", "a wager over the maximum was found"),
+}
+"""By key: what is declared of wagers."""
+
+
+# What was seen.
+
+
+def is_of_wagers(turn: Turn) -> bool:
+    """What is declared is of wagers."""
+    key = turn.command.args.get("key")
+    return isinstance(key, str) and key in RECORDED
+
+
+def is_recordable(turn: Turn) -> bool:
+    """It is of wagers, and nothing stands against it."""
+    return is_of_wagers(turn) and why_not_recorded(turn) is None
+
+
+def why_not_recorded(turn: Turn) -> Objection | None:
+    """What stands against what is declared of wagers."""
+    args = arguments.read(turn, OfStake)
+    if isinstance(args, str):
+        return Objection(args)
+    kind = RECORDED[args.key]
+    if not turn.command.reason:
+        return Objection("what is declared is recorded with what was seen")
+    if args.earlier and kind.alone:
+        return Objection(f"{args.key} is declared in its own round")
+    if not args.earlier and turn.now.wagers.betting != "closed":
+        return _not_now(turn, args.key)
+    if args.given != kind.names and (args.given or not kind.alone):
+        return Objection(f"{args.key} takes {', '.join(kind.names)}, not {', '.join(args.given)}")
+    if not args.given:
+        return None
+    answer = _answer(turn, args)
+    if isinstance(answer, Refused):
+        return Objection(cite(answer.why, answer.rule), needs_of(answer))
+    return None
+
+
+def _not_now(turn: Turn, key: str) -> Objection:
+    if turn.now.round is None:
+        hint = "" if RECORDED[key].alone else "; what an earlier one settled is earlier=true"
+        return Objection(f"{key}: no round is open{hint}")
+    return Objection(f"{key}: bets are still open: refuse the wager, or change it")
+
+
+def _answer(turn: Turn, args: OfStake) -> Answered:
+    """What the ledger makes of it."""
+    asked = Staked(
+        player=str(args.player),
+        seat=args.seat or 0,
+        wager=args.wager or "",
+        amount=1 if args.amount is None else args.amount,
+        by=by_whom(turn, on_behalf=False),
+    )
+    if args.earlier:
+        return found.earlier(turn.now.wagers, asked, turn.wager_rules, args.key)
+    return RECORDED[args.key].ask(turn, asked)
+
+
+# What is done.
+
+
+def record(turn: Turn) -> None:
+    """Raise it, let the ledger take it, and say how it ends where that is known."""
+    args = arguments.checked(turn, OfStake)
+    kind = RECORDED[args.key]
+    of = {name: getattr(args, name) for name in args.given if name != "player"}
+    of |= {"earlier": True} if args.earlier else {}
+    seen = {"seen": turn.command.reason}
+    secret = seen if args.player is None else {**seen, "player": str(args.player)}
+    tell_raised(turn, args.key, kind.seen, of, **secret)
+    if args.given:
+        answer = _answer(turn, args)
+        assert isinstance(answer, Accepted), answer
+        take_on(turn, answer)
+    end = "earlier_settled" if args.earlier else kind.end(turn)
+    if end is not None:
+        who = {name: value for name, value in secret.items() if name == "player"}
+        tell_resolved(turn, args.key, end, turn.game.rule(args.key, end), of, **who)
