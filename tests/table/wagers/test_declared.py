@@ -27,9 +27,9 @@ def closed(game: str = "tiger", **stakes: int) -> Playing:
     return table
 
 
-def declares(table: Playing, key: str, *what: object, **more: object) -> None:
+def declares(table: Playing, key: str, *what: object, **more: Any) -> None:
     """``what`` is the wager, and the amount where one is named; of ann, at seat 3."""
-    names = dict(zip(("wager", "amount"), what, strict=False))
+    names: dict[str, Any] = dict(zip(("wager", "amount"), what, strict=False))
     table.does("declare", key=key, reason="seen", player="ann", seat=3, **names, **more)
 
 
@@ -246,7 +246,7 @@ def test_what_does_not_hold_is_not_recorded(asked: dict[str, Any], why: str) -> 
 
 @pytest.mark.parametrize("key", sorted(RECORDED))
 def test_nothing_is_declared_of_wagers_while_they_may_still_be_changed(key: str) -> None:
-    stake = {"player": "ann", "seat": 3, "wager": "tie", "amount": 5}
+    stake: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "tie", "amount": 5}
     table = playing(LIMITS)
     between = table.asks("declare", key=key, reason="r", **stake)
     assert (between.error or "").startswith(f"declare: {key}: no round is open")
