@@ -65,7 +65,7 @@ def test_a_late_command_is_refused_and_recorded_as_an_irregularity_that_halts_no
     game: str, command: str, key: str, rule: str
 ) -> None:
     table = closed(game, player=500)
-    more = {"amount": 100} if command == "increase_wager" else {}
+    more: dict[str, Any] = {"amount": 100} if command == "increase_wager" else {}
     assert not table.asks(command, player="ann", seat=3, wager="player", **more).accepted
     raised, ended = table.public[-2:]
     assert (raised.data["key"], raised.data["rules"]["refused"]) == (key, rule)
