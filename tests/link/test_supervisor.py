@@ -130,7 +130,7 @@ async def test_states_and_trouble_say_what_the_link_is_doing(shoe: ShoeEnd, open
     host = Host(opener)
     seen = [(host.link.state, host.link.trouble)]
     running = asyncio.create_task(host.link.run())
-    await until(lambda: bool(host.told))
+    await shoe.hear(3)
     seen.append((host.link.state, host.link.trouble))
     shoe.unplug()
     await until(lambda: host.link.state is LinkState.WAITING)
