@@ -14,7 +14,8 @@ class Cause(NamedTuple):
     """What was seen, in words that never hold a card's value.
 
     ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
-    ``noted`` is what its steps are to know: plain JSON values.
+    ``noted`` is what its steps are to know: plain JSON values. It begins at ``step``, else at the
+    first of its procedure.
     """
 
     key: str
@@ -22,3 +23,4 @@ class Cause(NamedTuple):
     publicly: str | None = None
     subject: str | None = None
     noted: Mapping[str, Any] = MappingProxyType({})
+    step: str | None = None

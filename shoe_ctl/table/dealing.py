@@ -1,14 +1,14 @@
-"""Cards into slots: the round opened, bets closed, each card dealt where it is due.
+"""The round opened, bets closed, each card that fits dealt where it is due.
 
-In: cards that fit. Out: round.opened .bets_closed .card_dealt, and the card for the restricted.
+In: announcements, cards that fit. Out: round.opened .bets_closed, the card placed.
 Must not know: what does not fit, how a card is revealed, what a round pays.
 """
 
 from __future__ import annotations
 
-from . import shoe_cards, wagering
+from . import placing, shoe_cards, wagering
 from .slots import next_slot
-from .state import Dealt, Round
+from .state import Round
 from .turn import Turn
 
 
@@ -44,24 +44,7 @@ def close_and_deal(turn: Turn) -> None:
 def deal(turn: Turn) -> None:
     """Put the card into the slot that was due, face down or up as the table deals."""
     slot = next_slot(turn.now)
-    drawn = turn.drawn
-    assert slot is not None and drawn.card is not None
-    hand, index = slot
+    assert slot is not None
     turn.set_link(aligned=True)
-    shoe_cards.count_card(turn, drawn.card, drawn.number)
-    dealt = Dealt(
-        hand=hand,
-        index=index,
-        card=drawn.card,
-        number=turn.shoe.drawn,
-        drawn_us=turn.now.t_us,
-    )
-    turn.set_round(cards=(*turn.round.cards, dealt), due=None)
-    face = "up" if turn.faces == "face_up" else "down"
-    turn.tell("round.card_dealt", {"hand": hand, "index": index, "face": face})
-    turn.tell_restricted(
-        "round.card_drawn",
-        {"hand": hand, "index": index, "card": drawn.card.code, "number": dealt.number},
-    )
-    if turn.state == "dealing" and shoe_cards.is_empty(turn):
-        turn.then("cards_ran_out")
+    placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
+    shoe_cards.look_if_empty(turn)

@@ -215,6 +215,7 @@ def _go_on(turn: Turn) -> None:
     elif turn.now.round is not None:
         revealing.reveal_due(turn)
         revealing.advance(turn)
+        shoe_cards.look_if_empty(turn)
 
 
 def _void(turn: Turn, end: End) -> None:
@@ -242,5 +243,6 @@ def void_for_want_of_cards(turn: Turn) -> None:
     turn.tell("irregularity.raised", {"key": key, "seen": seen, "rule": rule})
     turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
     wagering.return_all(turn, rule)
+    stack.void_waiting(turn, {"how": VOID, "rule": rule})
     turn.tell("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
     outcome.close_round(turn)

@@ -12,7 +12,6 @@ from .slots import INITIAL_DEAL, next_slot, takes_cards
 from .turn import Turn
 
 DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
-_MISREAD = Cause("misread", "a card was drawn that the shoe could not read")
 _FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
 _EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
 _UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
@@ -22,8 +21,6 @@ _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 def what_is_wrong(turn: Turn) -> Cause | None:
     """The irregularity that this card is, or None where it fits."""
     drawn, slot = turn.drawn, next_slot(turn.now)
-    if drawn.card is None:
-        return _MISREAD
     if (strange := not_the_shoes(turn)) is not None:
         return strange
     if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
@@ -49,8 +46,16 @@ def not_the_shoes(turn: Turn) -> Cause | None:
     return _EXTRA if shoe_cards.one_too_many(turn, card) else None
 
 
+def is_for(turn: Turn, slot: tuple[str, int] | None) -> bool:
+    """A card that was read and is one of the shoe's, the next of it, and named for this slot."""
+    drawn = turn.drawn
+    if drawn.card is None or not_the_shoes(turn) is not None:
+        return False
+    return slot is not None and (drawn.hand, drawn.index) == slot and drawn.number is None
+
+
 def in_sequence(turn: Turn) -> bool:
-    """The card is readable, ours, in its turn, and for the slot that is due."""
+    """The card is ours as far as it was read, in its turn, and for the slot that is due."""
     return what_is_wrong(turn) is None
 
 
@@ -62,6 +67,11 @@ def fits_the_decks(turn: Turn) -> bool:
 def completes_initial_deal(turn: Turn) -> bool:
     """This card is the fourth."""
     return in_sequence(turn) and len(turn.round.cards) == len(INITIAL_DEAL) - 1
+
+
+def initial_deal_is_open(turn: Turn) -> bool:
+    """Fewer than four cards are on the table."""
+    return len(turn.round.cards) < len(INITIAL_DEAL)
 
 
 def aligns(turn: Turn) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello
 
-from . import fitting, shoe_cards, shoe_sets
+from . import fitting, shoe_cards, shoe_sets, slots
 from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities.stack import raise_irregularity, tell_of
@@ -19,6 +19,9 @@ from .turn import Turn
 
 OVERDRAW = "overdraw"
 """The shoes' own code for a card drawn early: in public it must look like any other."""
+
+CANNOT_READ = "cannot_read"
+"""The code of a shoe that names hands, where others tell of a card without saying which."""
 
 
 # What was seen.
@@ -49,6 +52,14 @@ def shoe_saw_overdraw(turn: Turn) -> bool:
     event = turn.shoe_event
     assert isinstance(event, Error)
     return event.code == OVERDRAW
+
+
+def shoe_could_not_read(turn: Turn) -> bool:
+    """The shoe stops at a card that was due and says no more of it than that it cannot read it."""
+    event = turn.shoe_event
+    assert isinstance(event, Error)
+    awaited = slots.next_slot(turn.now) is not None and turn.now.link.names_hands
+    return event.code == CANNOT_READ and awaited
 
 
 # Actions that halt, one for each cause.
@@ -107,10 +118,22 @@ def halt_for_shoe_fault(turn: Turn) -> None:
     raise_irregularity(turn, Cause("other", "the shoe reports a fault"))
 
 
+def halt_for_unread_card(turn: Turn) -> None:
+    """The shoe stopped at a card that it cannot read, with one due: where it is, people see."""
+    tell_shoe_fault(turn)
+    raise_irregularity(turn, Cause("misread", "the shoe could not read a card"))
+
+
 def halt_for_overdraw(turn: Turn) -> None:
     """The shoe reports an overdraw: in public no more than any card drawn early."""
     tell_shoe_fault(turn)
     raise_irregularity(turn, fitting.DRAWN_EARLY)
+
+
+def halt_for_too_many(turn: Turn) -> None:
+    """What people entered shows that one of the cards counted is not the shoe's."""
+    seen = "more cards of one face were counted than the decks hold"
+    raise_irregularity(turn, Cause("extra_card", seen, subject=str(turn.now.inputs)))
 
 
 def tell_unforeseen(turn: Turn) -> None:

@@ -6,7 +6,7 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 
 from __future__ import annotations
 
-from . import method_change, passing, rows, shoe_control
+from . import method_change, passing, rows, shoe_body, shoe_control, unread
 from .dealing import close_and_deal, close_bets, deal, open_and_deal, open_round
 from .deciding import (
     decide,
@@ -28,6 +28,7 @@ from .fitting import (
     ends_a_missed_round,
     fits_the_decks,
     in_sequence,
+    initial_deal_is_open,
     repeats_a_slot,
     unaligned,
 )
@@ -41,10 +42,13 @@ from .halting import (
     halt_for_missed_cards,
     halt_for_overdraw,
     halt_for_shoe_fault,
+    halt_for_too_many,
     halt_for_unforeseen,
+    halt_for_unread_card,
     keep,
     keep_another,
     power_was_lost,
+    shoe_could_not_read,
     shoe_saw_overdraw,
     tell_fault_cleared,
     tell_shoe_fault,
@@ -82,25 +86,11 @@ from .revealing import (
     expose,
     no_totals_now,
     reveal_due,
+    shows_cards_at_once,
     totals_may_be_announced,
     want_third_card,
 )
 from .rows import Refuse, Row, refuse, spell, unless
-from .shoe_body import (
-    halt_for_card_pushed_back,
-    halt_for_cards_together,
-    halt_for_failed_test,
-    halt_for_firmware,
-    halt_for_lid,
-    halt_for_reset,
-    halt_for_stranger,
-    halt_for_tampering,
-    has_failed,
-    is_opened,
-    is_refused,
-    tell_firmware,
-    tell_stranger,
-)
 from .shoe_cards import (
     announce_change,
     burn,
@@ -108,6 +98,7 @@ from .shoe_cards import (
     count_outside_game,
     count_unplaced,
     is_empty,
+    look_if_empty,
     no_shoe_is_known,
     not_a_card_of_play,
     note_cutting_card,
@@ -251,20 +242,21 @@ ROWS: tuple[Row, ...] = spell(
     ("started",           STATES,            "=",           (),                                      ()),
     ("gap",               "no_shoe",         "=",           (),                                      ()),
     ("gap",               STATES,            "suspended",   (),                                      (halt_for_gap,)),
-    ("cards_drawn",       STATES,            "suspended",   (),                                      (halt_for_cards_together,)),
-    ("card_pushed_back",  CARDS_OUT,         "suspended",   (),                                      (halt_for_card_pushed_back,)),
-    ("lid",               CARDS_OUT,         "suspended",   (is_opened,),                            (halt_for_lid,)),
-    ("tamper",            CARDS_OUT,         "suspended",   (),                                      (halt_for_tampering,)),
-    ("self_test",         CARDS_OUT,         "suspended",   (has_failed,),                           (halt_for_failed_test,)),
-    ("reset_done",        CARDS_OUT,         "suspended",   (),                                      (halt_for_reset,)),
-    ("authentication_failed", CARDS_OUT,     "suspended",   (),                                      (tell_stranger, halt_for_stranger)),
-    ("authentication_failed", STATES,        "=",           (),                                      (tell_stranger,)),
-    ("unknown_firmware",  CARDS_OUT,         "suspended",   (is_refused,),                           (tell_firmware, halt_for_firmware)),
-    ("unknown_firmware",  STATES,            "=",           (),                                      (tell_firmware,)),
+    ("cards_drawn",       STATES,            "suspended",   (),                                      (shoe_body.halt_for_cards_together,)),
+    ("card_pushed_back",  CARDS_OUT,         "suspended",   (),                                      (shoe_body.halt_for_card_pushed_back,)),
+    ("lid",               CARDS_OUT,         "suspended",   (shoe_body.is_opened,),                            (shoe_body.halt_for_lid,)),
+    ("tamper",            CARDS_OUT,         "suspended",   (),                                      (shoe_body.halt_for_tampering,)),
+    ("self_test",         CARDS_OUT,         "suspended",   (shoe_body.has_failed,),                           (shoe_body.halt_for_failed_test,)),
+    ("reset_done",        CARDS_OUT,         "suspended",   (),                                      (shoe_body.halt_for_reset,)),
+    ("authentication_failed", CARDS_OUT,     "suspended",   (),                                      (shoe_body.tell_stranger, shoe_body.halt_for_stranger)),
+    ("authentication_failed", STATES,        "=",           (),                                      (shoe_body.tell_stranger,)),
+    ("unknown_firmware",  CARDS_OUT,         "suspended",   (shoe_body.is_refused,),                           (shoe_body.tell_firmware, shoe_body.halt_for_firmware)),
+    ("unknown_firmware",  STATES,            "=",           (),                                      (shoe_body.tell_firmware,)),
     *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated", "challenged", "authenticated")),
     ("cutting_card",      STATES,            "=",           (no_shoe_is_known,),                     ()),
     ("cutting_card",      STATES,            "=",           (),                                      (note_cutting_card,)),
     ("error",             ("closed", *CARDS_OUT), "suspended", (shoe_saw_overdraw,),                 (halt_for_overdraw,)),
+    ("error",             ("closed", "dealing", "drawing"), "suspended", (shoe_could_not_read,),     (halt_for_unread_card,)),
     ("error",             ("closed", *CARDS_OUT), "suspended", (),                                   (halt_for_shoe_fault,)),
     ("error",             STATES,            "=",           (),                                      (tell_shoe_fault,)),
     ("error_cleared",     STATES,            "=",           (),                                      (tell_fault_cleared,)),
@@ -280,6 +272,9 @@ ROWS: tuple[Row, ...] = spell(
     # — cards —
     ("card_drawn",        STATES,            "=",           (not_a_card_of_play,),                   ()),
     ("card_drawn",        STATES,            "=",           (repeats_a_slot,),                       ()),
+    *(("card_drawn",      "suspended",       state,         (unread.waits_for_a_reading, hears_the_last, returns_here), (hear,)) for state in CARDS_OUT),
+    ("card_drawn",        "suspended",       "=",           (unread.waits_for_a_reading, is_heard),         (hear,)),
+    ("card_drawn",        (*CARDS_OUT, "suspended"), "=",   (unread.waits_for_a_reading,),                  (unread.take_reading,)),
     ("card_drawn",        "no_shoe",         "suspended",   (),                                      (_NO_SHOE, keep)),
     ("card_drawn",        BETWEEN,           "=",           (burned, fits_the_decks),                (burn,)),
     ("card_drawn",        BETWEEN,           "=",           (ends_a_missed_round, fits_the_decks),   (count_unplaced,)),
@@ -298,7 +293,14 @@ ROWS: tuple[Row, ...] = spell(
     ("card_outside_game", OPEN,              "suspended",   (),                                      (count_outside_game, _OUTSIDE)),
     ("redesignated",      OPEN,              "suspended",   (),                                      (_MOVED,)),
     ("redesignated",      STATES,            "=",           (),                                      ()),
+    ("card_unread",       CARDS_OUT,         "suspended",   (shows_cards_at_once,),                  (unread.halt_for_unread,)),
+    ("card_unread",       "suspended",       "=",           (shows_cards_at_once,),                  (unread.halt_for_unread,)),
+    ("card_unread",       (*BEGUN, *CARDS_OUT, "suspended"), "=", (),                                (unread.wait_face_down,)),
+    ("cards_placed",      (*BETWEEN, *BEGUN, *CARDS_OUT), "dealing", (initial_deal_is_open,),        (reveal_due, look_if_empty)),
+    ("cards_placed",      (*BETWEEN, *BEGUN, *CARDS_OUT), "revealing", (),                           (reveal_due, advance)),
+    ("one_too_many",      STATES,            "suspended",   (),                                      (halt_for_too_many,)),
     ("cards_ran_out",     "dealing",         "idle",        (),                                      (void_for_want_of_cards,)),
+    ("cards_ran_out",     STATES,            "=",           (),                                      ()),
     ("third_card_due",    "revealing",       "suspended",   (result_came,),                          (_JUDGED_EARLY,)),
     ("third_card_due",    "revealing",       "idle",        (is_empty,),                             (void_for_want_of_cards,)),
     ("third_card_due",    "revealing",       "drawing",     (),                                      (want_third_card,)),
@@ -341,6 +343,7 @@ ROWS: tuple[Row, ...] = spell(
     ("restrict_wagers",   (*BETWEEN, *OPEN), "=",           (),                                      (restrict,)),
     ("restrict_wagers",   STATES,            "=",           (),                                      (refuse,)),
     ("expose",            "revealing",       "=",           (can_expose, passing.is_out_of_place),   (Refuse(passing.why_not_expose),)),
+    ("expose",            "revealing",       "suspended",   (can_expose, unread.exposes_unread),            (expose, unread.halt_for_exposed)),
     ("expose",            "revealing",       "=",           (can_expose,),                           (expose, advance)),
     ("expose",            "revealing",       "=",           (),                                      (Refuse("no such card of the round lies face down"),)),
     ("expose",            STATES,            "=",           (),                                      (refuse,)),
@@ -372,7 +375,17 @@ ROWS: tuple[Row, ...] = spell(
 # fmt: on
 
 OWN_TRIGGERS = frozenset(
-    {"cards_ran_out", "third_card_due", "outcome_due", "round_over", "change_due", "set_shown"}
+    {
+        "card_unread",
+        "cards_placed",
+        "one_too_many",
+        "cards_ran_out",
+        "third_card_due",
+        "outcome_due",
+        "round_over",
+        "change_due",
+        "set_shown",
+    }
 )
 """Triggers that the table gives itself, only in the states that they are meant for."""
 

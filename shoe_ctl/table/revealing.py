@@ -10,7 +10,7 @@ import msgspec
 
 from shoe_ctl.games.table_of_play import next_hand, total
 
-from . import passing
+from . import passing, shoe_cards
 from .state import Dealt, TableState
 from .turn import Turn
 
@@ -24,7 +24,7 @@ def shows_cards_at_once(turn: Turn) -> bool:
 
 def can_expose(turn: Turn) -> bool:
     """The command names cards of this round that are still face down."""
-    return bool(_named(turn))
+    return bool(named_to_expose(turn))
 
 
 def totals_may_be_announced(turn: Turn) -> bool:
@@ -52,7 +52,8 @@ def result_is_awaited(now: TableState) -> bool:
     return played.result is None and not played.result_overruled
 
 
-def _named(turn: Turn) -> list[Dealt]:
+def named_to_expose(turn: Turn) -> list[Dealt]:
+    """The cards lying face down that the command names, also those nobody could read."""
     hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
     return [
         d
@@ -70,8 +71,8 @@ def _next(turn: Turn) -> str | None:
 
 def expose(turn: Turn) -> None:
     """The dealer, or the Player who holds the hand, turns the named cards of it."""
-    seen = _named(turn)
-    _reveal(turn, seen, passing.note_exposure(turn, seen[0].hand))
+    seen = named_to_expose(turn)
+    reveal(turn, seen, passing.note_exposure(turn, seen[0].hand))
 
 
 def reveal_due(turn: Turn) -> None:
@@ -79,18 +80,22 @@ def reveal_due(turn: Turn) -> None:
     if shows_cards_at_once(turn):
         wait_us = turn.settings.face_up_after_ms * 1000
         now = turn.now.t_us
-        _reveal(
+        reveal(
             turn, [d for d in turn.round.cards if not d.revealed and d.drawn_us + wait_us <= now]
         )
 
 
-def _reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:
+def reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:
+    """The room has seen these cards; one that nobody could read stays as it is."""
+    known = [(d, d.card) for d in seen if d.card is not None]
+    shown = [dealt for dealt, _ in known]
     cards = tuple(
-        msgspec.structs.replace(d, revealed=True) if d in seen else d for d in turn.round.cards
+        msgspec.structs.replace(d, revealed=True) if d in shown else d for d in turn.round.cards
     )
     turn.set_round(cards=cards)
-    for dealt in seen:
-        data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
+    for dealt, card in known:
+        shoe_cards.show(turn, card)
+        data = {"hand": dealt.hand, "index": dealt.index, "card": card.code}
         turn.tell("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
 
 

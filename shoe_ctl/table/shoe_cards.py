@@ -72,6 +72,12 @@ def note_cutting_card(turn: Turn) -> None:
     turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
 
 
+def look_if_empty(turn: Turn) -> None:
+    """With no card left the initial deal cannot be completed."""
+    if turn.state == "dealing" and is_empty(turn):
+        turn.then("cards_ran_out")
+
+
 def announce_change(turn: Turn) -> None:
     """No further round is dealt from this shoe."""
     turn.tell("shoe.change_due", {"shoe_id": turn.shoe.id})
@@ -126,8 +132,42 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
     if card is None:
         unseen += 1
     else:
-        counts = {**counts, card.code: counts.get(card.code, 0) + 1}
+        counts = _one_more(counts, card)
     turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
+
+
+def show(turn: Turn, card: Card) -> None:
+    """The room has seen this card of the shoe."""
+    if turn.now.shoe is not None:
+        turn.set_shoe(shown=_one_more(turn.shoe.shown, card))
+
+
+def name_unseen(turn: Turn, card: Card) -> None:
+    """One of the cards that were counted and not known is this."""
+    shoe = turn.shoe
+    turn.set_shoe(unseen=shoe.unseen - 1, counts=_one_more(shoe.counts, card))
+    _look_for_too_many(turn, card)
+
+
+def correct(turn: Turn, wrong: Card, right: Card) -> None:
+    """A card that was counted as another: what the room has seen is not touched."""
+    turn.set_shoe(counts=_one_more(_one_less(turn.shoe.counts, wrong), right))
+    _look_for_too_many(turn, right)
+
+
+def _look_for_too_many(turn: Turn, card: Card) -> None:
+    """What people enter may show that a card still hidden was not the shoe's."""
+    if turn.shoe.counts[card.code] > turn.shoe.decks:
+        turn.then("one_too_many")
+
+
+def _one_more(counts: dict[str, int], card: Card) -> dict[str, int]:
+    return {**counts, card.code: counts.get(card.code, 0) + 1}
+
+
+def _one_less(counts: dict[str, int], card: Card) -> dict[str, int]:
+    left = {**counts, card.code: counts[card.code] - 1}
+    return {code: count for code, count in left.items() if count}
 
 
 def note_status(turn: Turn) -> None:

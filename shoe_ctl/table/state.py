@@ -19,11 +19,14 @@ from .wagers.leaving import Scope
 
 
 class Dealt(msgspec.Struct, frozen=True, kw_only=True):
-    """One card of the round, in its slot. ``number`` counts draws from the set, from 1."""
+    """One card of the round, in its slot. ``number`` counts draws from the set, from 1.
+
+    ``card`` is None while nobody could read it: then it is not revealed either.
+    """
 
     hand: str
     index: int
-    card: Card
+    card: Card | None
     number: int
     drawn_us: int
     revealed: bool = False
@@ -56,12 +59,12 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     hands: Hands = Hands()
 
     def hand(self, name: str) -> tuple[Card, ...]:
-        """The cards of this hand, in order, revealed or not."""
-        return tuple(d.card for d in self.cards if d.hand == name)
+        """The cards of this hand that are known, in order, revealed or not."""
+        return tuple(d.card for d in self.cards if d.hand == name and d.card is not None)
 
     @property
     def all_revealed(self) -> bool:
-        """Every card dealt so far has been seen by the table."""
+        """Every card dealt so far has been seen by the table, and so every one is known."""
         return all(d.revealed for d in self.cards)
 
 
@@ -70,7 +73,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
 
     ``unseen`` are cards drawn before this table knew the set, lost on the way, or never read;
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
-    lost.
+    lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
+    draws that people entered and nobody heard of, with the card's code where they named it.
     """
 
     id: str
@@ -80,6 +84,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     unseen: int = 0
     told_drawn: int = 0
     counts: dict[str, int] = {}
+    shown: dict[str, int] = {}
+    entered: dict[int, str | None] = {}
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
 

@@ -76,16 +76,17 @@ def takes(state: str) -> list[str]:
 
 
 def _round(played: Round) -> dict[str, Any]:
-    hands = {
-        name: [d.card.code if d.revealed else None for d in played.cards if d.hand == name]
-        for name in HANDS
-    }
+    hands = {name: [_code(d) for d in played.cards if d.hand == name] for name in HANDS}
     totals = (
         {name: total(played.hand(name)) for name in HANDS}
         if played.totals_announced and played.all_revealed
         else None
     )
     return {"round_id": played.id, "hands": hands, "totals": totals}
+
+
+def _code(dealt: Dealt) -> str | None:
+    return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
 def _who_may(command: str, at: _At) -> str:

@@ -186,7 +186,10 @@ def test_every_pair_ends_in_a_row_without_conditions(state: str, trigger: str) -
 
 def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
     meant = {
-        "cards_ran_out": {"dealing"},
+        "cards_ran_out": set(machine.STATES),
+        "card_unread": {*machine.BEGUN, *machine.CARDS_OUT, "suspended"},
+        "cards_placed": {*machine.BETWEEN, *machine.BEGUN, *machine.CARDS_OUT},
+        "one_too_many": set(machine.STATES),
         "third_card_due": {"revealing"},
         "outcome_due": {"revealing"},
         "round_over": {"resolved"},

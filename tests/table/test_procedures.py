@@ -51,7 +51,7 @@ def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure)
         assert len(choices) == len(set(choices))
         assert {heard.trigger for heard in step.hears} <= set(machine.HEARD)
     reached = {then for s in procedure.steps for then in ways(s)}
-    assert {*reached, procedure.steps[0].name} == set(names)
+    assert {*reached, procedure.steps[0].name, *procedure.begins} == set(names)
 
 
 @pytest.mark.parametrize(("procedure", "step"), STEPS)

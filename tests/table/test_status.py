@@ -131,15 +131,15 @@ def test_a_card_that_does_not_belong_is_an_inspection_and_no_more() -> None:
 def test_a_halt_says_what_the_room_was_told() -> None:
     table = Playing().open_shoe()
     table.open_round()
-    table.draw(None)
+    table.fails()
     told = table.told("irregularity.raised")[-1]
     assert halt_of(table)["seen"] == told["seen"]
     assert halt_of(table)["rules"] == told["rules"]
     table.draw("9C")
-    table.fails()
+    table.does("declare", key="unshuffled", reason="8S on 8S")
     assert halt_of(table)["seen"] == table.told("irregularity.raised")[-1]["seen"]
     assert "8S" not in str(halt_of(table))
-    assert halt_of(table)["earlier"] == ["misread"]
+    assert halt_of(table)["earlier"] == ["other"]
 
 
 def test_a_shoe_that_judges_is_waited_for() -> None:

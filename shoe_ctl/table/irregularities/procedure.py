@@ -173,7 +173,7 @@ class Declared(NamedTuple):
 
 
 class Procedure(NamedTuple):
-    """One irregularity. It begins at the first step.
+    """One irregularity. It begins at the first step, or, where its cause says so, in ``begins``.
 
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
     ``facts`` are told in public when it is raised, and noted: all at the table can see them.
@@ -185,6 +185,7 @@ class Procedure(NamedTuple):
     declared: Declared | None = None
     covers: tuple[str, ...] = ()
     facts: Facts = no_facts
+    begins: tuple[str, ...] = ()
 
     def step(self, name: str) -> Step:
         """The step of this name.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import draws, judging, power_lost, shoe_away, unforeseen, wrong_cards
+from . import draws, judging, misread, power_lost, shoe_away, unforeseen, wrong_cards
 from .procedure import Procedure
 
 PROCEDURES: Mapping[str, Procedure] = {
@@ -15,7 +15,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     for procedure in (
         wrong_cards.FOREIGN_CARD,
         wrong_cards.EXTRA_CARD,
-        wrong_cards.MISREAD,
+        misread.MISREAD,
         wrong_cards.UNSHUFFLED,
         wrong_cards.MISSING_CARD_IN_SHOE,
         wrong_cards.FACE_UP_IN_SHOE,

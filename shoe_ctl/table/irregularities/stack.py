@@ -153,10 +153,12 @@ def note(turn: Turn, **noted: Any) -> None:
 
 
 def _opened(turn: Turn, cause: Cause) -> Opened:
+    procedure = PROCEDURES[cause.key]
+    assert cause.step is None or cause.step in procedure.begins, cause
     return Opened(
         key=cause.key,
         subject=cause.subject,
-        step=PROCEDURES[cause.key].steps[0].name,
+        step=cause.step or procedure.steps[0].name,
         seen=cause.seen,
         publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
@@ -218,12 +220,12 @@ def close(turn: Turn, end: End) -> None:
     for opened in reversed(ending):
         tell_of(turn, "irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID:
-        _void_waiting(turn, data)
+        void_waiting(turn, data)
     left = halt.stack[: len(halt.stack) - len(ending)]
     for action in end.do:
         action(turn)
     if left:
-        back_to = halt.back_to if end.leads == BACK else end.leads
+        back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
         turn.change(halt=msgspec.structs.replace(halt, back_to=back_to, stack=left))
         _tell_step(turn)
         return
@@ -231,8 +233,8 @@ def close(turn: Turn, end: End) -> None:
     turn.tell("table.resumed", {})
 
 
-def _void_waiting(turn: Turn, data: dict[str, Any]) -> None:
-    """What waited beside the round ends with it."""
+def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
+    """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:
         tell_of(turn, "irregularity.resolved", opened.key, data)
     turn.change(waiting=())

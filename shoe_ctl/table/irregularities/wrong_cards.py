@@ -1,11 +1,11 @@
-"""Cards that are wrong in themselves: of another deck, one too many, not read.
+"""Cards that are wrong in themselves: of another deck, one too many, unshuffled, missing.
 
 In: nothing. Out: their procedures. Must not know: how a card is judged to be wrong.
 """
 
 from __future__ import annotations
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, RULED, align, aside, ruling, stands, void
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, ruling, stands, void
 from .grounds import first_card_is_not_out, something_is_missing
 from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
 
@@ -21,12 +21,6 @@ FOREIGN_CARD = Procedure(
 
 EXTRA_CARD = Procedure(
     "extra_card", (ruling(_INSPECT),), (stands(), aside(), void(("extra_card", "void")))
-)
-
-MISREAD = Procedure(
-    "misread",
-    (ruling("leave the card as it lies; a card that nobody can name cannot be played"),),
-    (stands(), aside(), void(RULED)),
 )
 
 _IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")

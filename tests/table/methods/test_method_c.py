@@ -118,7 +118,7 @@ def test_a_void_round_does_not_end_it() -> None:
     table = drawing()
     table.does("no_more_bets")
     table.draw("2D")
-    table.draw(None)
+    table.fails()
     table.rules("void")
     assert table.now.state == "idle"
     assert shoe_with(table) == "ann"

@@ -1,0 +1,71 @@
+"""Cards that take their slot late, by what people say of them: the round catches up with them.
+
+In: a card that is out, read or not. Out: it lies where it was due; the state it leads to.
+Must not know: why it came late, who says so.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from firmware_proto.cards import Card
+from shoe_ctl.games.table_of_play import next_hand
+
+from . import dealing, placing, revealing
+from .slots import INITIAL_DEAL, next_slot
+from .turn import Turn
+
+
+def due_slot(turn: Turn) -> tuple[str, int] | None:
+    """Where a card that is out belongs: the slot due, by what the room has seen and no more."""
+    slot, played = next_slot(turn.now), turn.now.round
+    if slot is not None or played is None or not played.all_revealed:
+        return slot
+    hand = next_hand(played.hand("player"), played.hand("banker"))
+    return None if hand is None else (hand, 3)
+
+
+def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple[str, int]:
+    """Count this card, and put it where one is due. Gives the slot."""
+    slot = _make_way(turn)
+    placing.place(turn, slot, card, number)
+    _follow(turn, slot)
+    return slot
+
+
+def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
+    """Put a card that is counted already where one is due. Gives the slot."""
+    slot = _make_way(turn)
+    placing.lay(turn, slot, card, number)
+    _follow(turn, slot)
+    return slot
+
+
+def _make_way(turn: Turn) -> tuple[str, int]:
+    """Whatever must have been said before a card is dealt there."""
+    if turn.now.round is None:
+        dealing.open_round(turn)
+    if turn.now.wagers.betting == "open":
+        dealing.close_bets(turn)
+    slot = due_slot(turn)
+    assert slot is not None, "looked at before"
+    if slot not in INITIAL_DEAL and not turn.round.totals_announced:
+        revealing.announce_totals(turn)
+    return slot
+
+
+def _follow(turn: Turn, slot: tuple[str, int]) -> None:
+    """Face up the room has seen it by now; the table goes on in the state that it leads to."""
+    if revealing.shows_cards_at_once(turn):
+        revealing.reveal(turn, [placing.find(turn, slot)])
+    stand(turn)
+
+
+def stand(turn: Turn) -> None:
+    """The state that the cards on the table are of: now, or where the halt leads back to."""
+    state = "dealing" if len(turn.round.cards) < len(INITIAL_DEAL) else "revealing"
+    halt = turn.now.halt
+    if turn.state == "suspended" and halt is not None:
+        turn.change(halt=msgspec.structs.replace(halt, back_to=state))
+    elif turn.state != state:
+        turn.then("cards_placed")

@@ -1,0 +1,60 @@
+"""Cards that people enter: which card is named, whether the shoe can have held it, the ledger.
+
+In: arguments that name cards. Out: cards, or one line that says what is wrong with them.
+Must not know: which irregularity it is, who may enter a card, what the room has not seen.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.cards import Card, card
+
+from .arguments import Name, OfChoice, checked
+from .turn import Turn
+
+
+class EnterCard(OfChoice, frozen=True, kw_only=True):
+    """The card that lies there, by its code: rank, then suit (``TS``)."""
+
+    card: Name
+
+
+def named(turn: Turn) -> Card:
+    """The card that the command names, which was looked at before."""
+    return card(checked(turn, EnterCard).card)
+
+
+def no_card_of_the_shoe(turn: Turn) -> str | None:
+    """The card that is named cannot be one of the shoe's."""
+    return why_not(turn, checked(turn, EnterCard).card)
+
+
+def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
+    """What is wrong with a card of this code, as far as anyone at the table can know.
+
+    Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
+    a refusal must not tell what lies face down.
+    """
+    try:
+        face = card(code)
+    except ValueError:
+        return f"{code} is no card; name rank and suit, as in {turn.game.deck.cards[0].code}"
+    if face not in turn.game.deck:
+        return f"{code} is not a card of this deck"
+    if turn.shoe.shown.get(face.code, 0) + besides >= turn.shoe.decks:
+        return f"every {face.code} that the decks hold was seen already"
+    return None
+
+
+def tell_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:
+    """Tell those who may know it of a card that people entered, and who they are."""
+    command = turn.command
+    data = {
+        "hand": hand,
+        "index": index,
+        "card": None if face is None else face.code,
+        "person": command.person,
+        "position": command.position,
+        "consented_by": command.consented_by,
+        "why": command.reason,
+    }
+    turn.tell_restricted("round.card_entered", data)

@@ -1,0 +1,128 @@
+"""A card that the shoe could not read: it holds its slot, and is entered once it lies open.
+
+In: nothing. Out: its procedure. Must not know: how a card is seen to be unread, who exposes it.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import belated, entering, fitting, placing, revealing, shoe_cards
+from shoe_ctl.table.turn import Turn
+
+from .endings import CALL_VOID, LAY_ASIDE, aside, void
+from .grounds import cards_have_no_place, halt_of, no_card_to_set_aside, own_kept
+from .procedure import Choice, End, Hears, Procedure, Step
+
+KEY = "misread"
+ENTERED = (KEY, "entered")
+DUE = ("closed", "dealing", "drawing")
+"""The states in which a card was awaited: only there is one that comes the card that was due."""
+
+
+# What was seen.
+
+
+def slot_of(turn: Turn) -> tuple[str, int]:
+    """The slot of the unread card that is decided now."""
+    noted = halt_of(turn).top.noted
+    return noted["hand"], noted["index"]
+
+
+def is_read_now(turn: Turn) -> bool:
+    """The shoe names the very slot and has read the card after all."""
+    drawn = turn.drawn
+    return drawn.card is not None and (drawn.hand, drawn.index) == slot_of(turn)
+
+
+def is_read_in_turn(turn: Turn) -> bool:
+    """The shoe has read the card after all, and it is the one that was due."""
+    if own_kept(turn) or halt_of(turn).back_to not in DUE:
+        return False
+    return fitting.is_for(turn, belated.due_slot(turn))
+
+
+def no_place_for_it(turn: Turn) -> str | None:
+    """No card was due, or others came as well."""
+    if belated.due_slot(turn) is None:
+        return "no card is due"
+    return cards_have_no_place(turn)
+
+
+# What is done.
+
+
+def enter(turn: Turn) -> None:
+    """The card is what two people see it to be, and the room sees it too (6.3)."""
+    face, slot = entering.named(turn), slot_of(turn)
+    entering.tell_entered(turn, *slot, face)
+    read = placing.find(turn, slot).card
+    if read is None:
+        shoe_cards.name_unseen(turn, face)
+    else:  # the shoe has read it meanwhile
+        shoe_cards.correct(turn, read, face)
+    placing.set_card(turn, slot, face)
+    revealing.reveal(turn, [placing.find(turn, slot)])
+
+
+def take_reading(turn: Turn) -> None:
+    """The card is what the shoe reads it to be; where it lies open the room sees it."""
+    assert turn.drawn.card is not None
+    slot = slot_of(turn)
+    placing.read_again(turn, slot, turn.drawn.card)
+    revealing.reveal(turn, [placing.find(turn, slot)])
+
+
+def deal_reading(turn: Turn) -> None:
+    """The card that was due is read, and lies where it belongs."""
+    belated.deal_next(turn, turn.drawn.card, turn.drawn.number)
+
+
+def hold_slot(turn: Turn) -> None:
+    """It is the card that was due, and nobody could read it."""
+    belated.deal_next(turn, None)
+
+
+READ = End("read", "read by the shoe", ENTERED)
+
+MISREAD = Procedure(
+    KEY,
+    (
+        Step(
+            "where",
+            "see whether the card is out of the shoe; clear the shoe's error, and say where it is",
+            (
+                Choice("in_its_place", "dealer", "holds", unless=no_place_for_it, reason=False),
+                Choice("read_again", "dealer", "again", unless=cards_have_no_place, reason=False),
+                LAY_ASIDE._replace(unless=no_card_to_set_aside),
+                CALL_VOID,
+            ),
+            (Hears("card_drawn", is_read_in_turn, "read_in_turn"),),
+        ),
+        Step(
+            "enter",
+            "enter the card once it lies open, with a second person; never take it from a Player",
+            (
+                Choice(
+                    "enter",
+                    "dealer",
+                    "entered",
+                    unless=entering.no_card_of_the_shoe,
+                    reason=False,
+                    second=True,
+                    takes=entering.EnterCard,
+                ),
+                CALL_VOID,
+            ),
+            (Hears("card_drawn", is_read_now, "read"),),
+        ),
+    ),
+    (
+        End("holds", "in_its_place", ENTERED, do=(hold_slot,)),
+        End("again", "read_again", ENTERED),
+        End("entered", "entered", ENTERED, do=(enter,)),
+        READ._replace(do=(take_reading,)),
+        End("read_in_turn", "read by the shoe", ENTERED, do=(deal_reading,)),
+        aside(),
+        void(),
+    ),
+    begins=("enter",),
+)

@@ -1,0 +1,85 @@
+"""Cards that nobody could read: one waits face down in its slot, one that lies open is entered.
+
+In: unread cards in their slots, exposures. Out: the misread irregularity beside the round, or as
+a halt. Must not know: who enters a card, what the round wants next.
+"""
+
+from __future__ import annotations
+
+from . import placing
+from .cause import Cause
+from .irregularities import stack
+from .irregularities.misread import KEY, READ
+from .revealing import named_to_expose
+from .state import Dealt, Opened
+from .turn import Turn
+
+# What was seen.
+
+
+def waits_for_a_reading(turn: Turn) -> bool:
+    """The shoe names the slot of a card that it could not read before, and reads it now."""
+    drawn, played = turn.drawn, turn.now.round
+    if played is None or drawn.card is None or drawn.number is not None:
+        return False
+    named = (drawn.hand, drawn.index)
+    return any(d.card is None and (d.hand, d.index) == named for d in played.cards)
+
+
+def exposes_unread(turn: Turn) -> bool:
+    """The command turns a card that nobody could read."""
+    return any(dealt.card is None for dealt in named_to_expose(turn))
+
+
+def _open(turn: Turn) -> list[Dealt]:
+    """The unread cards of the round for which nothing is open yet."""
+    unread = [dealt for dealt in turn.round.cards if dealt.card is None]
+    return [d for d in unread if not stack.is_open(turn, KEY, _subject(d))]
+
+
+def _subject(dealt: Dealt) -> str:
+    return f"{dealt.hand} {dealt.index}"
+
+
+def _cause(dealt: Dealt) -> Cause:
+    seen = f"{dealt.hand.capitalize()}'s card {dealt.index} could not be read"
+    noted = {"hand": dealt.hand, "index": dealt.index}
+    return Cause(KEY, seen, subject=_subject(dealt), noted=noted, step="enter")
+
+
+# What is done.
+
+
+def wait_face_down(turn: Turn) -> None:
+    """It holds its slot, and play goes on; it is never pulled from a squeeze."""
+    for dealt in _open(turn):
+        stack.wait_beside(turn, _cause(dealt))
+
+
+def halt_for_unread(turn: Turn) -> None:
+    """It lies for all to see, and is entered at once."""
+    for dealt in _open(turn):
+        stack.raise_irregularity(turn, _cause(dealt))
+
+
+def halt_for_exposed(turn: Turn) -> None:
+    """Those exposed now are entered now, the first of the hand first."""
+    hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
+    waiting = [opened for opened in turn.now.waiting if _is_of(opened, hand, index)]
+    for opened in reversed(waiting):
+        stack.halt_for_waiting(turn, opened, "enter")
+
+
+def take_reading(turn: Turn) -> None:
+    """The card that waited face down is known to those who may know it."""
+    drawn = turn.drawn
+    assert drawn.card is not None and drawn.hand is not None and drawn.index is not None
+    placing.read_again(turn, (drawn.hand, drawn.index), drawn.card)
+    for opened in turn.now.waiting:
+        if _is_of(opened, drawn.hand, drawn.index):
+            stack.close_waiting(turn, opened, READ)
+
+
+def _is_of(opened: Opened, hand: object, index: object) -> bool:
+    noted = opened.noted
+    return opened.key == KEY and noted["hand"] == hand and index in (None, noted["index"])
