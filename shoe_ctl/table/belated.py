@@ -59,6 +59,7 @@ def _follow(turn: Turn, slot: tuple[str, int]) -> None:
     if revealing.shows_cards_at_once(turn):
         revealing.reveal(turn, [placing.find(turn, slot)])
     stand(turn)
+    placing.look_if_unread(turn, slot)
 
 
 def stand(turn: Turn) -> None:

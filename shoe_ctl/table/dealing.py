@@ -47,4 +47,5 @@ def deal(turn: Turn) -> None:
     assert slot is not None
     turn.set_link(aligned=True)
     placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
+    placing.look_if_unread(turn, slot)
     shoe_cards.look_if_empty(turn)

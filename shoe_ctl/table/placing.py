@@ -32,7 +32,11 @@ def lay(turn: Turn, slot: tuple[str, int], card: Card | None, number: int) -> No
     turn.tell_restricted(
         "round.card_drawn", {"hand": hand, "index": index, "card": code, "number": number}
     )
-    if card is None:
+
+
+def look_if_unread(turn: Turn, slot: tuple[str, int]) -> None:
+    """What could not be read is entered, sooner or later."""
+    if find(turn, slot).card is None:
         turn.then("card_unread")
 
 

@@ -114,7 +114,8 @@ async def test_an_angel_eye_shoe_halts_and_only_a_person_ends_the_round(tmp_path
             state = runner(daemon).controller.state
             assert state.state == "suspended"
             assert state.round is not None
-            assert [d.card.code for d in state.round.cards if d.card] == cards_heard(told, halted_round)
+            dealt = [d.card and d.card.code for d in state.round.cards]
+            assert dealt == cards_heard(told, halted_round)
             assert len(told.data("round.outcome")) == 3
             refused = await command(daemon, "c1", "decide", choice="play_on")
             assert not refused.answer.accepted

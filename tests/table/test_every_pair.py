@@ -61,6 +61,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
+from shoe_ctl.table.irregularities.grounds import CARDS_OUT
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
@@ -187,8 +188,8 @@ def test_every_pair_ends_in_a_row_without_conditions(state: str, trigger: str) -
 def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
     meant = {
         "cards_ran_out": set(machine.STATES),
-        "card_unread": {*machine.BEGUN, *machine.CARDS_OUT, "suspended"},
-        "cards_placed": {*machine.BETWEEN, *machine.BEGUN, *machine.CARDS_OUT},
+        "card_unread": {*machine.BEGUN, *CARDS_OUT, "suspended"},
+        "cards_placed": {*machine.BETWEEN, *machine.BEGUN, *CARDS_OUT},
         "one_too_many": set(machine.STATES),
         "third_card_due": {"revealing"},
         "outcome_due": {"revealing"},
