@@ -32,8 +32,8 @@ from .fitting import (
     repeats_a_slot,
     unaligned,
 )
-from .irregularities import withdrawal
 from .halting import because
+from .irregularities import withdrawal
 from .irregularities.grounds import CARDS_OUT, cards_were_out
 from .link_facts import (
     cannot_name_its_set,
