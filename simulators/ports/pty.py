@@ -88,9 +88,9 @@ class PtyPort:
             self._look.cancel()
             self._look = None
         had_host = self._end_stream()
+        self._remove_link()  # first: once the pty is closed, its number may be another's
         os.close(self._master)
         self._master = None
-        self._remove_link()
         if had_host and self._wire is not None:
             self._wire.closed()
 

@@ -48,7 +48,10 @@ class ShoeEnd:
         os.close(host)
 
     def unplug(self) -> None:
+        """The link leads nowhere from then on: another's pty may soon have this one's number."""
         if self._fd is not None:
+            self.link.unlink()
+            self.link.symlink_to("/dev/pts/none")
             os.close(self._fd)
             self._fd = None
 

@@ -19,6 +19,7 @@ from shoe_ctl.link.supervisor import LinkState
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import CAPABILITIES, LineProfile, ScriptedTransport, ShoeEnd, until
 from tests.link.host import Host, end
+from tests.link.wires import plugged_in
 
 
 @pytest.fixture
@@ -129,3 +130,28 @@ async def test_what_is_discarded_is_counted_in_the_log_and_does_not_fill_it(
         f"{n} times by now" for n in (1, 10, 100)
     ]
     assert "connection 41 brought 246 bytes, 123 times some were discarded" in caplog.text
+
+
+async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
+    tmp_path: Path,
+) -> None:
+    """The other end is connected and says nothing, not even that it is gone."""
+    async with plugged_in("tcp", tmp_path) as there:
+        host = Host(there.open, AnsweringProfile())
+        running = asyncio.create_task(host.link.run())
+        await there.hear(3)
+        there.port.write(b"c\n")
+        assert await there.hear(6) == b"?0\n+1\n"
+        for number in range(2, 5):
+            host.clock.advance(10)
+            await until(lambda: not there.connected)
+            await host.clock.pass_next()
+            await until(lambda: there.connections == number)  # noqa: B023
+        there.port.write(b"c\n")
+        await until(lambda: host.last == 2)
+        await end(running)
+    assert [told for told in host.told if "@" not in told] == [
+        "up 41",
+        "lost nothing heard for 10 s",
+        "up 44",
+    ]
