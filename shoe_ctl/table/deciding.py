@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import msgspec
 
-from . import arguments, link_facts, outcome, positions, revealing, shoe_cards, wagering
+from . import (
+    arguments,
+    link_facts,
+    outcome,
+    positions,
+    replacing,
+    revealing,
+    shoe_cards,
+    wagering,
+)
 from .cause import Cause
 from .inputs import TableCommand
 from .irregularities import stack, withdrawal
@@ -24,12 +33,17 @@ from .turn import Turn
 
 def returns_here(turn: Turn) -> bool:
     """The state that this row leads to is the one that the table left, or that the end names."""
-    halt = turn.now.halt
-    if halt is None:
+    if stack.to_decide(turn) is None:
         return False
     end = _end(turn, _taken(turn))
     leads = BACK if end is None else end.leads
-    return turn.dest == (halt.back_to if leads == BACK else leads)
+    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
+    return turn.dest == (back_to if leads == BACK else leads)
+
+
+def is_asked(turn: Turn) -> bool:
+    """Something beside the table wants an answer, and nothing halts it."""
+    return turn.now.halt is None and stack.to_decide(turn) is not None
 
 
 def is_decided(turn: Turn) -> bool:
@@ -101,7 +115,10 @@ def _heard(turn: Turn) -> Hears | None:
 
 
 def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
-    return None if taken is None else PROCEDURES[halt_of(turn).top.key].end(taken.then)
+    deciding = stack.to_decide(turn)
+    if taken is None or deciding is None:
+        return None
+    return PROCEDURES[deciding.key].end(taken.then)
 
 
 def _may(turn: Turn, needed: str) -> bool:
@@ -188,8 +205,11 @@ def hear(turn: Turn) -> None:
 
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
-    end = _end(turn, taken)
+    end, halted = _end(turn, taken), turn.now.halt is not None
     _each(turn, taken.do)
+    if not halted:
+        _answer(turn, end)
+        return
     if end is None:
         stack.go_to(turn, taken.then)
         return
@@ -199,6 +219,13 @@ def _take(turn: Turn, taken: Choice | Hears) -> None:
     stack.close(turn, end)
     if turn.now.halt is None:
         _go_on(turn)
+
+
+def _answer(turn: Turn, end: End | None) -> None:
+    """What was asked beside the table has its answer, which ends it."""
+    asked = stack.to_decide(turn)
+    assert asked is not None and end is not None
+    stack.close_waiting(turn, asked, end, **stack.who_said(turn, "decide"))
 
 
 def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
@@ -233,6 +260,7 @@ def _void(turn: Turn, end: End) -> None:
     if astray:
         link_facts.lose_alignment(turn)
     outcome.close_round(turn)
+    replacing.ask(turn)
 
 
 def void_for_want_of_cards(turn: Turn) -> None:

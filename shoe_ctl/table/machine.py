@@ -15,6 +15,7 @@ from .deciding import (
     ends_the_round,
     hear,
     hears_the_last,
+    is_asked,
     is_decided,
     is_declared,
     is_heard,
@@ -58,6 +59,7 @@ from .outcome import (
     result_is_overdue,
 )
 from .recording import is_of_wagers, is_recordable, record, why_not_recorded
+from .replacing import kept, replaced
 from .revealing import (
     advance,
     announce_totals,
@@ -159,7 +161,7 @@ _JUDGED_EARLY = because("result_disagrees", "the shoe judged the round while a c
 ROWS: tuple[Row, ...] = spell(
     # trigger             from               to             when                                     do
     # — the link and the power —
-    ("link_up",           "no_shoe",         "idle",        (cannot_name_its_set,),                  (connect, shoe_sets.admit_unnamed_set)),
+    ("link_up",           "no_shoe",         "idle",        (cannot_name_its_set,),                  (connect, replaced, shoe_sets.admit_unnamed_set)),
     ("link_up",           STATES,            "=",           (),                                      (connect,)),
     ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (disconnect, _LINK_LOST)),
     ("link_lost",         "suspended",       "=",           (cards_were_out, cannot_replay),         (disconnect, _LINK_LOST)),
@@ -175,9 +177,9 @@ ROWS: tuple[Row, ...] = spell(
     ("tick",              "revealing",       "=",           (),                                      (reveal_due, advance)),
     ("tick",              STATES,            "=",           (),                                      ()),
     # — the shoe and its set of cards —
-    ("hello",             BETWEEN,           "no_shoe",     (shoe_sets.is_empty_handed,),                      (shoe_sets.note_device, shoe_sets.take_out)),
-    ("hello",             NO_ROUND,          "no_shoe",     (shoe_sets.another_set, shoe_sets.unsuitable),               (shoe_sets.note_device, shoe_sets.refuse_set)),
-    ("hello",             NO_ROUND,          "idle",        (shoe_sets.another_set,),                          (shoe_sets.note_device, shoe_sets.admit_set)),
+    ("hello",             BETWEEN,           "no_shoe",     (shoe_sets.is_empty_handed,),                      (shoe_sets.note_device, replaced, shoe_sets.take_out)),
+    ("hello",             NO_ROUND,          "no_shoe",     (shoe_sets.another_set, shoe_sets.unsuitable),               (shoe_sets.note_device, replaced, shoe_sets.refuse_set)),
+    ("hello",             NO_ROUND,          "idle",        (shoe_sets.another_set,),                          (shoe_sets.note_device, replaced, shoe_sets.admit_set)),
     ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, _UNLIKE)),
     ("hello",             "resolved",        "=",           (shoe_sets.another_set,),                          (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (shoe_sets.note_device, _REBOOTED)),
@@ -188,17 +190,17 @@ ROWS: tuple[Row, ...] = spell(
     ("hello",             (*BETWEEN, *OPEN, "suspended"), "suspended", (halting.cards_were_missed,),         (halting.halt_for_missed_cards, shoe_sets.note_device)),
     ("hello",             "suspended",       "=",           (),                                      (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             STATES,            "=",           (),                                      (shoe_sets.note_device,)),
-    ("shoe_loaded",       NO_ROUND,          "no_shoe",     (shoe_sets.unsuitable,),                           (shoe_sets.refuse_set,)),
+    ("shoe_loaded",       NO_ROUND,          "no_shoe",     (shoe_sets.unsuitable,),                           (replaced, shoe_sets.refuse_set)),
     ("shoe_loaded",       "idle",            "=",           (shoe_sets.loads_what_is_known,),                  (shoe_sets.count_from_its_loading,)),
-    ("shoe_loaded",       NO_ROUND,          "idle",        (),                                      (shoe_sets.admit_set,)),
+    ("shoe_loaded",       NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_set)),
     ("shoe_loaded",       (*BEGUN, *CARDS_OUT), "suspended", (),                                     (shoe_sets.keep_set, _RELOADED)),
     ("shoe_loaded",       "resolved",        "=",           (),                                      (shoe_sets.keep_set,)),
     ("shoe_loaded",       "suspended",       "=",           (cards_were_out,),                       (shoe_sets.keep_set, _RELOADED)),
     ("shoe_loaded",       "suspended",       "=",           (),                                      (shoe_sets.keep_set,)),
-    ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.no_cards_wait,),                        (shoe_sets.take_out,)),
-    ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.kept_set_is_unsuitable,),               (shoe_sets.refuse_set,)),
-    ("set_shown",         NO_ROUND,          "idle",        (),                                      (shoe_sets.admit_kept_set,)),
-    ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (shoe_sets.admit_unnamed_set,)),
+    ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.no_cards_wait,),                        (replaced, shoe_sets.take_out)),
+    ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.kept_set_is_unsuitable,),               (replaced, shoe_sets.refuse_set)),
+    ("set_shown",         NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_kept_set)),
+    ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (replaced, shoe_sets.admit_unnamed_set)),
     ("started",           CARDS_OUT,         "suspended",   (),                                      (lose_alignment, _STARTED_ANEW)),
     ("started",           "suspended",       "=",           (cards_were_out,),                       (lose_alignment, _STARTED_ANEW)),
     ("started",           STATES,            "=",           (),                                      ()),
@@ -240,7 +242,7 @@ ROWS: tuple[Row, ...] = spell(
     ("card_drawn",        "no_shoe",         "suspended",   (),                                      (_NO_SHOE, halting.keep)),
     ("card_drawn",        BETWEEN,           "=",           (burned, fits_the_decks),                (burn,)),
     ("card_drawn",        BETWEEN,           "=",           (ends_a_missed_round, fits_the_decks),   (count_unplaced,)),
-    ("card_drawn",        "idle",            "dealing",     (is_implied, in_sequence),               (open_and_deal, reveal_due)),
+    ("card_drawn",        "idle",            "dealing",     (is_implied, in_sequence),               (kept, open_and_deal, reveal_due)),
     ("card_drawn",        "betting",         "dealing",     (is_implied, in_sequence),               (close_and_deal, reveal_due)),
     ("card_drawn",        "closed",          "dealing",     (in_sequence,),                          (deal, reveal_due)),
     ("card_drawn",        "dealing",         "revealing",   (completes_initial_deal,),               (deal, reveal_due, advance)),
@@ -274,7 +276,7 @@ ROWS: tuple[Row, ...] = spell(
     ("outcome_due",       "revealing",       "suspended",   (result_disagrees,),                     (_DISAGREES,)),
     ("outcome_due",       "revealing",       "resolved",    (),                                      (announce_outcome,)),
     ("round_over",        "resolved",        "idle",        (),                                      (end_round,)),
-    ("change_due",        "idle",            "shoe_change", (),                                      (announce_change,)),
+    ("change_due",        "idle",            "shoe_change", (),                                      (replaced, announce_change)),
     # — the methods —
     *unless(method_change.why_not_change,    "change_method",       BETWEEN,          method_change.change_method),
     *unless(passing.why_not_pass,            "pass_cards",          ("revealing",),   passing.pass_cards),
@@ -288,11 +290,11 @@ ROWS: tuple[Row, ...] = spell(
     *unless(shoe_control.why_not_declare,    "declare_out_of_view", (*AFTER_BETS, "suspended"), shoe_control.declare_out_of_view),
     *((command,           STATES,            "=",           (),                                      (refuse,)) for command in METHOD_COMMANDS),
     # — what people say —
-    ("place_your_bets",   "idle",            "betting",     (),                                      (open_round,)),
+    ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets,)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
-    ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (open_round, change_wager)),
+    ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (kept, open_round, change_wager)),
     *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           "betting",         "=",           (),                                      (change_wager,)) for command in WAGER_COMMANDS),
     *((command,           AFTER_BETS,        "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
@@ -318,7 +320,7 @@ ROWS: tuple[Row, ...] = spell(
     ("announce_outcome",  STATES,            "=",           (),                                      (refuse,)),
     ("settle",            "resolved",        "idle",        (),                                      (end_round,)),
     ("settle",            STATES,            "=",           (),                                      (refuse,)),
-    ("change_shoe",       "idle",            "shoe_change", (),                                      (announce_change,)),
+    ("change_shoe",       "idle",            "shoe_change", (),                                      (replaced, announce_change)),
     ("change_shoe",       STATES,            "=",           (),                                      (refuse,)),
     ("align",             ("idle", "suspended"), "=",       (unaligned,),                            (halting.align,)),
     ("align",             ("idle", "suspended"), "=",       (),                                      (Refuse("the shoe is aligned"),)),
@@ -332,6 +334,9 @@ ROWS: tuple[Row, ...] = spell(
     *(("decide",          "suspended",       state,         (is_decided, ends_the_halt, returns_here), (decide,)) for state in RESUMABLE),
     ("decide",            "suspended",       "=",           (is_decided,),                           (decide,)),
     ("decide",            "suspended",       "=",           (),                                      (Refuse(why_not_decided),)),
+    ("decide",            "idle",            "shoe_change", (is_asked, is_decided, returns_here),    (decide,)),
+    ("decide",            "idle",            "=",           (is_asked, is_decided),                  (decide,)),
+    ("decide",            "idle",            "=",           (is_asked,),                             (Refuse(why_not_decided),)),
     ("decide",            STATES,            "=",           (),                                      (refuse,)),
 )
 # fmt: on

@@ -50,10 +50,10 @@ def cards_are_lost(turn: Turn) -> bool:
 
 
 def change_due(turn: Turn) -> bool:
-    """The rounds that may follow the cutting card are played, or no card is left."""
+    """The rounds that may follow the cutting card are played, or no card may be drawn again."""
     shoe = turn.shoe
     played = shoe.rounds_since_cutting_card > turn.settings.rounds_after_cutting_card
-    return is_empty(turn) or (shoe.cutting_card_out and played)
+    return is_empty(turn) or shoe.to_be_replaced or (shoe.cutting_card_out and played)
 
 
 # What is done.
@@ -76,6 +76,14 @@ def look_if_empty(turn: Turn) -> None:
     """With no card left the initial deal cannot be completed."""
     if turn.state == "dealing" and is_empty(turn):
         turn.then("cards_ran_out")
+
+
+def replace_before_next(turn: Turn) -> None:
+    """No further round is dealt from these cards, whatever becomes of the one in progress.
+
+    For the rules that want the cards replaced (N/T/F 5.12.2; 5.11.5): as an action of an end.
+    """
+    turn.set_shoe(to_be_replaced=True)
 
 
 def announce_change(turn: Turn) -> None:

@@ -56,7 +56,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
             and (command != "withdraw_wager" or now.halt is None or withdrawal.is_open(at))
         ],
         "halt": _halt(at),
-        "waiting": [_waiting(opened) for opened in now.waiting],
+        "waiting": [_waiting(opened, at) for opened in now.waiting],
     } | _in_players_hands(now, settings)
 
 
@@ -114,10 +114,12 @@ def _halt(at: _At) -> dict[str, Any] | None:
     return told
 
 
-def _waiting(opened: Opened) -> dict[str, Any]:
+def _waiting(opened: Opened, at: _At) -> dict[str, Any]:
     """What is open beside the round and halts nothing yet, as the room was told of it."""
-    told = {"key": stack.public_name(opened.key), "since": utc(opened.since_us)}
-    return told | {"seen": opened.publicly, "prompt": stack.step_of(opened).prompt}
+    told: dict[str, Any] = {"key": stack.public_name(opened.key), "since": utc(opened.since_us)}
+    told |= {"seen": opened.publicly, "prompt": stack.step_of(opened).prompt}
+    choices = stack.offers(at, opened)
+    return told | ({"choices": choices} if choices else {})
 
 
 _ASKED = {

@@ -95,7 +95,7 @@ def test_a_card_that_is_not_the_shoes_is_an_inspection_and_no_more(code: str) ->
     assert raised["key"] == {"4f": "foreign_card", "9C": "extra_card"}[code]
     table.rules("void")
     ended = table.public[before + 1 :]
-    assert [e.type for e in ended] == ["round.void", "table.resumed"]
+    assert [e.type for e in ended] == ["round.void", "table.resumed", "irregularity.step"]
     assert ended[0].data == {"round_id": "bac-07-s1-r1", "rule": "5.1", "reason": "inspection"}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import draws, judging, misread, power_lost, shoe_away, unforeseen, wrong_cards
+from . import after_void, draws, judging, misread, power_lost, shoe_away, unforeseen, wrong_cards
 from .procedure import Procedure
 
 PROCEDURES: Mapping[str, Procedure] = {
@@ -29,6 +29,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         judging.RESULT_DISAGREES,
         judging.RESULT_MISSING,
         unforeseen.OTHER,
+        after_void.AFTER_VOID,
     )
 }
 """Key → procedure. One that is not here closes by itself and never halts a table."""

@@ -57,11 +57,22 @@ def all_open(now: TableState) -> tuple[Opened, ...]:
     return now.waiting + (() if now.halt is None else now.halt.stack)
 
 
+def to_decide(standing: Standing) -> Opened | None:
+    """What people may decide now: what halts the table, else what asks beside it."""
+    if standing.now.halt is not None:
+        return standing.now.halt.top
+    return next((o for o in standing.now.waiting if choices_of(standing, o)), None)
+
+
 def offered(standing: Standing) -> list[Choice]:
     """The choices that the step to be decided now has, as the table stands."""
-    halt = standing.now.halt
-    assert halt is not None
-    return [c for c in step_of(halt.top).choices if c.is_offered(standing)]
+    deciding = to_decide(standing)
+    return [] if deciding is None else choices_of(standing, deciding)
+
+
+def choices_of(standing: Standing, opened: Opened) -> list[Choice]:
+    """The choices that the step of this one has, as the table stands."""
+    return [c for c in step_of(opened).choices if c.is_offered(standing)]
 
 
 def guide(standing: Standing) -> dict[str, Any]:
@@ -72,10 +83,15 @@ def guide(standing: Standing) -> dict[str, Any]:
     return {
         "step": step.name,
         "prompt": step.prompt,
-        "choices": [_offer(choice, standing.game) for choice in offered(standing)],
+        "choices": offers(standing, halt.top),
         **({} if step.cites is None else {"rule": standing.game.rule(*step.cites)}),
         **step.facts(standing),
     }
+
+
+def offers(standing: Standing, opened: Opened) -> list[dict[str, Any]]:
+    """The choices of this one's step as people are told them."""
+    return [_offer(choice, standing.game) for choice in choices_of(standing, opened)]
 
 
 def _offer(choice: Choice, game: Game) -> dict[str, Any]:
@@ -123,6 +139,25 @@ def wait_beside(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
     _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(opened).prompt})
+
+
+def ask_beside(turn: Turn, cause: Cause) -> None:
+    """Ask what follows from what is over: the question halts nothing, and is told as a step."""
+    opened = _opened(turn, cause)
+    turn.change(waiting=(*turn.now.waiting, opened))
+    data = {
+        "seen": opened.publicly,
+        "step": opened.step,
+        "prompt": step_of(opened).prompt,
+        "choices": offers(turn, opened),
+    }
+    tell_of(turn, "irregularity.step", opened.key, data)
+
+
+def drop_waiting(turn: Turn, waiting: Opened, how: str) -> None:
+    """What was asked beside the table is answered by what happened next."""
+    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
+    tell_of(turn, "irregularity.step", waiting.key, {"step": waiting.step, "how": how})
 
 
 def halt_for_waiting(turn: Turn, waiting: Opened, step: str, **restricted: object) -> None:
@@ -184,7 +219,7 @@ def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
         **PROCEDURES[opened.key].facts(turn),
         **guided,
     }
-    secret = {"key": opened.key, "seen": opened.seen, **data, **_who_said(turn, "declare")}
+    secret = {"key": opened.key, "seen": opened.seen, **data, **who_said(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
     if opened.key in INSPECTION:
@@ -206,7 +241,7 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
 
 
 def _tell_step(turn: Turn, **restricted: object) -> None:
-    said = {**_who_said(turn, "decide"), **restricted}
+    said = {**who_said(turn, "decide"), **restricted}
     tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **said)
 
 
@@ -216,7 +251,7 @@ def close(turn: Turn, end: End) -> None:
     ending = halt.stack if end.leads == VOID else halt.deciding
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
     kept = len(turn.now.kept) - ending[0].kept_before
-    said = {"cards_kept": kept, **_who_said(turn, "decide")}
+    said = {"cards_kept": kept, **who_said(turn, "decide")}
     for opened in reversed(ending):
         tell_of(turn, "irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID:
@@ -249,7 +284,7 @@ def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted:
         turn.tell(kind, {"key": public_name(key), **data}, restricted=secret)
 
 
-def _who_said(turn: Turn, command: str) -> dict[str, Any]:
+def who_said(turn: Turn, command: str) -> dict[str, Any]:
     """Who gave this command, with what, and why; nobody where the shoe or the link brought it."""
     asked = turn.happened
     if not isinstance(asked, TableCommand) or asked.command != command:
