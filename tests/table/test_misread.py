@@ -188,7 +188,7 @@ def test_a_void_ends_what_waits_with_the_round() -> None:
     table = dealt("2D ? TS")
     table.fails()
     table.rules("void")
-    assert (table.now.state, table.now.waiting) == ("idle", ())
+    assert (table.now.state, [w.key for w in table.now.waiting]) == ("idle", ["after_void"])
     assert [d["key"] for d in table.told("irregularity.resolved")] == ["other", "misread"]
     assert table.now.shoe.unseen == 1
     assert balanced(table.now)
