@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from shoe_ctl.errors import ConfigError
+from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
 
 if TYPE_CHECKING:
     from shoe_ctl.config import Config, TableConfig
+    from shoe_ctl.link.clock import Clock
+    from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -59,18 +65,45 @@ async def serve(config: Config) -> bool:
 
     from shoe_ctl.daemon import Daemon
     from shoe_ctl.link.clock import SystemClock
+    from shoe_ctl.notify import service_manager
 
-    with ThreadPoolExecutor(thread_name_prefix="port") as executor:
-        daemon = Daemon(config, clock=SystemClock(), executor=executor, host_boot=host_boot())
+    clock = SystemClock()
+    with (
+        service_manager(os.environ, os.getpid()) as manager,
+        ThreadPoolExecutor(thread_name_prefix="port") as executor,
+    ):
+        daemon = Daemon(config, clock=clock, executor=executor, host_boot=host_boot())
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
         for table in config.table:
             refuse_commands_to_a_shoe_without_arming(table)
-        return await until_terminated(daemon.run(_say_ready))
+        async with _watched(manager, clock):
+            return await until_terminated(daemon.run(partial(_say_ready, manager)))
 
 
-def _say_ready() -> None:
+def _say_ready(manager: ServiceManager) -> None:
     logging.getLogger(__name__).info("ready: every shoe's port is open")
+    manager.ready()
+
+
+@asynccontextmanager
+async def _watched(manager: ServiceManager, clock: Clock) -> AsyncIterator[None]:
+    """The service manager is told that the loop lives, what ends it, and that it ends."""
+    beating = asyncio.create_task(manager.beat(clock), name="watchdog")
+    try:
+        yield
+    except JournalError as error:
+        # The journal cannot say so itself.
+        manager.status(f"storage fault, nothing is acknowledged any more: {error}")
+        raise
+    except ShoeCtlError as error:
+        manager.status(str(error))
+        raise
+    finally:
+        manager.stopping()
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating
 
 
 def host_boot() -> str:

@@ -1,0 +1,110 @@
+"""The real daemon under a service manager's socket: ready, alive, broken storage, stopping.
+
+In: a configuration, a simulated shoe, a socket. Out: datagrams, exit codes.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.served import configuration, nothing_is_wrong_with
+from tests.end_to_end.test_signals import PATIENCE_S, SHOECTL, rest_of, shoe
+
+pytestmark = pytest.mark.slow
+
+WATCHDOG_US = 400_000
+
+
+class Service:
+    """A daemon and the end of the socket on which it speaks."""
+
+    def __init__(self, process: subprocess.Popen[bytes], listener: socket.socket) -> None:
+        self.process = process
+        self._listener = listener
+
+    def said(self) -> dict[str, str]:
+        """The next datagram."""
+        lines = self._listener.recv(4096).decode().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def until(self, key: str) -> dict[str, str]:
+        while key not in (said := self.said()):
+            assert said.keys() <= {"WATCHDOG", "READY", "STATUS"}
+        return said
+
+
+@contextmanager
+def served(config: Path) -> Iterator[Service]:
+    address = config.parent / "notify"
+    environment = os.environ | {
+        "NOTIFY_SOCKET": str(address),
+        "WATCHDOG_USEC": str(WATCHDOG_US),
+    }
+    environment.pop("WATCHDOG_PID", None)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(address))
+        listener.settimeout(PATIENCE_S)
+        with subprocess.Popen(
+            (SHOECTL, "run", "--config", str(config)), stderr=subprocess.PIPE, env=environment
+        ) as process:
+            try:
+                yield Service(process, listener)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
+    with shoe("reference") as port, served(configuration(tmp_path, port)) as service:
+        assert service.until("READY") == {"READY": "1", "STATUS": "serving"}
+        for _ in range(3):
+            assert service.said() == {"WATCHDOG": "1"}
+        service.process.send_signal(signal.SIGTERM)
+        assert service.until("STOPPING") == {"STOPPING": "1"}
+        assert rest_of(service.process)[0] == 0
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def test_a_journal_that_takes_no_more_is_announced_where_the_journal_cannot(tmp_path: Path) -> None:
+    with shoe("reference") as port, served(configuration(tmp_path, port)) as service:
+        service.until("READY")
+        largest = max(path.stat().st_size for path in tmp_path.glob("journal.db*"))
+        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (largest, largest))
+        said = service.until("STATUS")
+        assert said["STATUS"].startswith("storage fault, nothing is acknowledged any more: ")
+        service.until("STOPPING")
+        ended, errors = rest_of(service.process)
+    assert ended == 3
+    assert b"Traceback" not in errors
+
+
+def test_a_journal_that_cannot_be_made_is_announced_too(tmp_path: Path) -> None:
+    config = configuration(tmp_path, "/dev/null")
+    config.write_text('[journal]\npath = "none/journal.db"\n' + config.read_text())
+    with served(config) as service:
+        assert "storage fault" in service.until("STATUS")["STATUS"]
+        assert rest_of(service.process)[0] == 3
+
+
+def test_a_port_that_is_not_there_is_named_and_never_ready(tmp_path: Path) -> None:
+    with served(configuration(tmp_path, str(tmp_path / "no-shoe"))) as service:
+        said = service.until("STATUS")
+        assert "READY" not in said
+        assert "no-shoe" in said["STATUS"]
+        assert rest_of(service.process)[0] == 3
+
+
+def test_a_wrong_configuration_ends_with_the_code_that_no_manager_restarts(tmp_path: Path) -> None:
+    config = configuration(tmp_path, "/dev/null")
+    config.write_text(config.read_text().replace("decks = 8", 'decks = "eight"'))
+    with served(config) as service:
+        assert rest_of(service.process)[0] == 2
