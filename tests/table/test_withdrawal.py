@@ -8,11 +8,9 @@ import pytest
 
 from shoe_ctl.table.irregularities import stack, withdrawal
 from shoe_ctl.table.irregularities.grounds import halt_of
-from shoe_ctl.table.irregularities.procedure import Offer
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
-from shoe_ctl.table.wagers.leaving import Scope
 from tests.table.playing import Playing
 from tests.table.staking import bets, betting, secret
 from tests.table.test_procedures import declares
@@ -38,11 +36,11 @@ def opened(**given: Any) -> Playing:
     return table
 
 
-def rescoped(table: Playing, scope: Scope) -> None:
+def rescoped(table: Playing, key: str) -> None:
     """The same window as another rule would open it."""
     turn = Turn(table.game, table.settings)
     turn.now = table.now
-    withdrawal.offer(turn, Offer(scope, ("power_failure", "withdrawal")))
+    withdrawal.offer(turn, key)
     table._state = turn.now
 
 
@@ -129,7 +127,7 @@ def withdrawn_seats(table: Playing) -> Any:
 
 def test_any_of_them_may_go_where_the_rule_says_so() -> None:
     table = opened()
-    rescoped(table, "any")
+    rescoped(table, "double_draw")
     table.does("withdraw_wager", player="ann", seat=3, wager="tie")
     assert stakes(table) == {("ann", "player"): 500, ("bo", "banker"): 300}
     assert table.told("withdrawal.closed") == []
@@ -147,7 +145,7 @@ def test_decided_wagers_stay_where_only_the_remaining_may_go() -> None:
     table.deal("9C 2D KD 3H")
     table.turn_over()
     declares(table, "other")
-    rescoped(table, "remaining")
+    rescoped(table, "double_draw_ordered")
     turn = Turn(table.game, table.settings)
     turn.now = table.now
     window = halt_of(turn).top.window

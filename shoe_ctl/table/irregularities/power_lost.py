@@ -10,7 +10,7 @@ from shoe_ctl.table import power
 from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
 from .grounds import CARDS_OUT, shoe_is_not_ready
 from .procedure import Choice, Declared, End, Procedure, Standing, Step
-from .withdrawal import window_step
+from .withdrawal import has_window, window_step
 
 _KEY = power.KEY
 _RULED = (_KEY, "ruled")
@@ -35,7 +35,7 @@ def _by_rule(standing: Standing, end: str) -> bool:
 
 
 def _may_withdraw(standing: Standing) -> bool:
-    return _by_rule(standing, "withdrawal")
+    return _by_rule(standing, "withdrawal") and has_window(standing, _KEY)
 
 
 def _must_go_on(standing: Standing) -> bool:
@@ -72,8 +72,7 @@ POWER_FAILURE = Procedure(
         window_step(
             "window",
             _prompt("ask each Player: withdraw all wagers or none; then close the window"),
-            "all",
-            (_KEY, "withdrawal"),
+            _KEY,
             "conclude",
         ),
         Step(

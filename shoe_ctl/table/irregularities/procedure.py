@@ -14,7 +14,6 @@ from shoe_ctl.table.arguments import OfChoice, OfKey
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Turn
-from shoe_ctl.table.wagers.leaving import Scope
 
 
 class Standing(Protocol):
@@ -117,19 +116,13 @@ class Hears(NamedTuple):
     do: tuple[Action, ...] = ()
 
 
-class Offer(NamedTuple):
-    """What Players may withdraw while a step is open, under the rule number of this end."""
-
-    scope: Scope
-    cites: tuple[str, str]
-
-
 class Step(NamedTuple):
     """One open step: what the table is asked to do, and what may answer it.
 
     ``prompt`` and ``facts`` are for those at the table: they never depend on a card that is not
     revealed. ``arms``: the hand and index that the shoe is to give a card for while it is open.
-    ``window``: a withdrawal window opens with it (``withdrawal.window_step`` writes such steps).
+    ``window``: the game's withdrawal window of this key opens with it (``withdrawal.window_step``
+    writes such steps).
     ``cites``: the key and end whose rule number is told with it, where the step has one of its own.
     """
 
@@ -139,7 +132,7 @@ class Step(NamedTuple):
     hears: tuple[Hears, ...] = ()
     facts: Shown = no_facts
     arms: Draw = no_draw
-    window: Offer | None = None
+    window: str | None = None
     cites: tuple[str, str] | None = None
 
 

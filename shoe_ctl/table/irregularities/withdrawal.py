@@ -1,11 +1,12 @@
 """Withdrawal windows: a step of a procedure at which Players may take their wagers back.
 
-In: the step's Offer, each Player's answer, the dealer's close. Out: withdrawal.opened .closed,
+In: the step's window, each Player's answer, the dealer's close. Out: withdrawal.opened .closed,
 wager.accepted. Must not know: which irregularity opens one, or any card that is not revealed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,7 +22,13 @@ from shoe_ctl.table.wagers.leaving import Leave, Scope
 from shoe_ctl.table.wagers.request import Refused
 
 from .grounds import halt_of, set_top
-from .procedure import Choice, Offer, Standing, Step
+from .procedure import Choice, Standing, Step
+
+_SCOPES: Mapping[str, Scope] = {
+    "any": "any",
+    "all_or_none": "all",
+    "remaining_or_none": "remaining",
+}
 
 WITHDRAW_ALL = "withdraw_all"
 STAND = "stand"
@@ -34,14 +41,13 @@ class OfThePlayer(OfChoice, frozen=True, kw_only=True):
     player: Name | int
 
 
-def window_step(
-    name: str, prompt: str, scope: Scope, cites: tuple[str, str], then: str, *more: Choice
-) -> Step:
+def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -> Step:
     """A step with a withdrawal window: each Player answers, then the dealer closes it.
 
-    ``cites`` is the key and the end whose rule number gives the right. ``then`` is the step or the
-    end that follows when the dealer closes the window: the wagers of whoever did not answer stand.
-    ``more`` are further choices.
+    ``window`` is its key in the game's ``windows``: that says the rule, and what may go. Lead to it
+    only where the game has it (``has_window``). ``then`` is the step or the end that follows when
+    the dealer closes the window: the wagers of whoever did not answer stand. ``more`` are further
+    choices.
     """
     answers = (
         Choice(
@@ -54,22 +60,32 @@ def window_step(
         ),
         Choice(CLOSE, "dealer", then, (_close,), reason=False),
     )  # fmt: skip
-    return Step(name, prompt, (*answers, *more), facts=_facts, window=Offer(scope, cites))
+    return Step(name, prompt, (*answers, *more), facts=_facts, window=window)
 
 
 # How it opens and ends.
 
 
-def offer(turn: Turn, offered: Offer | None) -> None:
-    """The step that is open now has this window, or none."""
-    if offered is None:
+def has_window(standing: Standing, key: str) -> bool:
+    """The game has this window, for tables in the area where this one stands."""
+    window = standing.game.windows.get(key)
+    if window is None:
+        return False
+    return not window.areas or standing.settings.area in window.areas
+
+
+def offer(turn: Turn, key: str | None) -> None:
+    """The step that is open now has the game's window of this key, or none."""
+    if key is None:
         set_top(turn, window=None)
         return
+    of_game = turn.game.windows[key]
+    scope = _SCOPES[of_game.scope]
     window = Window(
-        scope=offered.scope,
-        rule=turn.game.rule(*offered.cites),
+        scope=scope,
+        rule=of_game.rule,
         per_player=methods.is_fed(turn.now.wagers),
-        decided=_decided(turn) if offered.scope == "remaining" else (),
+        decided=_decided(turn) if scope == "remaining" else (),
     )
     set_top(turn, window=window)
 
