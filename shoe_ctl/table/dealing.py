@@ -36,9 +36,11 @@ def open_and_deal(turn: Turn) -> None:
 
 
 def close_and_deal(turn: Turn) -> None:
-    """The first card closes bets and is dealt."""
+    """The first card closes bets and is dealt; what exceeds the differential is found after it."""
     close_bets(turn)
     deal(turn)
+    if not shoe_cards.is_empty(turn):
+        wagering.look_at_differential(turn)
 
 
 def deal(turn: Turn) -> None:

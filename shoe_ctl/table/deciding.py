@@ -22,7 +22,7 @@ from .cause import Cause
 from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears
+from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
 from .irregularities.procedures import PROCEDURES
 from .recording import RECORDED
 from .rows import Objection
@@ -118,7 +118,15 @@ def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
     deciding = stack.to_decide(turn)
     if taken is None or deciding is None:
         return None
-    return PROCEDURES[deciding.key].end(taken.then)
+    return PROCEDURES[deciding.key].end(_then(turn, taken))
+
+
+def _then(turn: Turn, taken: Choice | Hears) -> str:
+    """Where it leads, by what is asked for."""
+    if isinstance(taken, Choice) and taken.instead is not None:
+        has_effect, instead = taken.instead
+        return instead if has_effect(turn) else taken.then
+    return taken.then
 
 
 def _may(turn: Turn, needed: str) -> bool:
@@ -186,7 +194,10 @@ def declare(turn: Turn) -> None:
     args = msgspec.to_builtins(arguments.checked(turn, declared.takes))
     noted = {name: value for name, value in args.items() if name != "key" and value is not None}
     subject = _subject(turn, declared)
-    cause = Cause(key, turn.command.reason, declared.seen, subject=subject, noted=noted)
+    when, named = declared.begins or (never, None)
+    step = named if when(turn) else None
+    seen = turn.command.reason
+    cause = Cause(key, seen, declared.seen, subject=subject, noted=noted, step=step)
     stack.raise_irregularity(turn, cause)
 
 
@@ -205,13 +216,13 @@ def hear(turn: Turn) -> None:
 
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
-    end, halted = _end(turn, taken), turn.now.halt is not None
+    end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
     _each(turn, taken.do)
     if not halted:
         _answer(turn, end)
         return
     if end is None:
-        stack.go_to(turn, taken.then)
+        stack.go_to(turn, then)
         return
     if end.leads == VOID:
         _void(turn, end)
@@ -243,6 +254,8 @@ def _go_on(turn: Turn) -> None:
         revealing.reveal_due(turn)
         revealing.advance(turn)
         shoe_cards.look_if_empty(turn)
+        if turn.state == "closed" and not turn.round.cards:
+            wagering.look_at_differential(turn)
 
 
 def _void(turn: Turn, end: End) -> None:

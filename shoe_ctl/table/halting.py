@@ -13,6 +13,7 @@ from firmware_proto.events import Error, ErrorCleared, Gap, Hello
 from . import fitting, shoe_cards, shoe_sets, slots
 from .cause import Cause
 from .inputs import Fault, Restarted
+from .irregularities import stakes
 from .irregularities.stack import raise_irregularity, tell_of
 from .state import Kept
 from .turn import Turn
@@ -95,6 +96,12 @@ def halt_for_missed_cards(turn: Turn) -> None:
     missed = event.drawn - turn.shoe.drawn
     seen = f"{missed} cards were drawn that were not heard of"
     raise_irregularity(turn, Cause("gap", seen))
+
+
+def halt_for_differential(turn: Turn) -> None:
+    """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
+    step = stakes.RULING if turn.round.cards else None
+    raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
 
 
 def halt_for_fault(turn: Turn) -> None:

@@ -90,6 +90,7 @@ from .wagering import (
     bets_are_closed,
     change_wager,
     clear_bets,
+    look_at_differential,
     may_clear,
     refuse_wager,
     restrict,
@@ -292,8 +293,9 @@ ROWS: tuple[Row, ...] = spell(
     # — what people say —
     ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
-    ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets,)),
+    ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets, look_at_differential)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
+    ("differential_due",  ("closed", "dealing"), "suspended", (),                                    (halting.halt_for_differential,)),
     ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (kept, open_round, change_wager)),
     *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           "betting",         "=",           (),                                      (change_wager,)) for command in WAGER_COMMANDS),
@@ -352,6 +354,7 @@ OWN_TRIGGERS = frozenset(
         "round_over",
         "change_due",
         "set_shown",
+        "differential_due",
     }
 )
 """Triggers that the table gives itself, only in the states that they are meant for."""

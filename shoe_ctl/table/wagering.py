@@ -17,7 +17,7 @@ from . import arguments
 from .rows import Objection
 from .turn import Turn
 from .wager_events import error_of, needs_of, refuse, tell_accepted, tell_settled
-from .wagers import ledger
+from .wagers import differential, ledger
 from .wagers.held import Wagers
 from .wagers.limits import WagerRules
 from .wagers.request import Accepted, Answered, Asked, By, Refused, Restriction, Staked
@@ -109,6 +109,12 @@ def open_bets(turn: Turn) -> None:
 def close_bets(turn: Turn) -> None:
     """The round takes no more wagers."""
     turn.change(wagers=ledger.close_bets(turn.now.wagers))
+
+
+def look_at_differential(turn: Turn) -> None:
+    """Bets are closed: what exceeds the table differential is dealt with now (I 5.16, 5.18)."""
+    if differential.assess(turn.now.wagers, turn.wager_rules).exceeded:
+        turn.then("differential_due")
 
 
 def change_wager(turn: Turn) -> None:

@@ -196,6 +196,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "round_over": {"resolved"},
         "change_due": {"idle"},
         "set_shown": {"no_shoe", "idle", "shoe_change"},
+        "differential_due": {"closed", "dealing"},
     }
     assert set(meant) == machine.OWN_TRIGGERS
     for trigger, states in meant.items():

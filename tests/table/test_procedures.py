@@ -32,7 +32,8 @@ def dealt(codes: str = "2D 3C TS") -> Playing:
 
 def ways(step: Step) -> list[str]:
     """Where the step's choices, and what it hears, lead."""
-    return [choice.then for choice in step.choices] + [heard.then for heard in step.hears]
+    instead = [choice.instead[1] for choice in step.choices if choice.instead is not None]
+    return [c.then for c in step.choices] + instead + [heard.then for heard in step.hears]
 
 
 def declares(table: Playing, key: str) -> None:
@@ -112,7 +113,7 @@ def test_what_is_declared_halts_says_what_is_open_and_keeps_the_words_from_the_r
     assert (table.now.state, table.key) == ("suspended", key)
     raised = table.told("irregularity.raised")[-1]
     assert "declared" in raised["seen"]
-    assert raised["prompt"] == PROCEDURES[key].steps[0].prompt
+    assert raised["prompt"] == PROCEDURES[key].step(raised["step"]).prompt
     assert "void" in {c["choice"] for c in raised["choices"]}
     assert not any("9C" in str(e.data) for e in table.public)
     told = next(e for e in table.events if e.type == "irregularity.raised")

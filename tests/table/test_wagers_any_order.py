@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from shoe_ctl.records import Audience
 from shoe_ctl.table import inputs, state
+from shoe_ctl.table.irregularities.stakes import KEY
 from shoe_ctl.table.recording import RECORDED
+from shoe_ctl.table.wagers.differential import assess
+from shoe_ctl.table.wagers.limits import WagerRules
 from tests.table.playing import Playing
 from tests.table.staking import IMPLIED, PLAYER_WINS, playing
 
@@ -46,6 +49,19 @@ steps = st.one_of(
             optional={"amount": st.sampled_from([3, 99, 1500]), "earlier": st.just(True)},
         ),
     ),
+    st.tuples(
+        st.just("decide"),
+        st.fixed_dictionaries(
+            {
+                "choice": st.sampled_from(["decrease", "increase", "remove"]),
+                "reason": st.just("asked"),
+                "player": st.sampled_from(["ann", "ben"]),
+                "seat": st.sampled_from([1, 3]),
+                "wager": st.sampled_from(["player", "banker"]),
+            },
+            optional={"amount": st.integers(1, 400)},
+        ),
+    ),
     st.tuples(st.sampled_from(["no_more_bets", "deal", "play", "void", "fault"]), st.none()),
 )  # fmt: skip
 
@@ -56,7 +72,7 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
     explicit: bool, order: list[tuple[str, Any]]
 ) -> None:
     way = {} if explicit else IMPLIED
-    table = playing({"minimum": 10, "maximum": 1000}, **way)
+    table = playing({"minimum": 10, "maximum": 1000, "differential": 400}, **way)
     for command, args in order:
         if explicit and table.now.state == "idle":
             table.does("place_your_bets")
@@ -69,6 +85,7 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
         elif command == "fault":
             table.fails()
             table.rules("play_on")
+            meets_the_differential(table)
         elif command == "void" and table.now.round is not None:
             table.fails()
             table.rules("void")
@@ -88,9 +105,29 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
 def plays_out(table: Playing, *, explicit: bool) -> None:
     if explicit and table.now.state == "betting":
         table.does("no_more_bets")
-    if table.now.state in ("idle", "betting", "closed"):
-        table.deal(PLAYER_WINS)
+    meets_the_differential(table)
+    assert table.key is None
+    codes = PLAYER_WINS.split() if table.now.state in ("idle", "betting", "closed") else []
+    for code in codes:
+        table.draw(code)
+        meets_the_differential(table)
     table.finish()
+
+
+def meets_the_differential(table: Playing) -> None:
+    """The pit manager removes what there is on the higher hand, or a ruling lets it stand."""
+    if table.key == KEY and table.now.halt.top.step == "ruling":
+        table.rules("play_on")
+    if table.key == KEY and table.now.halt.top.step == "changing":
+        table.does("decide", choice="insufficient")
+    while table.key == KEY:
+        found = assess(table.now.wagers, WagerRules(table.game, None, table.settings.limits))
+        if not found.exceeded:  # what staff found on the other hand has met it
+            table.rules("removed")
+            return
+        held = next(w for w in table.now.wagers.standing if w.amount and w.wager == found.high)
+        named = {"player": held.player, "seat": held.seat, "wager": held.wager}
+        table.does("decide", choice="remove", reason="named", **named)
 
 
 def plain(table: Playing) -> bytes:

@@ -67,6 +67,11 @@ def always(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what 
     return True
 
 
+def never(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+    """Whatever there is to see, not that."""
+    return False
+
+
 def no_draw(standing: Standing) -> None:
     """The shoe stays locked."""
 
@@ -79,7 +84,8 @@ class Choice(NamedTuple):
     without one. ``reason`` and ``second``: a reason must be given, another person must consent.
     ``takes`` are its arguments. ``when``: it is a choice at all, and shown as one, only then: it
     must not see a card that is not revealed. Of one name a step may have several, if never more
-    than one of them is a choice.
+    than one of them is a choice. ``instead``: where it leads if what is asked for has this effect;
+    that too must not see such a card.
     """
 
     name: str
@@ -92,6 +98,7 @@ class Choice(NamedTuple):
     second: bool = False
     takes: type[OfChoice] = OfChoice
     when: Seen = always
+    instead: tuple[Condition, str] | None = None
 
     def is_offered(self, standing: Standing) -> bool:
         """Whether it is a choice at all, as the table stands."""
@@ -155,6 +162,7 @@ class Declared(NamedTuple):
 
     ``takes`` are its arguments: what is given is noted for its steps. ``unless`` says why it
     cannot be declared now. ``subject`` is the argument that tells it from others of its key.
+    ``begins``: if that holds, it begins at this step.
     """
 
     by: str
@@ -163,6 +171,7 @@ class Declared(NamedTuple):
     takes: type[OfKey] = OfKey
     unless: Objection = nothing
     subject: str | None = None
+    begins: tuple[Seen, str] | None = None
 
 
 class Procedure(NamedTuple):

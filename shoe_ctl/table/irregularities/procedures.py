@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import after_void, draws, judging, misread, power_lost, shoe_away, unforeseen, wrong_cards
+from . import (
+    after_void,
+    draws,
+    judging,
+    misread,
+    power_lost,
+    shoe_away,
+    stakes,
+    unforeseen,
+    wrong_cards,
+)
 from .procedure import Procedure
 
 PROCEDURES: Mapping[str, Procedure] = {
@@ -28,6 +38,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         power_lost.POWER_FAILURE,
         judging.RESULT_DISAGREES,
         judging.RESULT_MISSING,
+        stakes.TABLE_DIFFERENTIAL,
         unforeseen.OTHER,
         after_void.AFTER_VOID,
     )

@@ -1,0 +1,195 @@
+"""The table differential: met by Players before the first card, or by the Pit Manager.
+
+In: the wagers as they stand, who decreases or increases by how much. Out: its procedure.
+Must not know: cards, how the differential is measured or a wager changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shoe_ctl.table import arguments, wagering
+from shoe_ctl.table.arguments import Name, OfChoice
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers import differential
+from shoe_ctl.table.wagers.differential import Differential, Room
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, Refused, Staked
+
+from .endings import CALL_VOID, GO_ON, lay_aside, stands, void
+from .grounds import cards_have_no_place, no_card_to_set_aside
+from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
+
+KEY = "table_differential"
+RULING = "ruling"
+"""The step at which it begins where it is found after a card (6.1)."""
+
+
+class OfWager(OfChoice, frozen=True, kw_only=True):
+    """Which wager."""
+
+    player: Name | int
+    seat: int
+    wager: Name
+
+
+class OfAmount(OfWager, frozen=True, kw_only=True):
+    """Which wager, and by how much (minor units)."""
+
+    amount: int
+
+
+# What is seen.
+
+
+def _is_exceeded(standing: Standing) -> bool:
+    """The ledger says so: then it says too when it is met."""
+    return _assess(standing).exceeded
+
+
+def _is_not_recorded(standing: Standing) -> bool:
+    """The ledger knows nothing of it: people say what was done."""
+    return not _is_exceeded(standing)
+
+
+def _assess(standing: Standing) -> Differential:
+    return differential.assess(standing.now.wagers, _rules(standing))
+
+
+def _rules(standing: Standing) -> WagerRules:
+    return WagerRules(standing.game, standing.settings.layout, standing.settings.limits)
+
+
+def _a_card_is_out(standing: Standing) -> bool:
+    played = standing.now.round
+    return played is not None and bool(played.cards)
+
+
+def _who_may_change(standing: Standing) -> dict[str, Any]:
+    """Both totals, and which wagers may change by how much; not whose they are."""
+    found = _assess(standing)
+    rooms = {"decrease": _rooms(found.decrease), "increase": _rooms(found.increase)}
+    return {"differential": {**_totals(found), **(rooms if found.exceeded else {})}}
+
+
+def _what_may_be_removed(standing: Standing) -> dict[str, Any]:
+    """Both totals, and the wagers of the higher hand."""
+    found, mains = _assess(standing), _rules(standing).mains
+    high = [
+        {"number": held.number, "seat": held.seat, "wager": held.wager, "amount": held.amount}
+        for held in standing.now.wagers.standing
+        if held.amount and found.exceeded and mains.get(held.wager) == found.high
+    ]
+    return {"differential": {**_totals(found), **({"remove": high} if high else {})}}
+
+
+def _totals(found: Differential) -> dict[str, Any]:
+    names = ("player", "banker", "limit", "high", "excess")
+    return {name: getattr(found, name) for name in names}
+
+
+def _rooms(rooms: tuple[Room, ...]) -> list[dict[str, Any]]:
+    names = ("number", "seat", "wager", "most")
+    return [{name: getattr(room, name) for name in names} for room in rooms]
+
+
+# What may be answered.
+
+
+def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: str) -> Choice:
+    """Change one wager in the ledger; the differential may be met by it."""
+    takes = OfWager if name == "remove" else OfAmount
+
+    def answer(turn: Turn) -> Answered:
+        return act(turn.now.wagers, _asked(turn, arguments.checked(turn, takes)), turn.wager_rules)
+
+    def why_not(turn: Turn) -> str | None:
+        made = answer(turn)
+        if isinstance(made, Refused):
+            return arguments.cite(made.why, made.rule)
+        return cards_have_no_place(turn)
+
+    def change(turn: Turn) -> None:
+        wagering.take_on(turn, answer(turn))
+
+    def is_met(turn: Turn) -> bool:
+        made = answer(turn)
+        assert isinstance(made, Accepted), "nothing stands against it"
+        return not differential.assess(made.wagers, turn.wager_rules).exceeded
+
+    return Choice(
+        name, by, step, (change,), why_not, reason=name == "remove", takes=takes,
+        when=_is_exceeded, instead=(is_met, met),
+    )  # fmt: skip
+
+
+def _asked(turn: Turn, args: OfWager) -> Asked:
+    who = wagering.by_whom(turn, on_behalf=False)
+    asked = Asked(player=str(args.player), seat=args.seat, wager=args.wager, by=who)
+    if not isinstance(args, OfAmount):
+        return asked
+    return Staked(
+        player=asked.player, seat=asked.seat, wager=asked.wager, by=who, amount=args.amount
+    )
+
+
+def _by_word(name: str, by: str) -> Choice:
+    """It is met, where no ledger says so: the reason says how."""
+    return Choice(name, by, name, unless=cards_have_no_place, when=_is_not_recorded)
+
+
+def _lay_aside(step: str) -> Choice:
+    """A card that came while wagers changed."""
+    return Choice("set_aside", DECIDES, step, (lay_aside,), no_card_to_set_aside)
+
+
+TABLE_DIFFERENTIAL = Procedure(
+    KEY,
+    (
+        Step(
+            "changing",
+            "ask the Players on the hand with more on it to decrease; those on the other hand may "
+            "increase; draw no card before it is met",
+            (
+                _change("decrease", "dealer", "changing", differential.decrease, "decreased"),
+                _change("increase", "dealer", "changing", differential.increase, "increased"),
+                _by_word("decreased", "dealer"),
+                _by_word("increased", "dealer"),
+                Choice("insufficient", "dealer", "removing", reason=False),
+                _lay_aside("changing"),
+            ),
+            facts=_who_may_change,
+        ),
+        Step(
+            "removing",
+            "the pit manager names the wagers that are removed",
+            (
+                _change("remove", "pit_manager", "removing", differential.remove, "removed"),
+                _by_word("removed", "pit_manager"),
+                _lay_aside("removing"),
+            ),
+            facts=_what_may_be_removed,
+        ),
+        Step(
+            RULING,
+            "a card is out: leave the wagers as they lie, and call whoever decides",
+            (GO_ON, CALL_VOID),
+            facts=_who_may_change,
+        ),
+    ),
+    (
+        End("decreased", "decreased", (KEY, "decreased")),
+        End("increased", "increased", (KEY, "increased")),
+        End("removed", "removed", (KEY, "removed")),
+        stands((KEY, "ruled")),
+        void((KEY, "ruled")),
+    ),
+    Declared(
+        "dealer",
+        ("closed", "dealing", "revealing", "drawing", "resolved", "suspended"),
+        "it is declared that the table differential is exceeded",
+        begins=(_a_card_is_out, RULING),
+    ),
+    begins=(RULING,),
+)
