@@ -99,7 +99,8 @@ async def test_a_server_that_does_not_answer_is_given_up_soon(
             one.setblocking(False)
             one.connect_ex(address)
         try:
-            line = await refusal(TcpPort("127.0.0.1", address[1]), executor)
+            async with asyncio.timeout(5):
+                line = await refusal(TcpPort("127.0.0.1", address[1]), executor)
         finally:
             for one in waiting:
                 one.close()
