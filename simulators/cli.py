@@ -195,6 +195,45 @@ def serve(**options: Any) -> int:
     return serve_shoe(choices, opened=tell, until_stdin_ends=False)
 
 
+@cli.command()
+@click.option(
+    "--port",
+    required=True,
+    metavar="pty[:LINK]|tcp:HOST:PORT",
+    help="A pty, with LINK as a stable name for it, or a TCP server (port 0: a free one).",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.01, 1000.0),
+    default=1.0,
+    show_default=True,
+    help="2 halves the pauses.",
+)
+@click.argument("capture", type=click.Path(dir_okay=False, path_type=Path))
+def play(port: str, speed: float, capture: Path) -> int:
+    """Play a capture of `shoectl capture` back: the same bytes, the same pauses, the same losses.
+
+    The first line on stdout is the port to give to a daemon. It begins when a host opens the port,
+    and ends a second after the last byte; what the host says is not listened to.
+
+    Example: shoe-sim play shoe.capture --port pty:/tmp/shoe
+    """
+    from simulators.playback import play as play_capture
+    from simulators.playback import recording
+
+    found = recording(capture)
+
+    def opened(address: str) -> None:
+        click.echo(address)
+        click.echo(
+            f"profile {found.header.profile}, {found.shoe_bytes} bytes of the shoe, captured at "
+            f"{found.header.port} on {found.header.started}\nCtrl-C ends it",
+            err=True,
+        )
+
+    return play_capture(found, parse(port), speed=speed, opened=opened)
+
+
 def _play(scene: Scene) -> int:
     """Plays a scenario for a person, who runs the daemon."""
     from simulators.performing import Audience, perform

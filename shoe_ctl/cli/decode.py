@@ -1,11 +1,12 @@
 """``shoectl decode``: what recorded bytes of a shoe say.
 
-In: raw bytes, or hexadecimal text, of a file or stdin. Out: one line an event, as text or JSON.
+In: raw bytes, hexadecimal text or a capture. Out: one line an event, as text or JSON; fixtures.
 Must not know: what any profile's bytes mean, the round, ports.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections import Counter
@@ -17,9 +18,11 @@ from typing import BinaryIO, Protocol, cast
 
 import click
 
+from firmware_proto.capture import SHOE
 from firmware_proto.events import Discarded, Repeated, to_plain
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import Heard
+from shoe_ctl.cli.captured import Captured, streams, told_apart
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 
 CHUNK_BYTES = 65536
@@ -41,17 +44,26 @@ class _Listener(Protocol):
 @click.option(
     "--profile",
     "name",
-    required=True,
     metavar="PROFILE",
-    help=f"The protocol that the shoe speaks: {', '.join(PROFILES)}.",
+    help=f"The protocol that the shoe speaks: {', '.join(PROFILES)}; a capture names its own.",
 )
 @click.option("as_json", "--json", is_flag=True, help="Print one JSON object an event.")
 @click.option(
     "as_hex", "--hex", is_flag=True, help="The input is text: bytes of two hexadecimal digits."
 )
+@click.option(
+    "--fixture",
+    metavar="FOLDER",
+    help="Instead of printing, put the capture FILE and the events it holds there, for tests.",
+)
 @click.argument("file", required=False)
-def decode(name: str, as_json: bool, as_hex: bool, file: str | None) -> None:
+def decode(
+    name: str | None, as_json: bool, as_hex: bool, fixture: str | None, file: str | None
+) -> None:
     """Decode a shoe's bytes from FILE, or from stdin without one (or with -).
+
+    FILE may be a capture (see `shoectl capture`): what the shoe said in it is decoded, each
+    connection from its own beginning.
 
     Each event is one line: its place in the input (the first byte is 0), its type, the shoe's
     number for it, its fields, and its bytes. Bytes that do not fit are discarded lines with the
@@ -60,11 +72,17 @@ def decode(name: str, as_json: bool, as_hex: bool, file: str | None) -> None:
 
     Example: echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
     """
-    listener = _listener(name)
+    if name is not None:
+        _refuse_unknown(name)
+    if fixture is not None:
+        if as_json or as_hex or name is not None:
+            raise UsageError("--fixture takes a capture as it is: leave the other options out")
+        _make_fixture(file, fixture)
+        return
     counts: Counter[str] = Counter()
     with ExitStack() as files:
         chunks = _chunks(_opened(file, files), file or "stdin")
-        for heard, raw in _events(listener, _from_hex(chunks) if as_hex else chunks):
+        for heard, raw in _all_events(chunks, name, file or "stdin", as_hex=as_hex):
             kind = heard.event.type if isinstance(heard.event, Repeated | Discarded) else "event"
             counts[kind] += 1
             sys.stdout.write((_json if as_json else _text)(heard, raw) + "\n")
@@ -74,9 +92,59 @@ def decode(name: str, as_json: bool, as_hex: bool, file: str | None) -> None:
     click.echo(f"{events}, {repeated} repeated, {discarded} discarded", err=True)
 
 
-def _listener(profile: str) -> _Listener:
+def _make_fixture(file: str | None, folder: str) -> None:
+    from shoe_ctl.cli.fixture import make
+
+    if file is None or file == "-":
+        raise UsageError("--fixture: name the capture's file")
+    path = make(Path(file), Path(folder), events_of_capture)
+    click.echo(f"{path}: a test finds it there", err=True)
+
+
+def events_of_capture(captured: Captured) -> Iterator[str]:
+    """Every event of a capture as a line of JSON, as ``decode --json`` prints them."""
+    for heard, raw in _captured_events(captured, captured.header.profile):
+        yield _json(heard, raw)
+
+
+def _all_events(
+    chunks: Iterable[bytes], profile: str | None, name: str, *, as_hex: bool
+) -> Iterator[tuple[Heard, bytes]]:
+    """Every event of an input of any of the kinds that are read."""
+    if as_hex:
+        return _events(_listener(_named(profile)), _from_hex(chunks))
+    found, chunks = told_apart(chunks)
+    if found:
+        captured = Captured(chunks, name)
+        return _captured_events(captured, profile or captured.header.profile)
+    return _events(_listener(_named(profile)), chunks)
+
+
+def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[Heard, bytes]]:
+    """A listener for each connection; places go on counting, as if all were one stream."""
+    _refuse_unknown(profile)
+    before = 0
+    for stream in streams(captured.entries(), SHOE):
+        length = 0
+        for heard, raw in _events(_listener(profile), stream):
+            length = max(length, heard.last)
+            first, last = before + heard.first, before + heard.last
+            yield dataclasses.replace(heard, first=first, last=last), raw
+        before += length
+
+
+def _named(profile: str | None) -> str:
+    if profile is None:
+        raise UsageError(f"--profile is missing: one of {', '.join(PROFILES)}")
+    return profile
+
+
+def _refuse_unknown(profile: str) -> None:
     if profile not in PROFILES:
         raise UsageError(f"--profile: unknown profile {profile!r} (have: {', '.join(PROFILES)})")
+
+
+def _listener(profile: str) -> _Listener:
     module = import_module(f"firmware_proto.{profile}.codec")
     return cast(_Listener, module.Listener())
 

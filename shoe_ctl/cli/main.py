@@ -19,6 +19,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """What a standard output says that takes nothing: a full disk, a terminal that is gone, none."""
 
 COMMANDS = {
+    "capture": "Keep what a shoe says, with times, in a file.",
     "decided": "Which wagers are won or lost already.",
     "decode": "What the bytes of a shoe say, one event a line.",
     "demo": "A simulated shoe dealt to the end, as you watch.",

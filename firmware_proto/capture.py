@@ -1,0 +1,127 @@
+"""A capture: what came over a line to a shoe, with times, as lines of JSON that people can read.
+
+In: bytes with the time and the end that sent them. Out: lines, and the same values from lines.
+Must not know: files, ports, what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+VERSION = 1
+"""Stands in the first line; rises with every change of what stands here."""
+
+SHOE, HOST = "shoe", "host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line. ``started`` is when, in UTC; ``port`` is what it was captured at."""
+
+    profile: str
+    port: str
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that were read together, ``t_us`` microseconds after the capture began."""
+
+    t_us: int
+    sender: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The port was opened: a connection begins, and with it a stream of bytes."""
+
+    t_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The port was lost; ``why`` is one line for people."""
+
+    t_us: int
+    why: str
+
+
+Entry = Chunk | Opened | Lost
+
+
+def header_line(header: Header) -> str:
+    """The first line of a capture."""
+    told = {"profile": header.profile, "port": header.port, "started": header.started}
+    return json.dumps({"capture": VERSION, **told})
+
+
+def line(entry: Entry) -> str:
+    """An entry's line, without its end."""
+    if isinstance(entry, Chunk):
+        told = {"from": entry.sender, "hex": entry.data.hex(" ")}
+    elif isinstance(entry, Lost):
+        told = {"port": "lost", "why": entry.why}
+    else:
+        told = {"port": "opened"}
+    return json.dumps({"t_us": entry.t_us, **told})
+
+
+def is_capture(start: bytes) -> bool:
+    """Whether bytes that begin like this are a capture and not a shoe's own."""
+    return start.startswith(b'{"capture":')
+
+
+def read_header(text: str) -> Header:
+    """The first line's values.
+
+    Raises:
+        ValueError: not a capture of this version; the text says what was expected.
+    """
+    told = _object(text)
+    if told.get("capture") != VERSION:
+        raise ValueError(f"expected a capture of version {VERSION}, got {told.get('capture')!r}")
+    profile, port, started = (_text(told, key) for key in ("profile", "port", "started"))
+    return Header(profile=profile, port=port, started=started)
+
+
+def read_entry(text: str) -> Entry:
+    """A later line's values.
+
+    Raises:
+        ValueError: not a line of a capture; the text says what was expected.
+    """
+    told = _object(text)
+    t_us = told.get("t_us")
+    if not isinstance(t_us, int) or isinstance(t_us, bool) or t_us < 0:
+        raise ValueError(f"t_us: expected microseconds, 0 or more, got {t_us!r}")
+    if told.get("port") == "opened":
+        return Opened(t_us)
+    if told.get("port") == "lost":
+        return Lost(t_us, _text(told, "why"))
+    sender = _text(told, "from")
+    if sender not in (SHOE, HOST):
+        raise ValueError(f"from: expected {SHOE} or {HOST}, got {sender!r}")
+    try:
+        return Chunk(t_us, sender, bytes.fromhex(_text(told, "hex")))
+    except ValueError as error:
+        raise ValueError(f"hex: {error}") from None
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise ValueError("expected a JSON object")
+    return told
+
+
+def _text(told: dict[str, Any], key: str) -> str:
+    value = told.get(key)
+    if not isinstance(value, str):
+        raise ValueError(f"{key}: expected a text, got {value!r}")
+    return value

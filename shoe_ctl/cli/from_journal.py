@@ -1,0 +1,56 @@
+"""What a journal holds of a table's line, as a capture: every byte, every connection.
+
+In: a journal's path, a table. Out: a capture's lines.
+Must not know: what the bytes mean, where the lines go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from firmware_proto.capture import HOST, SHOE, Chunk, Header, Lost, Opened, header_line, line
+from shoe_ctl.errors import UsageError
+from shoe_ctl.journal.bodies import Connection, Direction, Kind, Wire
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.records import utc
+
+
+def lines(journal: Path, table: str | None) -> Iterator[str]:
+    """The capture's lines, from the first connection to the last. It only reads, at any time.
+
+    Raises:
+        UsageError: no such table, or no table named where there are several.
+        JournalError: the file cannot be read.
+    """
+    with Reader.open(journal) as reader:
+        name = _chosen(reader, table)
+        began: int | None = None
+        for record in reader.records(table=name, kinds=(Kind.CONNECTION, Kind.WIRE)):
+            if record.kind == Kind.WIRE.value:
+                wire = Wire.from_bytes(record.body)
+                assert began is not None, "a connection was opened before"
+                sender = SHOE if wire.direction is Direction.FROM_SHOE else HOST
+                yield line(Chunk(wire.t_us - began, sender, wire.data))
+                continue
+            opened = Connection.from_bytes(record.body)
+            if began is None:
+                began = opened.t_us
+                yield header_line(_header(opened, name))
+            else:
+                yield line(Lost(opened.t_us - began, "another connection was opened"))
+            yield line(Opened(opened.t_us - began))
+
+
+def _chosen(reader: Reader, table: str | None) -> str:
+    tables = sorted(reader.heads()[1])
+    if table is None and len(tables) == 1:
+        return tables[0]
+    if table not in tables:
+        wrong = "name the table with --table" if table is None else f"no table {table}"
+        raise UsageError(f"{reader.path}: {wrong} (have: {', '.join(tables) or 'none'})")
+    return table
+
+
+def _header(opened: Connection, table: str) -> Header:
+    return Header(profile=opened.profile, port=f"table {table}", started=utc(opened.t_us))
