@@ -15,7 +15,9 @@ from .turn import Turn
 def open_round(turn: Turn) -> None:
     """*Place your bets* (3.1): the round begins and gets its id."""
     number = turn.now.rounds + 1
-    opened = Round(id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs)
+    opened = Round(
+        id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs, drawn_before=turn.shoe.drawn
+    )
     turn.change(rounds=number, round=opened)
     data = {"round_id": opened.id, "shoe_id": turn.shoe.id}
     turn.announce("round.opened", data, by="place_your_bets")

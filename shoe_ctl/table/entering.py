@@ -6,9 +6,13 @@ Must not know: which irregularity it is, who may enter a card, what the room has
 
 from __future__ import annotations
 
+from typing import Literal
+
 from firmware_proto.cards import Card, card
 
+from . import placing, shoe_cards
 from .arguments import Name, OfChoice, checked
+from .state import Dealt
 from .turn import Turn
 
 
@@ -16,6 +20,30 @@ class EnterCard(OfChoice, frozen=True, kw_only=True):
     """The card that lies there, by its code: rank, then suit (``TS``)."""
 
     card: Name
+
+
+class MissedCard(OfChoice, frozen=True, kw_only=True):
+    """A card that was missed, by its code where it lies open."""
+
+    card: Name | None = None
+
+
+class CardThere(OfChoice, frozen=True, kw_only=True):
+    """What really lies in this place of a hand."""
+
+    hand: Literal["player", "banker"]
+    index: int
+    card: Name
+
+    @property
+    def slot(self) -> tuple[str, int]:
+        """The place."""
+        return self.hand, self.index
+
+
+def face(code: str) -> Card:
+    """The card of this code, which was looked at before."""
+    return card(code)
 
 
 def named(turn: Turn) -> Card:
@@ -43,6 +71,18 @@ def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
     if turn.shoe.shown.get(face.code, 0) + besides >= turn.shoe.decks:
         return f"every {face.code} that the decks hold was seen already"
     return None
+
+
+def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
+    """A card that lies open was read as another: ledger, slot and streams have the right one."""
+    wrong = dealt.card
+    assert wrong is not None, "it lies open"
+    shoe_cards.correct(turn, wrong, right)
+    shoe_cards.show_instead(turn, wrong, right)
+    placing.set_card(turn, (dealt.hand, dealt.index), right)
+    data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
+    turn.tell("round.card_corrected", data)
+    tell_entered(turn, dealt.hand, dealt.index, right)
 
 
 def tell_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:

@@ -20,9 +20,15 @@ _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 def what_is_wrong(turn: Turn) -> Cause | None:
     """The irregularity that this card is, or None where it fits."""
-    drawn, slot = turn.drawn, next_slot(turn.now)
     if (strange := not_the_shoes(turn)) is not None:
-        return strange
+        noted = {"due": _is_out_of_turn(turn) is None}
+        return strange._replace(noted=noted)
+    return _is_out_of_turn(turn)
+
+
+def _is_out_of_turn(turn: Turn) -> Cause | None:
+    """The irregularity that this card is wherever it comes, whatever its face."""
+    drawn, slot = turn.drawn, next_slot(turn.now)
     if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
         return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
     if slot is None or turn.source not in takes_cards(implied=turn.implied):

@@ -189,8 +189,17 @@ def keep(turn: Turn) -> None:
         # Which card the shoe takes for a round's first follows from cards nobody may have seen.
         data = {"key": _top_key(turn), "step": "the shoe is aligned again"}
         turn.tell_restricted("irregularity.step", data)
+    before = turn.now.shoe
     shoe_cards.count_unplaced(turn)
-    kept = Kept(card=drawn.card, number=drawn.number, hand=drawn.hand, index=drawn.index)
+    after = turn.now.shoe
+    number = after.drawn if drawn.number is None and after is not None else drawn.number
+    kept = Kept(
+        card=drawn.card,
+        number=number,
+        hand=drawn.hand,
+        index=drawn.index,
+        counted=before != after,
+    )
     turn.change(kept=(*turn.now.kept, kept))
 
 

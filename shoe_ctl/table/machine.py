@@ -6,7 +6,17 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 
 from __future__ import annotations
 
-from . import halting, method_change, passing, rows, shoe_body, shoe_control, shoe_sets, unread
+from . import (
+    halting,
+    heard_later,
+    method_change,
+    passing,
+    rows,
+    shoe_body,
+    shoe_control,
+    shoe_sets,
+    unread,
+)
 from .dealing import close_and_deal, close_bets, deal, open_and_deal, open_round
 from .deciding import (
     decide,
@@ -150,6 +160,7 @@ _RELOADED = because("other", "a set of cards was loaded in a round")
 _UNLIKE = because("other", "the shoe does not hold the set of cards that the round began with")
 _NO_SHOE = because("other", "a card was drawn and no shoe is known")
 _OUTSIDE = because("other", "a card was drawn outside the game in a round")
+_DISPUTED = because("other", "the shoe's record of a card does not bear out what was entered")
 _MOVED = because("overdraw", "the shoe gave a card drawn early another place")
 _NO_RESULT = because("result_missing", "the shoe's own result did not come")
 _FORCED = because("result_disagrees", "the shoe was told to quit the round")
@@ -237,6 +248,8 @@ ROWS: tuple[Row, ...] = spell(
     # — cards —
     ("card_drawn",        STATES,            "=",           (not_a_card_of_play,),                   ()),
     ("card_drawn",        STATES,            "=",           (repeats_a_slot,),                       ()),
+    ("card_drawn",        STATES,            "suspended",   (heard_later.contradicts,),              (heard_later.compare, _DISPUTED)),
+    ("card_drawn",        STATES,            "=",           (heard_later.was_entered,),              (heard_later.compare,)),
     *(("card_drawn",      "suspended",       state,         (unread.waits_for_a_reading, hears_the_last, returns_here), (hear,)) for state in CARDS_OUT),
     ("card_drawn",        "suspended",       "=",           (unread.waits_for_a_reading, is_heard),         (hear,)),
     ("card_drawn",        (*CARDS_OUT, "suspended"), "=",   (unread.waits_for_a_reading,),                  (unread.take_reading,)),

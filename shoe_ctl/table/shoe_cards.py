@@ -144,10 +144,20 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
     turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
 
 
+def note_entered(turn: Turn, number: int, code: str | None) -> None:
+    """People entered this draw; the shoe's own record of it may still come."""
+    turn.set_shoe(entered={**turn.shoe.entered, number: code})
+
+
 def show(turn: Turn, card: Card) -> None:
     """The room has seen this card of the shoe."""
     if turn.now.shoe is not None:
         turn.set_shoe(shown=_one_more(turn.shoe.shown, card))
+
+
+def show_instead(turn: Turn, wrong: Card, right: Card) -> None:
+    """What the room was told of as one card was another."""
+    turn.set_shoe(shown=_one_more(_one_less(turn.shoe.shown, wrong), right))
 
 
 def name_unseen(turn: Turn, card: Card) -> None:

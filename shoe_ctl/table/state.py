@@ -43,13 +43,15 @@ class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """A round of play, from *place your bets* to *settled*.
 
-    ``due`` is the hand whose third card is due. ``first_input`` numbers the table's inputs.
+    ``due`` is the hand whose third card is due. ``first_input`` numbers the table's inputs;
+    ``drawn_before`` cards were out of the shoe when it was opened.
     ``complete_us`` is when the last card was seen: the wait for the shoe's result starts there;
     ``result_overruled`` when a person ruled that the cards stand without it (6.3).
     """
 
     id: str
     first_input: int
+    drawn_before: int = 0
     cards: tuple[Dealt, ...] = ()
     totals_announced: bool = False
     due: str | None = None
@@ -125,12 +127,16 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A card drawn while the table was halted: kept, never placed by the controller."""
+    """A card drawn while the table was halted: kept, never placed by the controller.
+
+    ``number`` is None where no shoe was known; not ``counted``: the ledger had this number before.
+    """
 
     card: Card | None
     number: int | None
     hand: str | None
     index: int | None
+    counted: bool = True
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

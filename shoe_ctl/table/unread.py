@@ -74,9 +74,15 @@ def take_reading(turn: Turn) -> None:
     """The card that waited face down is known to those who may know it."""
     drawn = turn.drawn
     assert drawn.card is not None and drawn.hand is not None and drawn.index is not None
-    placing.read_again(turn, (drawn.hand, drawn.index), drawn.card)
+    slot = (drawn.hand, drawn.index)
+    placing.read_again(turn, slot, drawn.card)
+    close_read(turn, slot)
+
+
+def close_read(turn: Turn, slot: tuple[str, int]) -> None:
+    """The card that waited in this slot is known: nobody needs to enter it."""
     for opened in turn.now.waiting:
-        if _is_of(opened, drawn.hand, drawn.index):
+        if _is_of(opened, *slot):
             stack.close_waiting(turn, opened, READ)
 
 

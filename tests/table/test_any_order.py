@@ -81,6 +81,20 @@ steps = st.one_of(
     st.tuples(st.just("load"), st.sampled_from(["set-1", "set-2", "set-3"])),
     st.tuples(st.just("link"), st.sampled_from(["connect", "disconnect", "fails"])),
     st.tuples(st.just("restart"), st.sampled_from(["b1", "b2"])),
+    st.tuples(
+        st.just("enters"),
+        st.tuples(
+            st.sampled_from(["enter", "correct", "place"]),
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "card": st.sampled_from(FACES),
+                    "hand": st.sampled_from(["player", "banker"]),
+                    "index": st.integers(1, 3),
+                },
+            ),
+        ),
+    ),
     st.tuples(st.just("later"), st.sampled_from([0, 500_000, 20_000_000])),
     st.tuples(
         st.just("asks"),
@@ -108,6 +122,8 @@ def take(table: Playing, step: tuple[str, object]) -> None:
             table.asks(
                 str(command), position=str(position), reason="r", consented_by="lee", **given
             )
+        case "enters", (str(choice), dict(entered)):
+            table.asks("decide", choice=choice, reason="r", consented_by="lee", **entered)
         case "hello", dict(more):
             table.hello(**{"decks": 1, **more})
         case "load", str(set_id):

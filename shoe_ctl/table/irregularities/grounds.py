@@ -33,9 +33,25 @@ def set_top(turn: Turn, **fields: Any) -> None:
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
 
+def note(turn: Turn, **noted: Any) -> None:
+    """Let the one on top remember this (plain JSON values)."""
+    set_top(turn, noted={**halt_of(turn).top.noted, **noted})
+
+
 def own_kept(turn: Turn) -> tuple[Kept, ...]:
     """The cards that were drawn since the irregularity decided now was raised."""
     return turn.now.kept[halt_of(turn).deciding[0].kept_before :]
+
+
+def take_first_kept(turn: Turn) -> Kept:
+    """The card that was kept first leaves those kept, whichever irregularity it came with."""
+    first, halt = turn.now.kept[0], halt_of(turn)
+    stack = tuple(
+        msgspec.structs.replace(opened, kept_before=max(0, opened.kept_before - 1))
+        for opened in halt.stack
+    )
+    turn.change(kept=turn.now.kept[1:], halt=msgspec.structs.replace(halt, stack=stack))
+    return first
 
 
 def cards_were_out(turn: Turn) -> bool:

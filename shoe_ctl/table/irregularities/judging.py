@@ -5,16 +5,74 @@ In: nothing. Out: their procedures. Must not know: who won.
 
 from __future__ import annotations
 
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.table import belated, entering, placing, revealing
+from shoe_ctl.table.arguments import checked
+from shoe_ctl.table.turn import Turn
+
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, RULED, align, aside, overrule_result, stands, void
-from .procedure import Procedure, Step
+from .grounds import something_is_missing
+from .procedure import Choice, End, Procedure, Step
+
+
+def cannot_replace(turn: Turn) -> str | None:
+    """No such card lies open, or with the one that is named the round could not be."""
+    wanted = checked(turn, entering.CardThere)
+    open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
+    if not open_there:
+        return "no such card of the round lies open"
+    if (wrong := entering.why_not(turn, wanted.card)) is not None:
+        return wrong
+    return something_is_missing(turn) or _no_such_round(turn, wanted)
+
+
+def _no_such_round(turn: Turn, wanted: entering.CardThere) -> str | None:
+    """Where all lies open: the Table of Play would not have dealt these cards."""
+    if not turn.round.all_revealed:
+        return None
+    player, banker = (
+        [
+            entering.face(wanted.card) if (d.hand, d.index) == wanted.slot else d.card
+            for d in turn.round.cards
+            if d.hand == hand and d.card is not None
+        ]
+        for hand in ("player", "banker")
+    )
+    try:
+        next_hand(player, banker)
+    except InputRefused as refused:
+        return str(refused)
+    return None
+
+
+def replace(turn: Turn) -> None:
+    """A card that the reader got wrong is what it is; all that follows is looked at anew (6.3)."""
+    wanted = checked(turn, entering.CardThere)
+    entering.replace(turn, placing.find(turn, wanted.slot), entering.face(wanted.card))
+    turn.set_round(due=None, complete_us=None)
+    if turn.round.totals_announced:
+        revealing.announce_totals(turn)
+    belated.stand(turn)
+
+
+REPLACE = Choice(
+    "enter", "pit_supervisor", "entered", (replace,), cannot_replace, in_round=True, second=True,
+    takes=entering.CardThere,
+)  # fmt: skip
 
 
 def _against_the_shoe(key: str, prompt: str) -> Procedure:
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
         key,
-        (Step("ruling", prompt, (go_on, LAY_ASIDE, CALL_VOID)),),
-        (stands((key, "cards_stand")), aside(RULED), void(RULED)),
+        (Step("ruling", prompt, (go_on, REPLACE, LAY_ASIDE, CALL_VOID)),),
+        (
+            stands((key, "cards_stand")),
+            End("entered", "entered", (key, "entered")),
+            aside(RULED),
+            void(RULED),
+        ),
     )
 
 

@@ -5,7 +5,8 @@ In: nothing. Out: their procedures. Must not know: how a link comes back, what w
 
 from __future__ import annotations
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, aside, ruling, stands, void
+from . import missed
+from .endings import CALL_VOID, LAY_ASIDE, aside, stands, void
 from .grounds import same_shoe_is_back
 from .procedure import End, Hears, Procedure, Step
 
@@ -15,12 +16,13 @@ LINK_LOST = Procedure(
         Step(
             "ruling",
             "connect the shoe again; if nothing was missed the round goes on by itself",
-            (GO_ON, LAY_ASIDE, CALL_VOID),
+            (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
             (Hears("hello", same_shoe_is_back, "resumed"),),
         ),
     ),
     (
         End("resumed", "link back, nothing missed", ("link_lost", "resumed")),
+        missed.entered("link_lost"),
         stands(("link_lost", "ruled")),
         aside(("link_lost", "ruled")),
         void(("link_lost", "ruled")),
@@ -29,7 +31,18 @@ LINK_LOST = Procedure(
 
 GAP = Procedure(
     "gap",
-    (ruling("compare the cards on the table with the status; cards that were missed count"),),
-    (stands(("gap", "ruled")), aside(("gap", "ruled")), void(("gap", "ruled"))),
+    (
+        Step(
+            "ruling",
+            "compare the cards on the table with the status; cards that were missed count",
+            (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
+        ),
+    ),
+    (
+        missed.entered("gap"),
+        stands(("gap", "ruled")),
+        aside(("gap", "ruled")),
+        void(("gap", "ruled")),
+    ),
     covers=("link_lost",),
 )

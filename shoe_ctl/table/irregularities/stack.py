@@ -182,11 +182,6 @@ def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -
         action(turn)
 
 
-def note(turn: Turn, **noted: Any) -> None:
-    """Let the one on top remember this (plain JSON values)."""
-    set_top(turn, noted={**halt_of(turn).top.noted, **noted})
-
-
 def _opened(turn: Turn, cause: Cause) -> Opened:
     procedure = PROCEDURES[cause.key]
     assert cause.step is None or cause.step in procedure.begins, cause

@@ -5,6 +5,7 @@ In: nothing. Out: their procedures. Must not know: how a card is judged to be wr
 
 from __future__ import annotations
 
+from . import inspected
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, ruling, stands, void
 from .grounds import first_card_is_not_out, something_is_missing
 from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
@@ -15,13 +16,19 @@ _INSPECT = (
 )
 # One prompt for both, and one set of choices: in public the two must look alike.
 
-FOREIGN_CARD = Procedure(
-    "foreign_card", (ruling(_INSPECT),), (stands(), aside(), void(("foreign_card", "void")))
-)
 
-EXTRA_CARD = Procedure(
-    "extra_card", (ruling(_INSPECT),), (stands(), aside(), void(("extra_card", "void")))
-)
+def _inspected(key: str) -> Procedure:
+    choices = (inspected.CORRECT, GO_ON, LAY_ASIDE, CALL_VOID)
+    return Procedure(
+        key,
+        (Step("ruling", _INSPECT, choices), inspected.CORRECTED),
+        (inspected.corrected(key), stands(), aside(), void((key, "void"))),
+    )
+
+
+FOREIGN_CARD = _inspected("foreign_card")
+
+EXTRA_CARD = _inspected("extra_card")
 
 _IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")
 

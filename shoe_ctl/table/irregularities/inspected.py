@@ -1,0 +1,65 @@
+"""Cards under inspection that turn out to be the shoe's: they were misread, and are corrected.
+
+In: the card that was kept. Out: the choice, its step and its end (6.3).
+Must not know: what was wrong with the card as it was read.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from shoe_ctl.table import belated, entering, shoe_cards
+from shoe_ctl.table.turn import Turn
+
+from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
+from .grounds import halt_of, no_card_to_set_aside, own_kept, something_is_missing
+from .procedure import Choice, End, Step
+
+
+def cannot_correct(turn: Turn) -> str | None:
+    """No card was kept, or the one that is named is none of the shoe's."""
+    kept = own_kept(turn)
+    if not kept or kept[0].card is None:
+        return "no card that was read is under inspection"
+    return entering.no_card_of_the_shoe(turn)
+
+
+def correct(turn: Turn) -> None:
+    """The card is another than the shoe read; where one was due it takes its slot (6.3)."""
+    right, before = entering.named(turn), halt_of(turn).deciding[0].kept_before
+    wrong = turn.now.kept[before]
+    assert wrong.card is not None and wrong.number is not None
+    if wrong.counted:
+        shoe_cards.correct(turn, wrong.card, right)
+    earlier, later = turn.now.kept[:before], turn.now.kept[before + 1 :]
+    if halt_of(turn).top.noted.get("due"):
+        turn.change(kept=(*earlier, *later))
+        slot = belated.lay_next(turn, right, wrong.number)
+        entering.tell_entered(turn, *slot, right)
+    else:
+        kept = msgspec.structs.replace(wrong, card=right)
+        turn.change(kept=(*earlier, kept, *later))
+        entering.tell_entered(turn, None, None, right)
+
+
+CORRECT = Choice(
+    "correct", "pit_supervisor", "corrected_card", (correct,), cannot_correct, second=True,
+    takes=entering.EnterCard,
+)  # fmt: skip
+
+CORRECTED = Step(
+    "corrected_card",
+    "the card is corrected; go on with the round",
+    (
+        Choice(
+            PLAY_ON, "pit_supervisor", "corrected", (align,), something_is_missing, reason=False
+        ),
+        LAY_ASIDE._replace(unless=no_card_to_set_aside),
+        CALL_VOID,
+    ),
+)
+
+
+def corrected(key: str) -> End:
+    """It was misread: the round goes on with the right card (6.3)."""
+    return End("corrected", "corrected", (key, "corrected"))

@@ -1,0 +1,139 @@
+"""Cards that are out and were missed: entered, or placed, in order, into the slots that are due.
+
+In: the round, the cards kept, the shoe's own count. Out: choices, and the end they lead to (6.3).
+Must not know: why the cards were missed.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import belated, entering, shoe_cards
+from shoe_ctl.table.arguments import checked
+from shoe_ctl.table.slots import takes_cards
+from shoe_ctl.table.state import Kept
+from shoe_ctl.table.turn import Turn
+
+from .endings import GO_ON, PLAY_ON, align
+from .grounds import CARDS_OUT, halt_of, note, something_is_missing, take_first_kept
+from .procedure import Choice, End, Standing
+
+# What was seen.
+
+
+def some_were_entered(standing: Standing) -> bool:
+    """Since it was raised people have put cards where they belong."""
+    halt = standing.now.halt
+    return halt is not None and bool(halt.top.noted.get("entered"))
+
+
+def none_were_entered(standing: Standing) -> bool:
+    """Nobody has put a card anywhere."""
+    return not some_were_entered(standing)
+
+
+def cannot_enter(turn: Turn) -> str | None:
+    """No card was missed, none is due, or the one that is named cannot be it."""
+    number, kept = _missed(turn), turn.now.kept
+    if (no_slot := _no_slot(turn)) is not None:
+        return no_slot
+    if number is None:
+        return "no card was missed"
+    if kept and _drawn_as(kept[0]) < number:
+        return "a card that was kept was drawn before it: place that one first"
+    code = checked(turn, entering.MissedCard).card
+    if turn.faces != "face_up":
+        return None if code is None else "it lies face down: it is named when it is exposed"
+    return "it lies open: name the card" if code is None else entering.why_not(turn, code)
+
+
+def cannot_place(turn: Turn) -> str | None:
+    """No card was kept, none is due, or one before it was missed."""
+    kept = turn.now.kept
+    if not kept:
+        return "no card was kept"
+    if (no_slot := _no_slot(turn)) is not None:
+        return no_slot
+    number = kept[0].number
+    if number is not None and number in _in_the_round(turn):
+        return "that card lies in its place already"
+    missed = _missed(turn)
+    if number is not None and missed is not None and missed < number:
+        return "a card before it was missed: enter that one first"
+    return None
+
+
+def _no_slot(turn: Turn) -> str | None:
+    takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
+    if halt_of(turn).back_to not in takes or turn.now.shoe is None:
+        return "no card of a round is awaited"
+    if belated.due_slot(turn) is None:
+        return "no card is due before those on the table are seen"
+    return None
+
+
+def _in_the_round(turn: Turn) -> set[int]:
+    played = turn.now.round
+    return set() if played is None else {dealt.number for dealt in played.cards}
+
+
+def _drawn_as(kept: Kept) -> int:
+    assert kept.number is not None, "a shoe was there to count it"
+    return kept.number
+
+
+def _missed(turn: Turn) -> int | None:
+    """The number of the first draw that the round has no card for; None: none is missing."""
+    shoe, here = turn.now.shoe, _in_the_round(turn)
+    if shoe is None:
+        return None
+    known = here | {_drawn_as(kept) for kept in turn.now.kept}
+    first = 1 + max(here, default=shoe.drawn if turn.now.round is None else turn.round.drawn_before)
+    for number in range(first, shoe.drawn + 1):
+        if number not in known:
+            return number
+    counts_no_more = turn.now.link.up and turn.now.link.replay and shoe.told_drawn <= shoe.drawn
+    return None if counts_no_more else shoe.drawn + 1
+
+
+# What is done.
+
+
+def enter(turn: Turn) -> None:
+    """A card that nobody heard of lies where one was due; face down nobody names it yet."""
+    code, number = checked(turn, entering.MissedCard).card, _missed(turn)
+    assert number is not None, "looked at before"
+    shoe_cards.count_card(turn, None, number)
+    shoe_cards.note_entered(turn, number, code)
+    face = None if code is None else entering.face(code)
+    if face is not None:
+        shoe_cards.name_unseen(turn, face)
+    slot = belated.lay_next(turn, face, number)
+    entering.tell_entered(turn, *slot, face)
+    note(turn, entered=True)
+
+
+def place(turn: Turn) -> None:
+    """The card that was kept first lies where one was due: it is that hand's card."""
+    first = take_first_kept(turn)
+    slot = belated.lay_next(turn, first.card, _drawn_as(first))
+    entering.tell_entered(turn, *slot, None)
+    note(turn, entered=True)
+
+
+# Choices, and the end.
+
+ENTER = Choice(
+    "enter", "pit_supervisor", "ruling", (enter,), cannot_enter, second=True,
+    takes=entering.MissedCard,
+)  # fmt: skip
+PLACE = Choice("place", "pit_supervisor", "ruling", (place,), cannot_place, second=True)
+RULED_ON = GO_ON._replace(when=none_were_entered)
+GO_ON_WITH_THEM = Choice(
+    PLAY_ON, "pit_supervisor", "entered", (align,), something_is_missing, when=some_were_entered
+)
+
+CHOICES = (ENTER, PLACE, GO_ON_WITH_THEM, RULED_ON)
+
+
+def entered(key: str) -> End:
+    """All cards lie where they belong, and the round goes on with them (6.3)."""
+    return End("entered", PLAY_ON, (key, "entered"))
