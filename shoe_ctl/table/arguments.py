@@ -71,10 +71,9 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
         return str(error)
-    if isinstance(args, OfPlayer) and args.seat is not None:
-        seats = turn.wager_rules.seats
-        if seats and args.seat not in seats:
-            return f"the layout has no seat {args.seat}"
+    seat, seats = getattr(args, "seat", None), turn.wager_rules.seats
+    if seat is not None and seats and seat not in seats:
+        return f"the layout has no seat {seat}"
     return args
 
 

@@ -180,7 +180,10 @@ def _objection_to_declaring(turn: Turn) -> Objection | None:
 
 def _subject(turn: Turn, declared: Declared) -> str | None:
     """What tells this irregularity from others of its key."""
-    return None if declared.subject is None else str(turn.command.args[declared.subject])
+    if declared.subject is None:
+        return None
+    said = turn.command.args.get(declared.subject)
+    return None if said is None else str(said)
 
 
 # What is done.

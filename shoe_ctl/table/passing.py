@@ -10,7 +10,9 @@ from typing import TypeVar
 
 import msgspec
 
-from . import methods
+from shoe_ctl.games.game import Game
+
+from . import conduct, methods
 from .arguments import (
     HandToAnyone,
     HandToPlayer,
@@ -24,7 +26,10 @@ from .arguments import (
 )
 from .handling import Handling, Player
 from .methods import Recipient
+from .settings import TableSettings
+from .state import TableState
 from .turn import Turn
+from .wagers.limits import WagerRules
 
 _Hand = TypeVar("_Hand", OfHand, HandToPlayer, HandToAnyone)
 
@@ -39,6 +44,11 @@ def why_not_pass(turn: Turn) -> str | None:
     holder = turn.round.hands.of(args.hand).holder
     if holder is not None:
         return f"{holder.named} holds the {args.hand} hand"
+    return why_not_deliver(turn, args)
+
+
+def why_not_deliver(turn: Turn, args: HandToPlayer) -> str | None:
+    """What stands against the hand's going to the Player named, or to whoever is to have it."""
     if turn.method == "A" and methods.is_fed(turn.now.wagers):
         return _why_not_to(turn, args)
     if turn.method == "C" and turn.now.control.holder is not None:
@@ -82,9 +92,15 @@ def why_not_name(turn: Turn) -> str | None:
     args = _unopened(turn, HandToPlayer)
     if isinstance(args, str):
         return args
-    holder, entitled = turn.round.hands.of(args.hand).holder, due_to(turn, args.hand)
+    holder = turn.round.hands.of(args.hand).holder
     if holder is not None:
         return f"{holder.named} holds the {args.hand} hand"
+    return why_not_named(turn, args)
+
+
+def why_not_named(turn: Turn, args: HandToPlayer) -> str | None:
+    """What stands against a Pit Supervisor's saying that the hand goes to this Player."""
+    entitled = due_to(turn, args.hand)
     if entitled is not None:
         return cite(f"the {args.hand} hand goes to {entitled.player.named}", entitled.rule)
     if not args.is_named:
@@ -151,12 +167,20 @@ def is_unopened(turn: Turn, hand: str) -> bool:
     return not any(dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
 
 
+def is_nobodys(now: TableState, game: Game, settings: TableSettings, hand: str) -> bool:
+    """In Method A, by the wagers that are recorded, no Player is left to have the hand."""
+    if conduct.method(now, settings) != "A" or not methods.is_fed(now.wagers) or now.round is None:
+        return False
+    rules = WagerRules(game, settings.layout, settings.limits)
+    return methods.recipient(now.wagers, hand, now.round.hands.of(hand).refused, rules) is None
+
+
 def due_to(turn: Turn, hand: str) -> Recipient | None:
     """Who is to have the hand in Method A, by the wagers; None also once it is opened."""
-    if turn.method != "A" or not is_unopened(turn, hand):
+    handling = turn.round.hands.of(hand)
+    if turn.method != "A" or handling.with_dealer or not is_unopened(turn, hand):
         return None
-    refused = turn.round.hands.of(hand).refused
-    return methods.recipient(turn.now.wagers, hand, refused, turn.wager_rules)
+    return methods.recipient(turn.now.wagers, hand, handling.refused, turn.wager_rules)
 
 
 def _lies_face_down(turn: Turn, hand: str) -> bool:
@@ -188,9 +212,14 @@ def _face_down(turn: Turn, kind: type[_Hand]) -> _Hand | str:
 def _unopened(turn: Turn, kind: type[_Hand]) -> _Hand | str:
     """The arguments, if besides no card of the hand is revealed: further ones are exposed."""
     args = _face_down(turn, kind)
-    if not isinstance(args, str) and not is_unopened(turn, args.hand):
+    if isinstance(args, str):
+        return args
+    if not is_unopened(turn, args.hand):
         why = f"the {args.hand} hand is opened: where no Player squeezes it the dealer exposes"
         return cite(why, _clause(turn, "further_cards"))
+    if turn.round.hands.of(args.hand).with_dealer:
+        why = f"the Player who had the {args.hand} hand is away: the dealer exposes it"
+        return cite(why, turn.game.rule("holder_absent", "exposed"))
     return args
 
 
@@ -204,7 +233,11 @@ def _clause(turn: Turn, name: str) -> str | None:
 
 def pass_cards(turn: Turn) -> None:
     """The hand goes face down to the Player whose it is, or whom the dealer names."""
-    args = checked(turn, HandToPlayer)
+    deliver(turn, checked(turn, HandToPlayer))
+
+
+def deliver(turn: Turn, args: HandToPlayer) -> None:
+    """The hand goes to whoever is to have it, or to the Player named."""
     if turn.method == "C":
         _pass_on(turn, args)
         return
@@ -240,8 +273,25 @@ def refuse_cards(turn: Turn) -> None:
 
 def name_holder(turn: Turn) -> None:
     """A Pit Supervisor names the Player who handles the hand."""
-    args = checked(turn, HandToPlayer)
+    deliver_as_named(turn, checked(turn, HandToPlayer))
+
+
+def deliver_as_named(turn: Turn, args: HandToPlayer) -> None:
+    """The hand goes to the Player whom a Pit Supervisor named."""
     _give(turn, args.hand, player(turn, args), _clause(turn, "pit_supervisor_names"))
+
+
+def retrieve(turn: Turn, hand: str, taker: Player, rule: str | None) -> None:
+    """The hand, unexposed, comes back from the Player who should not have it (5.7)."""
+    _set(turn, hand, Handling(refused=turn.round.hands.of(hand).refused))
+    data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
+    turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **by_whom(turn)})
+
+
+def give_to_dealer(turn: Turn, hand: str) -> None:
+    """The Player who had the hand is away: it is the dealer's to expose (5.10)."""
+    refused = turn.round.hands.of(hand).refused
+    _set(turn, hand, Handling(refused=refused, with_dealer=True))
 
 
 def allow_squeeze(turn: Turn) -> None:
@@ -265,9 +315,12 @@ def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
         return {}
     if turn.method == "A" and turn.round.hands.first is None:
         _set_first(turn, hand)
-    holder = turn.round.hands.of(hand).holder
+    handling = turn.round.hands.of(hand)
+    holder = handling.holder
     if holder is not None:
         return {"by": "holder", "player": holder.id, "designee": holder.designee}
+    if handling.with_dealer:
+        return {"by": "dealer", "rule": turn.game.rule("holder_absent", "exposed")}
     if due_to(turn, hand) is not None:
         # Passed to no Player: the outcome stands (5.7.1).
         return {"by": "dealer", "rule": turn.game.rule("wrong_player", "stands")}
@@ -277,7 +330,8 @@ def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
 def _give(
     turn: Turn, hand: str, taker: Player, rule: str | None, *, through_dealer: bool = False
 ) -> None:
-    _set(turn, hand, msgspec.structs.replace(turn.round.hands.of(hand), holder=taker))
+    held = turn.round.hands.of(hand)
+    _set(turn, hand, msgspec.structs.replace(held, holder=taker, with_dealer=False))
     data = {
         "round_id": turn.round.id,
         "hand": hand,

@@ -58,7 +58,7 @@ def why_not_allow(turn: Turn) -> str | None:
 
 def why_not_relinquish(turn: Turn) -> str | None:
     """What stands against giving the shoe back: no Player has it."""
-    why = _why_no_holder(turn)
+    why = why_no_holder(turn)
     if why is not None:
         return why
     args = read(turn, Ended)
@@ -67,16 +67,16 @@ def why_not_relinquish(turn: Turn) -> str | None:
 
 def why_not_declare(turn: Turn) -> str | None:
     """What stands against declaring that the shoe was out of full view: no Player has it."""
-    why = _why_no_holder(turn)
+    why = why_no_holder(turn)
     if why is not None:
         return why
     args = read(turn, Args)
     return args if isinstance(args, str) else None
 
 
-def _why_no_holder(turn: Turn) -> str | None:
+def why_no_holder(turn: Turn) -> str | None:
     """That no Player has the shoe."""
-    out = _out_of_method(turn)
+    out = out_of_method(turn)
     if out is None and turn.now.control.holder is None:
         return "no Player has the shoe: it is with the dealer"
     return out
@@ -84,7 +84,7 @@ def _why_no_holder(turn: Turn) -> str | None:
 
 def _named(turn: Turn) -> OfPlayer | str:
     """The Player that the command names, or what stands against any."""
-    out = _out_of_method(turn)
+    out = out_of_method(turn)
     if out is not None:
         return out
     args = read(turn, OfPlayer)
@@ -93,7 +93,7 @@ def _named(turn: Turn) -> OfPlayer | str:
     return args
 
 
-def _out_of_method(turn: Turn) -> str | None:
+def out_of_method(turn: Turn) -> str | None:
     """Only in Method C does a Player have the shoe; in the others the dealer keeps it."""
     if turn.method == "C":
         return None
@@ -122,7 +122,7 @@ def offer(turn: Turn) -> None:
 def relinquish(turn: Turn) -> None:
     """The shoe is back with the dealer: given up, or the wager lost where none is recorded."""
     ended = checked(turn, Ended).because
-    _give_back(turn, _clause(turn, ended), because=ended, **by_whom(turn))
+    give_back(turn, _clause(turn, ended), because=ended, **by_whom(turn))
 
 
 def allow(turn: Turn) -> None:
@@ -154,17 +154,18 @@ def loses_shoe(turn: Turn, settlement: Settlement) -> bool:
 
 def lose_shoe(turn: Turn) -> None:
     """The wager of the Player who had the shoe lost (N/T 3.12.8.2, F 3.11.8.2)."""
-    _give_back(turn, _clause(turn, "wager_lost"), because="wager_lost")
+    give_back(turn, _clause(turn, "wager_lost"), because="wager_lost")
 
 
 def end(turn: Turn, rule: str | None) -> None:
     """Method C is over: the shoe is the dealer's, and no leave holds."""
     if turn.now.control.holder is not None:
-        _give_back(turn, rule, because="method_changed")
+        give_back(turn, rule, because="method_changed")
     turn.change(control=msgspec.structs.replace(turn.now.control, leaves=()))
 
 
-def _give_back(turn: Turn, rule: str | None, **secret: str | None) -> None:
+def give_back(turn: Turn, rule: str | None, **secret: str | None) -> None:
+    """The shoe is the dealer's again; the leave that went with it is over."""
     control = turn.now.control
     former = control.holder
     assert former is not None

@@ -69,7 +69,7 @@ def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -
     if handling.holder is not None:
         return Step("expose", f"{_called(handling.holder)} exposes {named} cards")
     opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
-    if conduct.method(now, settings) != "A" or opened:
+    if conduct.method(now, settings) != "A" or opened or handling.with_dealer:
         return Step("expose", f"expose {named} cards")
     if not methods.is_fed(now.wagers):
         return Step("expose", f"pass {named} cards to the highest wager, or expose them")

@@ -11,6 +11,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
 from shoe_ctl.table import machine, positions
+from shoe_ctl.table.irregularities import procedure as procedure_form
 from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.irregularities.stack import INSPECTION
@@ -20,7 +21,12 @@ from tests.table.sessions import WAYS
 
 EVERY = [pytest.param(p, id=key) for key, p in PROCEDURES.items()]
 STEPS = [pytest.param(p, s, id=f"{p.key}-{s.name}") for p in PROCEDURES.values() for s in p.steps]
-DECLARABLE = [key for key, p in PROCEDURES.items() if p.declared is not None]
+DECLARABLE = [
+    key
+    for key, p in PROCEDURES.items()
+    if p.declared is not None and p.declared.unless is procedure_form.nothing
+]
+"""What may be declared whatever the method, whoever holds what."""
 
 
 def dealt(codes: str = "2D 3C TS") -> Playing:

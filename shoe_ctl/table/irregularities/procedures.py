@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from . import (
     after_void,
     draws,
+    handed,
     judging,
     misread,
     power_lost,
@@ -33,6 +34,8 @@ PROCEDURES: Mapping[str, Procedure] = {
         draws.WRONG_ORDER,
         draws.DOUBLE_DRAW,
         draws.ORDER_ALTERED,
+        handed.WRONG_PLAYER,
+        handed.HOLDER_ABSENT,
         shoe_away.LINK_LOST,
         shoe_away.GAP,
         power_lost.POWER_FAILURE,

@@ -1,0 +1,329 @@
+"""Hands of cards with Players: passed to the wrong one, or the one who has them is not there.
+
+In: nothing. Out: their procedures. Must not know: cards' values, who has which wager.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from shoe_ctl.table import conduct, passing, revealing, shoe_control
+from shoe_ctl.table.arguments import (
+    HandToPlayer,
+    Name,
+    OfChoice,
+    OfKey,
+    OfPlayer,
+    by_whom,
+    checked,
+    player,
+)
+from shoe_ctl.table.slots import next_slot
+from shoe_ctl.table.state import Dealt
+from shoe_ctl.table.turn import Turn
+
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, aside, stands, void
+from .grounds import CARDS_OUT, halt_of, something_is_missing
+from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
+
+RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
+
+
+class OfDelivery(OfKey, frozen=True, kw_only=True):
+    """Which hand was passed, and to whom it went, where that is known."""
+
+    hand: Literal["player", "banker"]
+    player: Name | int | None = None
+    seat: int | None = None
+
+
+class OfAbsence(OfKey, frozen=True, kw_only=True):
+    """Which hand the absent Player has; without one, the Player who has the shoe is absent."""
+
+    hand: Literal["player", "banker"] | None = None
+
+
+class OfRightPlayer(OfChoice, frozen=True, kw_only=True):
+    """To whom the hand is passed, where the wagers do not say it."""
+
+    player: Name | int | None = None
+    seat: int | None = None
+
+
+class OfSeen(OfChoice, frozen=True, kw_only=True):
+    """Which card of the hand was seen; without an index all that lay face down."""
+
+    index: int | None = None
+
+
+# What was seen.
+
+
+def _noted_hand(standing: Standing) -> str | None:
+    """The hand that the irregularity decided now is about."""
+    assert standing.now.halt is not None
+    hand = standing.now.halt.top.noted.get("hand")
+    return None if hand is None else str(hand)
+
+
+def _face_down(standing: Standing, hand: str | None) -> list[Dealt]:
+    played = standing.now.round
+    assert played is not None
+    return [d for d in played.cards if d.hand == hand and not d.revealed]
+
+
+def _is_unopened(standing: Standing, hand: str | None) -> bool:
+    """It has cards, and all of them lie face down."""
+    played = standing.now.round
+    assert played is not None
+    of_hand = [d for d in played.cards if d.hand == hand]
+    return bool(of_hand) and not any(d.revealed for d in of_hand)
+
+
+def _names_its_hand(standing: Standing) -> dict[str, str]:
+    hand = _noted_hand(standing)
+    return {} if hand is None else {"hand": hand}
+
+
+# A hand that went to the wrong Player, to none, or was seen.
+
+
+def _why_no_delivery(turn: Turn) -> str | None:
+    """What stands against declaring that a hand was passed, dealt or exposed wrongly."""
+    hand = checked(turn, OfDelivery).hand
+    if turn.faces == "face_up":
+        return "here all cards are dealt face up, and no Player handles them"
+    if not any(d.hand == hand for d in turn.round.cards):
+        return f"no card of the {hand} hand is dealt"
+    return None
+
+
+def _can_be_retrieved(standing: Standing) -> bool:
+    """Players handle cards, and no card of the hand was seen."""
+    now, settings = standing.now, standing.settings
+    assert now.halt is not None
+    handed = conduct.is_handed(now, settings) and now.halt.back_to == "revealing"
+    return handed and _is_unopened(standing, _noted_hand(standing))
+
+
+def _some_lie_face_down(standing: Standing) -> bool:
+    return bool(_face_down(standing, _noted_hand(standing)))
+
+
+def _right_player(turn: Turn) -> HandToPlayer:
+    """The Player named, as one to whom the hand is passed."""
+    args = checked(turn, OfRightPlayer)
+    hand = _noted_hand(turn)
+    assert hand in ("player", "banker")
+    return HandToPlayer(
+        hand="player" if hand == "player" else "banker", player=args.player, seat=args.seat
+    )
+
+
+def _pit_names(standing: Standing) -> bool:
+    """By the wagers the hand is nobody's: a Pit Supervisor names the Player."""
+    return passing.is_nobodys(
+        standing.now, standing.game, standing.settings, str(_noted_hand(standing))
+    )
+
+
+def _someones(standing: Standing) -> bool:
+    return not _pit_names(standing)
+
+
+def _why_not_pass_on(turn: Turn) -> str | None:
+    return passing.why_not_deliver(turn, _right_player(turn)) or something_is_missing(turn)
+
+
+def _why_not_named(turn: Turn) -> str | None:
+    return passing.why_not_named(turn, _right_player(turn)) or something_is_missing(turn)
+
+
+def _why_not_seen(turn: Turn) -> str | None:
+    return None if _seen(turn) else "no such card of the hand lies face down"
+
+
+def _seen(turn: Turn) -> list[Dealt]:
+    index = checked(turn, OfSeen).index
+    return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
+
+
+def _take_back(turn: Turn) -> None:
+    hand, noted = str(_noted_hand(turn)), halt_of(turn).top.noted
+    taker = turn.round.hands.of(hand).holder
+    if taker is None or not {"player", "seat"}.isdisjoint(noted):
+        taker = player(turn, OfPlayer(player=noted.get("player"), seat=noted.get("seat")))
+    passing.retrieve(turn, hand, taker, turn.game.rule("wrong_player", "retrieved"))
+
+
+def _pass_on(turn: Turn) -> None:
+    passing.deliver(turn, _right_player(turn))
+
+
+def _pass_on_as_named(turn: Turn) -> None:
+    passing.deliver_as_named(turn, _right_player(turn))
+
+
+def _show(turn: Turn) -> None:
+    """What was dealt face up or exposed in error is seen: no wrong delivery (5.7.1)."""
+    rule = turn.game.rule("wrong_player", "stands")
+    revealing.reveal(turn, _seen(turn), {"by": "in error", "rule": rule})
+
+
+WRONG_PLAYER = Procedure(
+    "wrong_player",
+    (
+        Step(
+            "look",
+            "a hand that nobody opened is taken back and passed to the right Player; if a card of "
+            "it was seen, or it was passed to nobody, the outcome stands",
+            (
+                Choice(
+                    "retrieve", "dealer", "pass_on", (_take_back,), reason=False,
+                    when=_can_be_retrieved,
+                ),
+                Choice(
+                    "exposed", "dealer", "no_wrong_delivery", (_show,),
+                    lambda turn: _why_not_seen(turn) or something_is_missing(turn),
+                    reason=False, takes=OfSeen, when=_some_lie_face_down,
+                ),
+                Choice(
+                    "not_passed", "dealer", "no_wrong_delivery", unless=something_is_missing,
+                    reason=False,
+                ),
+                *RULINGS,
+            ),
+            facts=_names_its_hand,
+        ),
+        Step(
+            "pass_on",
+            "pass the hand, face down, to the Player whose it is",
+            (
+                Choice(
+                    "pass_on", "dealer", "retrieved", (_pass_on,), _why_not_pass_on,
+                    reason=False, takes=OfRightPlayer, when=_someones,
+                ),
+                Choice(
+                    "pass_on", "pit_supervisor", "retrieved", (_pass_on_as_named,),
+                    _why_not_named, reason=False, takes=OfRightPlayer, when=_pit_names,
+                ),
+                *RULINGS,
+            ),
+            facts=_names_its_hand,
+            cites=("wrong_player", "retrieved"),
+        ),
+    ),
+    (
+        End("retrieved", "retrieved", ("wrong_player", "retrieved")),
+        End("no_wrong_delivery", "stands", ("wrong_player", "stands")),
+        stands(),
+        aside(),
+        void(),
+    ),
+    Declared(
+        "dealer",
+        (*CARDS_OUT, "resolved", "suspended"),
+        "a hand is declared to have been passed or exposed wrongly",
+        OfDelivery,
+        _why_no_delivery,
+        "hand",
+    ),
+)  # fmt: skip
+
+
+# Whoever has the cards, or the shoe, is not there.
+
+
+def _why_nobody_is_absent(turn: Turn) -> str | None:
+    """What stands against declaring that a Player who handles cards or the shoe is away."""
+    hand = checked(turn, OfAbsence).hand
+    if hand is not None:
+        holder = None if turn.now.round is None else turn.round.hands.of(hand).holder
+        return None if holder is not None else f"no Player holds the {hand} hand"
+    if (none := shoe_control.why_no_holder(turn)) is not None:
+        return f"{none}; where a hand's holder is away say which hand"
+    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
+    if back_to == "revealing" or next_slot(turn.now) is None:
+        return "no card is to be drawn now: say which hand the Player holds"
+    return None
+
+
+def _left_a_hand(standing: Standing) -> bool:
+    return _noted_hand(standing) is not None
+
+
+def _left_the_shoe(standing: Standing) -> bool:
+    return _noted_hand(standing) is None
+
+
+def _is_next_to_open(standing: Standing) -> bool:
+    """The hand has cards to be opened, and no other is to be opened before it."""
+    hand, played = _noted_hand(standing), standing.now.round
+    if hand is None or not _face_down(standing, hand):
+        return False
+    assert played is not None
+    first = played.hands.first
+    waits = first not in (None, hand) and bool(_face_down(standing, first))
+    return not (waits and _is_unopened(standing, hand))
+
+
+def _is_opened_later(standing: Standing) -> bool:
+    return _left_a_hand(standing) and not _is_next_to_open(standing)
+
+
+def _dealer_takes(turn: Turn) -> None:
+    passing.give_to_dealer(turn, str(_noted_hand(turn)))
+
+
+def _dealer_exposes(turn: Turn) -> None:
+    hand = str(_noted_hand(turn))
+    _dealer_takes(turn)
+    revealing.reveal(turn, _face_down(turn, hand), passing.note_exposure(turn, hand))
+
+
+def _dealer_draws(turn: Turn) -> None:
+    rule = turn.game.rule("holder_absent", "ruled")
+    shoe_control.give_back(turn, rule, because="absent", **by_whom(turn))
+
+
+HOLDER_ABSENT = Procedure(
+    "holder_absent",
+    (
+        Step(
+            "ruling",
+            "the dealer exposes a hand whose holder is away; with cards to draw the shift manager "
+            "rules",
+            (
+                Choice(
+                    "expose", "dealer", "exposed", (_dealer_exposes,), something_is_missing,
+                    reason=False, when=_is_next_to_open,
+                ),
+                Choice(
+                    "expose_later", "dealer", "exposed", (_dealer_takes,), something_is_missing,
+                    reason=False, when=_is_opened_later,
+                ),
+                Choice(
+                    "dealer_draws", DECIDES, "drawn", (_dealer_draws,), something_is_missing,
+                    when=_left_the_shoe,
+                ),
+                *RULINGS,
+            ),
+            facts=_names_its_hand,
+        ),
+    ),
+    (
+        End("exposed", "dealer_exposes", ("holder_absent", "exposed")),
+        End("drawn", "dealer_draws", ("holder_absent", "ruled")),
+        stands(("holder_absent", "ruled")),
+        aside(("holder_absent", "ruled")),
+        void(("holder_absent", "ruled")),
+    ),
+    Declared(
+        "dealer",
+        ("closed", *CARDS_OUT, "suspended"),
+        "it is declared that a Player who handles the cards or the shoe is away",
+        OfAbsence,
+        _why_nobody_is_absent,
+        "hand",
+    ),
+)  # fmt: skip
