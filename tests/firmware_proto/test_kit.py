@@ -7,6 +7,7 @@ Must not know: how either of them does it.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,10 +32,17 @@ from firmware_proto.reference.framing import framed
 from firmware_proto.reference.layouts import FIRST_OF_HOST, Kind
 from firmware_proto.reference.seal import Agreed
 from firmware_proto.vectors import KEY, TRANSCRIPT, values_with_meaning, vectors
-from tests.firmware_proto.kit import Kit, compile_kit
-from tests.firmware_proto.reference_spec import EXAMPLES, SEALED_EXAMPLES, Example
+from tests.firmware_proto.kit import SOURCES, Kit, compile_kit
+from tests.firmware_proto.reference_spec import (
+    EXAMPLES,
+    SEALED_EXAMPLES,
+    SPEC,
+    Example,
+    stuffed_by_the_book,
+)
 from tests.firmware_proto.test_reference_layouts import by_fast_path, wire_values
 
+ROOT = Path(__file__).parents[2]
 VECTORS = list(vectors())
 GOOD = [v for v in VECTORS if "kind" in v]
 BAD = [v for v in VECTORS if "refused" in v]
@@ -304,3 +312,23 @@ def test_streams_that_are_noise_are_told_apart_in_the_same_way(kit: Kit, seed: i
 def test_no_vector_is_like_the_one_before_it() -> None:
     frames = [v["frame"] for v in OPEN]
     assert all(a != b for a, b in pairwise(frames))
+
+
+def test_the_figures_by_which_firmware_checks_itself_are_right(kit: Kit) -> None:
+    spec = SPEC.read_text("utf-8")
+    key = bytes(range(32))
+    nothing, abc = kit.ask(f"hash {key.hex()}", f"hash {key.hex()} {b'abc'.hex()}")
+    assert f"`{nothing[0].upper()}`" in spec
+    assert f"`{abc[0].upper()}`" in spec
+    ((crc,),) = kit.ask(f"crc {b'123456789'.hex()}")
+    assert f"`{int(crc):08X}`" in spec
+    assert stuffed_by_the_book(bytes.fromhex("01 84 00 05")).hex(" ").upper() == "03 01 84 02 05"
+    assert "`01 84 00 05` becomes `03 01 84 02 05`" in spec
+
+
+def test_what_the_page_on_firmware_asks_for_is_there_and_works(kit: Kit) -> None:
+    page = (ROOT / "docs/bench-engineer/firmware.md").read_text("utf-8")
+    for path in SOURCES.glob("*.c"):
+        assert f"kit/{path.name}" in page
+    (asked,) = re.findall(r'echo "([^"]+)" \| \./shoe_try', page)
+    assert kit.ask(asked) == [[str(int(Kind.HELLO_REQUEST))]]
