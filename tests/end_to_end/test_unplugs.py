@@ -92,7 +92,7 @@ async def test_nothing_is_lost_or_doubled_over_fifty_unplugs_at_random_bytes(
     monkeypatch.setattr("simulators.rig.REPLUG_S", 0.02)
     watch = Watch(monkeypatch)
     await unplugged_at_random(kind, tmp_path / kind, seed)
-    assert len(watch.waits_s) > UNPLUGS // 2  # the others were pulled again before a hello
+    assert len(watch.waits_s) > UNPLUGS // 4  # the others were pulled again before a hello
     assert watch.nearly_all_in_time(), watch.waits_s
 
 
