@@ -12,6 +12,7 @@ from firmware_proto.cards import Card, card
 
 from . import placing, shoe_cards
 from .arguments import Name, OfChoice, checked
+from .rows import Objection
 from .state import Dealt
 from .turn import Turn
 
@@ -83,6 +84,14 @@ def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.tell("round.card_corrected", data)
     tell_entered(turn, dealt.hand, dealt.index, right)
+
+
+def lacks_second(turn: Turn) -> Objection | None:
+    """Nobody else is named who saw what is entered."""
+    command = turn.command
+    if command.consented_by not in (None, "", command.person):
+        return None
+    return Objection("it needs the consent of another person", {"consent": "another person"})
 
 
 def tell_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:

@@ -7,6 +7,7 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 from __future__ import annotations
 
 from . import (
+    by_hand,
     halting,
     heard_later,
     method_change,
@@ -268,7 +269,7 @@ ROWS: tuple[Row, ...] = spell(
     ("card_drawn",        STATES,            "suspended",   (),                                      (halting.halt_for_card,)),
     ("card_outside_game", "no_shoe",         "=",           (),                                      ()),
     ("card_outside_game", (*BETWEEN, "suspended"), "=",     (),                                      (count_outside_game,)),
-    ("card_outside_game", OPEN,              "suspended",   (),                                      (count_outside_game, _OUTSIDE)),
+    ("card_outside_game", OPEN,              "suspended",   (),                                      (_OUTSIDE, count_outside_game)),
     ("redesignated",      OPEN,              "suspended",   (),                                      (_MOVED,)),
     ("redesignated",      STATES,            "=",           (),                                      ()),
     ("card_unread",       CARDS_OUT,         "suspended",   (shows_cards_at_once,),                  (unread.halt_for_unread,)),
@@ -345,6 +346,10 @@ ROWS: tuple[Row, ...] = spell(
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "suspended", (is_declared,),               (declare,)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (),                                   (Refuse(why_not_declared),)),
     ("declare",           STATES,            "=",           (),                                      (refuse,)),
+    ("enter_round",       "suspended",       "=",           (by_hand.contradicts_reading,),          (by_hand.halt_for_reading,)),
+    ("enter_round",       "suspended",       "resolved",    (by_hand.is_entered,),                   (by_hand.enter_round,)),
+    ("enter_round",       "suspended",       "=",           (),                                      (Refuse(by_hand.why_not),)),
+    ("enter_round",       STATES,            "=",           (),                                      (refuse,)),
     ("decide",            "suspended",       "idle",        (is_decided, ends_the_round),            (decide,)),
     *(("decide",          "suspended",       state,         (is_decided, ends_the_halt, returns_here), (decide,)) for state in RESUMABLE),
     ("decide",            "suspended",       "=",           (is_decided,),                           (decide,)),

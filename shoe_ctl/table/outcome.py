@@ -98,10 +98,11 @@ def announce_outcome(turn: Turn) -> None:
         "game_sha256": turn.game.sha256,
         "method": turn.method,
         **outcome_data(_settle(turn)),
-        "manual": False,
+        "manual": turn.round.manual,
     }
     proof = {"first": turn.round.first_input, "last": turn.now.inputs}
-    turn.announce("round.outcome", data, by="announce_outcome", restricted={"proof": proof})
+    by = "enter_round" if turn.round.manual else "announce_outcome"
+    turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
     if turn.implied:
         turn.then("round_over")
 

@@ -51,6 +51,7 @@ COMMANDS: dict[str, str] = {
     "align": "pit_supervisor",
     "declare": "dealer",
     "decide": "dealer",
+    "enter_round": "pit_supervisor",
 }
 """Every command that the table takes, with the lowest position that may give it."""
 

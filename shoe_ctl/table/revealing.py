@@ -120,7 +120,7 @@ def announce_totals(turn: Turn) -> None:
     """Both totals of the initial deal (I 3.13, N/F 3.14, T 3.15)."""
     turn.set_round(totals_announced=True)
     for hand in ("player", "banker"):
-        data = {"hand": hand, "total": total(turn.round.hand(hand))}
+        data = {"hand": hand, "total": total(turn.round.hand(hand)[:2])}
         turn.announce("round.total_announced", data, by="announce_totals")
 
 

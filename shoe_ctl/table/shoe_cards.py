@@ -11,6 +11,7 @@ import msgspec
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
 
+from .state import Kept
 from .turn import Turn
 
 # What was seen.
@@ -103,10 +104,13 @@ def count_unplaced(turn: Turn) -> None:
 
 
 def count_outside_game(turn: Turn) -> None:
-    """A card drawn while the shoe was in no game: counted as set aside."""
-    event = turn.shoe_event
+    """A card drawn while the shoe was in no game: counted as set aside, and noted by a halt."""
+    event, halt = turn.shoe_event, turn.now.halt
     assert isinstance(event, CardOutsideGame)
     _count_unplaced(turn, event.card, "set_aside", None, None)
+    if halt is not None and turn.now.shoe is not None:
+        out = Kept(card=event.card, number=turn.shoe.drawn, hand=None, index=None)
+        turn.change(halt=msgspec.structs.replace(halt, outside=(*halt.outside, out)))
 
 
 def count_nowhere(turn: Turn, card: Card | None, number: int | None) -> None:

@@ -46,7 +46,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     ``due`` is the hand whose third card is due. ``first_input`` numbers the table's inputs;
     ``drawn_before`` cards were out of the shoe when it was opened.
     ``complete_us`` is when the last card was seen: the wait for the shoe's result starts there;
-    ``result_overruled`` when a person ruled that the cards stand without it (6.3).
+    ``result_overruled`` when a person ruled that the cards stand without it (6.3). ``manual``: it
+    was finished by hand and entered afterwards.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     result: ShoeResult | None = None
     complete_us: int | None = None
     result_overruled: bool = False
+    manual: bool = False
     hands: Hands = Hands()
 
     def hand(self, name: str) -> tuple[Card, ...]:
@@ -176,10 +178,15 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is open, the last one on top, and the state that the table left for the first."""
+    """All that is open, the last one on top, and the state that the table left for the first.
+
+    ``outside`` are cards that the shoe gave meanwhile and counts to no game: where the round is
+    finished by hand they are its cards.
+    """
 
     back_to: str
     stack: tuple[Opened, ...]
+    outside: tuple[Kept, ...] = ()
 
     @property
     def top(self) -> Opened:

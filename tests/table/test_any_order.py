@@ -95,6 +95,14 @@ steps = st.one_of(
             ),
         ),
     ),
+    st.tuples(
+        st.just("by_hand"),
+        st.tuples(
+            st.sampled_from(["9C 3H", "2D KD", "2D KD 7S", "8H KD"]),
+            st.sampled_from(["7S KD", "3H 4S", "KD 3C 6C"]),
+            st.booleans(),
+        ),
+    ),
     st.tuples(st.just("later"), st.sampled_from([0, 500_000, 20_000_000])),
     st.tuples(
         st.just("asks"),
@@ -110,7 +118,7 @@ tables = st.fixed_dictionaries(
 )
 
 
-def take(table: Playing, step: tuple[str, object]) -> None:
+def take(table: Playing, step: tuple[str, object]) -> None:  # noqa: C901 - one case a step
     match step:
         case "goes_on", None:
             if spare_is_left(table):
@@ -124,6 +132,15 @@ def take(table: Playing, step: tuple[str, object]) -> None:
             )
         case "enters", (str(choice), dict(entered)):
             table.asks("decide", choice=choice, reason="r", consented_by="lee", **entered)
+        case "by_hand", (str(player), str(banker), bool(against)):
+            table.asks(
+                "enter_round",
+                reason="r",
+                consented_by="lee",
+                player=player,
+                banker=banker,
+                against_reading=against,
+            )
         case "hello", dict(more):
             table.hello(**{"decks": 1, **more})
         case "load", str(set_id):

@@ -263,6 +263,18 @@ def close(turn: Turn, end: End) -> None:
     turn.tell("table.resumed", {})
 
 
+def close_all(turn: Turn, how: str) -> None:
+    """All that is open ends at once, under each one's own rule for cards that people enter."""
+    opened_last = (*turn.now.waiting, *halt_of(turn).stack)
+    for opened in reversed(opened_last):
+        ends = turn.game.irregularities[opened.key]
+        cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
+        data = {"how": how, "rule": turn.game.rule(*cites)}
+        tell_of(turn, "irregularity.resolved", opened.key, data)
+    turn.change(halt=None, kept=(), waiting=())
+    turn.tell("table.resumed", {})
+
+
 def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
     """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:

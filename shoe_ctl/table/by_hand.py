@@ -1,0 +1,213 @@
+"""A round finished by hand while the table was halted, and entered afterwards: marked *manual*.
+
+In: both hands as two people saw them. Out: every card in its slot and in the ledger once, the
+round complete. Must not know: why the table halted, what the round pays.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.cards import Card, card
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.table_of_play import next_hand
+
+from . import (
+    arguments,
+    dealing,
+    entering,
+    link_facts,
+    outcome,
+    placing,
+    positions,
+    revealing,
+    shoe_cards,
+)
+from .cause import Cause
+from .irregularities import stack, withdrawal
+from .irregularities.grounds import CARDS_OUT, halt_of
+from .rows import Objection
+from .slots import INITIAL_DEAL
+from .state import Dealt, Kept
+from .turn import Turn
+
+HANDS = ("player", "banker")
+ORDER = (*INITIAL_DEAL, ("player", 3), ("banker", 3))
+
+
+class ByHand(arguments.Args, frozen=True, kw_only=True):
+    """Both hands in dealing order, card codes with spaces between them.
+
+    ``against_reading``: where the shoe read a card otherwise, the people are right.
+    """
+
+    player: str
+    banker: str
+    against_reading: bool = False
+
+    def cards(self) -> dict[tuple[str, int], str]:
+        """The code in each slot, in dealing order."""
+        hands = {"player": self.player.split(), "banker": self.banker.split()}
+        return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
+
+
+# What was seen.
+
+
+def why_not(turn: Turn) -> Objection | str | None:
+    """What stands against this entry; never what only the shoe has read."""
+    played, now = turn.now.round, turn.now
+    begun = ("betting", "closed") if turn.implied else ("closed",)
+    if played is None or now.shoe is None:
+        return "no round is open"
+    if halt_of(turn).back_to not in (*begun, *CARDS_OUT):
+        return f"no cards were being dealt: the table was {halt_of(turn).back_to}"
+    if withdrawal.is_open(turn):
+        return "a withdrawal window is open: it is closed first"
+    if isinstance(args := arguments.read(turn, ByHand), str):
+        return args
+    return _why_not_said(turn, args) or _why_no_hands(turn, args)
+
+
+def _why_not_said(turn: Turn, args: ByHand) -> Objection | str | None:
+    command = turn.command
+    if not command.reason:
+        return "what is entered is recorded with its reason"
+    if (alone := entering.lacks_second(turn)) is not None:
+        return alone
+    decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
+    if args.against_reading and not positions.may(command.position, decides, highest=highest):
+        return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
+    return None
+
+
+def _why_no_hands(turn: Turn, args: ByHand) -> str | None:
+    entered = args.cards()
+    if len(entered) != len(args.player.split()) + len(args.banker.split()):
+        return "a hand has two cards or three"
+    seen = {(d.hand, d.index): d.card.code for d in turn.round.cards if d.revealed and d.card}
+    for slot, code in seen.items():
+        if entered.get(slot) != code:
+            return f"{slot[0].capitalize()}'s card {slot[1]} was seen to be {code}"
+    for dealt in turn.round.cards:
+        if (dealt.hand, dealt.index) not in entered:
+            return f"{dealt.hand.capitalize()} has a card {dealt.index} on the table"
+    new = [code for slot, code in entered.items() if slot not in seen]
+    for at, code in enumerate(new):
+        if (wrong := entering.why_not(turn, code, besides=new[:at].count(code))) is not None:
+            return wrong
+    return _why_incomplete(*_hands(entered))
+
+
+def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]:
+    hands = [[card(c) for (hand, _), c in entered.items() if hand == h] for h in HANDS]
+    return hands[0], hands[1]
+
+
+def _why_incomplete(player: list[Card], banker: list[Card]) -> str | None:
+    try:
+        due = next_hand(player, banker)
+    except InputRefused as refused:
+        return str(refused)
+    return None if due is None else f"the round is not complete: {due.title()} draws"
+
+
+def contradicts_reading(turn: Turn) -> bool:
+    """The shoe read a card that lay face down otherwise, and nobody ruled that it was wrong."""
+    if why_not(turn) is not None:
+        return False
+    args = arguments.checked(turn, ByHand)
+    entered = args.cards()
+    read = [d for d in turn.round.cards if d.card is not None]
+    return not args.against_reading and any(
+        d.card is not None and d.card.code != entered[d.hand, d.index] for d in read
+    )
+
+
+def is_entered(turn: Turn) -> bool:
+    """Nothing stands against it."""
+    return why_not(turn) is None
+
+
+# What is done.
+
+
+def halt_for_reading(turn: Turn) -> None:
+    """Two people and the shoe say otherwise of a card: nothing is entered, and it is decided."""
+    _tell_who(turn)
+    seen = "the round that was entered by hand is not what the shoe read"
+    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
+
+
+def enter_round(turn: Turn) -> None:
+    """All that halted the table ends, every card takes its slot, and the outcome is told."""
+    drawn_meanwhile = (*turn.now.kept, *halt_of(turn).outside)
+    stack.close_all(turn, "entered by hand")
+    if turn.now.wagers.betting == "open":
+        dealing.close_bets(turn)
+    _tell_who(turn)
+    _lay(turn, drawn_meanwhile)
+    revealing.reveal(turn, [d for d in turn.round.cards if not d.revealed])
+    if not turn.round.totals_announced:
+        revealing.announce_totals(turn)
+    link_facts.lose_alignment(turn)
+    turn.set_round(manual=True, result_overruled=True, due=None)
+    outcome.announce_outcome(turn)
+
+
+def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:
+    entered = {s: card(code) for s, code in arguments.checked(turn, ByHand).cards().items()}
+    here = {(d.hand, d.index): d for d in turn.round.cards}
+    for slot, dealt in here.items():
+        _confirm(turn, slot, dealt, entered[slot])
+    left = {slot: face for slot, face in entered.items() if slot not in here}
+    numbers = {d.number for d in here.values()}
+    spare = [k for k in kept if k.counted and k.number is not None and k.number not in numbers]
+    matched = _matched(left, spare)
+    for slot, face in left.items():
+        number = matched.get(slot)
+        if number is None:
+            number = _next_number(turn, numbers | {k.number for k in kept if k.number is not None})
+            shoe_cards.count_card(turn, None, number)
+            shoe_cards.note_entered(turn, number, face.code)
+            shoe_cards.name_unseen(turn, face)
+        elif next(k for k in spare if k.number == number).card is None:
+            shoe_cards.name_unseen(turn, face)
+        numbers.add(number)
+        placing.lay(turn, slot, face, number)
+
+
+def _confirm(turn: Turn, slot: tuple[str, int], dealt: Dealt, face: Card) -> None:
+    """A card on the table is what it was entered as."""
+    if dealt.card is None:
+        shoe_cards.name_unseen(turn, face)
+    elif dealt.card != face:
+        shoe_cards.correct(turn, dealt.card, face)
+    placing.set_card(turn, slot, face)
+
+
+def _matched(left: dict[tuple[str, int], Card], spare: list[Kept]) -> dict[tuple[str, int], int]:
+    """Cards drawn meanwhile are those of the round: each counts once, read ones by their face."""
+    matched: dict[tuple[str, int], int] = {}
+    free = list(spare)
+    for slot, face in left.items():
+        found = next((k for k in free if k.card == face), None)
+        if found is not None and found.number is not None:
+            matched[slot] = found.number
+            free.remove(found)
+    unread = [k.number for k in free if k.card is None and k.number is not None]
+    for slot in left:
+        if slot not in matched and unread:
+            matched[slot] = unread.pop(0)
+    return matched
+
+
+def _next_number(turn: Turn, known: set[int]) -> int:
+    """The first draw since the round began that nothing is known of, else the shoe's next."""
+    shoe, began = turn.shoe, turn.round.drawn_before + 1
+    return next((n for n in range(began, shoe.drawn + 1) if n not in known), shoe.drawn + 1)
+
+
+def _tell_who(turn: Turn) -> None:
+    args, command = arguments.checked(turn, ByHand), turn.command
+    said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
+    who = {**arguments.by_whom(turn), "consented_by": command.consented_by}
+    turn.tell_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})
