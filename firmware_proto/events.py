@@ -105,6 +105,7 @@ __all__ = [
     "Tamper",
     "TestSelf",
     "UnknownFirmware",
+    "Warned",
     "from_plain",
     "to_plain",
 ]
@@ -221,11 +222,20 @@ class Result(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error(ShoeEvent):
-    """A fault of the shoe. ``code`` is the profile's own name for it."""
+    """A fault of the shoe. ``code`` is the profile's own name for it, ``text`` the shoe's words."""
 
     type: ClassVar[str] = "error"
     code: str
     in_error_mode: bool = False
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned(ShoeEvent):
+    """The shoe warns of something; what a ``code`` means is not known of every shoe."""
+
+    type: ClassVar[str] = "warning"
+    code: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from .session import Capabilities, DeviceSession, HostSession, Resume
 
-PROFILES = ("reference", "angel_eye")
+PROFILES = ("reference", "angel_eye", "bee_tek")
 """The names a configuration may use."""
 
 

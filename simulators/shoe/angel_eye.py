@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from firmware_proto.cards import FRENCH52, Deck
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
@@ -25,12 +24,9 @@ from firmware_proto.events import (
     Started,
 )
 
-from .device import Device, Lamp
-from .judge import Judge, Verdict, points
-from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, CardOut, Stacked
-
-TEN = 10
-"""What a ten or a court card counts when it says how many cards are burned."""
+from .judge import Judge, Verdict
+from .model import CardOut
+from .unarmed import UnarmedDevice
 
 _UNLOCK, _LOCK = "01", "02"
 
@@ -38,65 +34,17 @@ Misjudgement = Literal["none", "player", "banker", "tie", "forced_quit"]
 """A winner that the shoe gives, or ``none``: it says no result at all."""
 
 
-class AngelEyeDevice(Device):
+class AngelEyeDevice(UnarmedDevice):
     """Counts what it says; nothing it said is kept. ``said`` is that running count."""
 
-    _bolted = False
     said = 0
-    _judge: Judge | None = None
-    _to_burn: int | None = None
-    _burned = 0
     _in_error = False
     misjudges: Misjudgement | None = None
     """What it says of the next round that it judges, whatever the cards are."""
 
     @property
-    def lamp(self) -> Lamp | None:
-        """Where the next card belongs by the shoe's own judging; None when it is not to be drawn.
-
-        With a new set: the first card, then as many burn cards as it counts.
-        """
-        if not self.powered or self.shoe.locked_by_key or self._in_error or not self.shoe.remaining:
-            return None
-        number = self.shoe.drawn + 1
-        if self._to_burn is None:
-            return Lamp(number, "first_card", 1)
-        if self._burned < self._to_burn:
-            return Lamp(number, "burn", self._burned + 1)
-        place = None if self._judge is None else self._judge.next_place()
-        return None if place is None else Lamp(number, *place)
-
-    @property
-    def between_rounds(self) -> bool:
-        """True when cards were burned and no round is open."""
-        return self.powered and self._judge is not None and not self._judge.begun
-
-    @property
-    def next_deadline(self) -> float | None:
-        """What the session waits for (nothing, unless it sends events more than once)."""
-        return None if self._session is None else self._session.next_deadline
-
-    def tick(self, t: float) -> None:
-        if self._session is not None:
-            self._session.tick(t)
-
-    def load(  # noqa: PLR0913 - as ``Device.load``
-        self,
-        deck: Deck,
-        decks: int,
-        seed: int,
-        t: float,
-        *,
-        behind_cut: int = CARDS_BEHIND_CUT,
-        stacked: Stacked = AS_SHUFFLED,
-    ) -> None:
-        if deck is not FRENCH52:
-            raise ValueError(f"angel_eye names the cards of french52 only, not of {deck.name}")
-        super().load(deck, decks, seed, t, behind_cut=behind_cut, stacked=stacked)
-
-    def _place(self) -> str:
-        """A card that it would not name is laid aside."""
-        return "set_aside" if self.lamp is None else self.lamp.hand
+    def _deals(self) -> bool:
+        return super()._deals and not self._in_error
 
     def _on_boot(self, t: float) -> None:
         """A reset forgets the round; cards already drawn make it stand by for the next one."""
@@ -113,14 +61,14 @@ class AngelEyeDevice(Device):
         self._say(Started(), t)
 
     def _on_card(self, out: CardOut, t: float) -> None:
-        if self.shoe.locked_by_key or self._in_error or not self.powered:
+        if not self._deals:
             mode = "lock" if self.shoe.locked_by_key else "error"
             self._say(CardOutsideGame(card=out.seen, mode=mode), t)
         elif out.seen is None:
             self._in_error = True
             self._say(Error(code="cannot_read", in_error_mode=True), t)
         elif self._to_burn is None:
-            self._to_burn = points(out.seen) or TEN
+            self._burns_for(out.seen)
             self._say(CardDrawn(card=out.seen, hand="first_card", index=1), t)
         elif self._burned < self._to_burn:
             self._burn(out, t)
@@ -148,12 +96,8 @@ class AngelEyeDevice(Device):
             case _:
                 self.refused.append(f"not said to such a shoe: {said}")
 
-    def _await_first_card(self) -> None:
-        self._judge, self._to_burn, self._burned = None, None, 0
-
     def _stand_by(self, t: float) -> None:
-        self._judge = Judge()
-        self._to_burn = self._burned = 0
+        self._await_round()
         self._say(Standby(), t)
 
     def _burn(self, out: CardOut, t: float) -> None:

@@ -16,6 +16,7 @@ from firmware_proto.session import DeviceSession
 from simulators.errors import WrongUsage
 
 from .angel_eye import AngelEyeDevice
+from .bee_tek import BeeTekDevice
 from .device import Device
 from .memory import EventMemory
 from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, Shoe, Stacked
@@ -75,8 +76,10 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
             memory=memory,
             keys=None if keys is None else keys.keys,
         )
-    else:
+    elif kind.CAPABILITIES.judges:
         device = AngelEyeDevice(shoe, seen, session=session)
+    else:
+        device = BeeTekDevice(shoe, seen, session=session)
     device.load(DECKS[deck], decks, seed, 0.0, behind_cut=behind_cut, stacked=stacked)
     return device
 

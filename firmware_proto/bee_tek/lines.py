@@ -1,0 +1,131 @@
+"""One Bee-Tek line: its bytes to what it says, and back. Stateless.
+
+In: the bytes of one line without its end; an event. Out: what it says; its bytes.
+Must not know: where lines begin in a stream, sessions, time, the round.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from firmware_proto.cards import CARDS, FRENCH52, Card
+from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent, Warned
+
+from . import layouts as wire
+
+LINE_END: Final = b"\r\n"
+"""What ends a line that is sent."""
+
+
+class CardForm(Enum):
+    """How a card is written: integrators disagree. All are read."""
+
+    NAMED = "named"
+    """``Card:4S``"""
+    BARE = "bare"
+    """``4S``"""
+    SUIT_FIRST = "suit_first"
+    """``S4``"""
+
+
+class TenForm(Enum):
+    """How a ten is written; both are read."""
+
+    DIGITS = "10"
+    LETTER = "T"
+
+
+_PRINTABLE: Final = frozenset(range(0x20, 0x7F)) | {ord("\t")}
+
+
+@lru_cache(maxsize=4096)
+def read_line(line: bytes) -> ShoeEvent | None:
+    """What a line says, ``Discarded`` when that is not known; None when it holds blanks only."""
+    if not _PRINTABLE.issuperset(line):
+        return Discarded(reason="not_text")
+    text = line.decode("ascii")
+    if not text.strip():
+        return None
+    found = wire.LINE.fullmatch(text)
+    if found is None:
+        return Discarded(reason="form")
+    tag, token = found["tag"], found["token"]
+    if tag is None:
+        return _read_warning(token)
+    match " ".join(tag.split()).lower():
+        case "game":
+            return _read_game(token)
+        case "manual burn cards":
+            return _read_card(token, hand="burn")
+        case "gamealarm":
+            return _read_alarm(token)
+    return Discarded(reason="tag")
+
+
+def _read_game(token: str) -> ShoeEvent:
+    if token.lower() == wire.GAME.lower():
+        return CardDrawn(card=None)
+    return _read_card(token, hand=None)
+
+
+def _read_card(token: str, *, hand: str | None) -> ShoeEvent:
+    found = wire.CARD.fullmatch(token)
+    if found is None:
+        return Discarded(reason="card")
+    rank = found["rank"] or found["rank_last"]
+    suit = found["suit"] or found["suit_first"]
+    code = ("T" if rank == wire.TEN else rank) + suit
+    return CardDrawn(card=CARDS[code.upper()], hand=hand)
+
+
+def _read_alarm(token: str) -> ShoeEvent:
+    found = wire.FAULT.fullmatch(token)
+    if found is None:
+        return Discarded(reason="alarm")
+    return Error(code=found["code"].upper(), text=found["text"])
+
+
+def _read_warning(token: str) -> ShoeEvent:
+    if wire.WARNING.fullmatch(token) is None:
+        return Discarded(reason="tag")
+    return Warned(code=token)
+
+
+def encode(
+    event: ShoeEvent, *, form: CardForm = CardForm.NAMED, ten: TenForm = TenForm.DIGITS
+) -> bytes:
+    """The line of this event, with its end.
+
+    Raises:
+        ValueError: the wire cannot say this event, or not with these values.
+    """
+    text = _text(event, form, ten)
+    line = text.encode("ascii", "replace")
+    if read_line(line) != event:
+        raise ValueError(f"the wire cannot say {event!r}")
+    return line + LINE_END
+
+
+def _text(event: ShoeEvent, form: CardForm, ten: TenForm) -> str:
+    match event:
+        case CardDrawn(card=None, hand=None):
+            return f" [{wire.GAME}]<{wire.GAME}> "
+        case CardDrawn(card=Card() as card, hand=None | "burn" as hand) if card in FRENCH52:
+            tag = wire.GAME if hand is None else wire.BURN
+            return f" [{tag}]<{_token(card, form, ten)}> "
+        case Error(code=code, text=None):
+            return f" [{wire.ALARM}]<Alarm:{code}> "
+        case Error(code=code, text=words):
+            return f" [{wire.ALARM}]<Alarm:{code} {words}> "
+        case Warned(code=code):
+            return f"<{code}>"
+    raise ValueError(f"the wire has no line for {event!r}")
+
+
+def _token(card: Card, form: CardForm, ten: TenForm) -> str:
+    rank = ten.value if card.rank.value == "T" else card.rank.value
+    if form is CardForm.SUIT_FIRST:
+        return f"{card.suit.value}{rank}"
+    return f"{rank}{card.suit.value}" if form is CardForm.BARE else f"Card:{rank}{card.suit.value}"

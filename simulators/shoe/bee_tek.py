@@ -1,0 +1,70 @@
+"""A shoe of the bee_tek profile: it says that a card was drawn, and no more.
+
+In: as ``Device``. Out: cards of the game and burned ones, failed reads with their alarm.
+Must not know: who deals, bytes, ports; it forgets what nobody heard, and hears nothing itself.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.events import CardDrawn, Discarded, Error, HostSaid, ShoeEvent
+
+from .judge import Judge
+from .model import CardOut
+from .unarmed import UnarmedDevice
+
+NOT_READ = Error(code="E3", text="Card Not Read")
+
+
+class BeeTekDevice(UnarmedDevice):
+    """Power, sets, the key and the cutting card leave no trace on its wire.
+
+    Which card opens a round is known at the table only: its ``lamp`` is the dealer's own count,
+    which no power cut changes.
+    """
+
+    def _on_boot(self, t: float) -> None:
+        """Nothing is said."""
+
+    def _on_loaded(self, t: float) -> None:  # noqa: ARG002
+        self._await_first_card()
+
+    def _on_cutting_card(self, t: float) -> None:
+        """Nothing is said: the dealer sees it."""
+
+    def _on_key(self, t: float) -> None:
+        """Nothing is said."""
+
+    def _on_card(self, out: CardOut, t: float) -> None:
+        if not self.powered:
+            return
+        if self._to_burn is None:
+            self._burns_for(out.card)
+            self._say_burned(out, t)
+        elif self._burned < self._to_burn:
+            self._burned += 1
+            self._say_burned(out, t)
+            if self._burned == self._to_burn:
+                self._await_round()
+        else:
+            self._deal(out, t)
+
+    def _deal(self, out: CardOut, t: float) -> None:
+        if self._judge is None:
+            self._judge = Judge()
+        self._judge.place(out.card)
+        self._say(CardDrawn(card=out.seen), t)
+        if out.seen is None:
+            self._say(NOT_READ, t)
+        if self._judge.complete:
+            self._await_round()
+
+    def _say_burned(self, out: CardOut, t: float) -> None:
+        """A burned card that was not read has no line of its own."""
+        self._say(NOT_READ if out.seen is None else CardDrawn(card=out.seen, hand="burn"), t)
+
+    def _on_host(self, said: HostSaid, t: float) -> None:  # noqa: ARG002
+        """Nothing that a host sends is understood."""
+        self.refused.append(said.reason if isinstance(said, Discarded) else f"not known: {said}")
+
+    def _say(self, event: ShoeEvent, t: float) -> None:
+        self._send(event, 0, self._t_us(t))
