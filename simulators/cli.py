@@ -93,8 +93,10 @@ _OPTIONS = (
         "--socket",
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="Where the daemon takes commands, for a scenario.",
+        help="Where the daemon takes commands: for a scenario, or for the dealer of a bee_tek "
+        "shoe, who tells the table what that shoe does not.",
     ),
+    click.option("--table", metavar="ID", help="Which table that dealer tells; wants --socket."),
     click.option(
         "--events",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -104,7 +106,7 @@ _OPTIONS = (
 )
 
 _OF_A_SCENARIO = ("socket", "events")
-_NOT_OF_A_SCENARIO = ("profile", "deck", "decks", "seed", "shoes", "truth", "key_file")
+_NOT_OF_A_SCENARIO = ("profile", "deck", "decks", "seed", "shoes", "truth", "key_file", "table")
 
 
 def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -125,9 +127,10 @@ def choices_of(options: dict[str, Any]) -> Choices:
 
     chosen = dict(options)
     del chosen["scenario"]
-    for name in _OF_A_SCENARIO:
-        if chosen.pop(name) is not None:
-            raise WrongUsage(f"--{name} is for a scenario: name it with --scenario")
+    if chosen.pop("events") is not None:
+        raise WrongUsage("--events is for a scenario: name it with --scenario")
+    if (chosen["socket"] is None) != (chosen["table"] is None):
+        raise WrongUsage("--socket and --table go together: where the dealer tells which table")
     if chosen["profile"] is None:
         raise WrongUsage(f"--profile is missing: {' or '.join(PROFILES)}")
     seed = any_seed() if chosen["seed"] is None else chosen["seed"]

@@ -24,9 +24,12 @@ from simulators.ports.port import Port, PtyAt, TcpAt
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
 from simulators.rig import Rig
+from simulators.shoe.bee_tek import BeeTekDevice
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.truth import Truth
+from simulators.table.client import SocketClient
 from simulators.table.dealer import Supply, dealer_for
+from simulators.table.telling import Teller
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -48,6 +51,8 @@ class Choices:
     pace_ms: int
     truth: Path | None
     key_file: Path | None = None
+    socket: Path | None = None
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ async def _serve(
 ) -> int:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
-    with contextlib.ExitStack() as cleanup:
+    async with contextlib.AsyncExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         truth = Truth(cleanup.enter_context(_truth_file(choices.truth, done)))
         own = _identity(choices.key_file)
@@ -94,15 +99,33 @@ async def _serve(
             truth=truth,
         )
         supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
-        dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000)
-        rig = Rig(device, port_at(choices.port), dealer)
+        rig = Rig(device, port_at(choices.port))
         cleanup.callback(rig.stop)
+        tell = None
+        if (teller := _teller(choices, rig)) is not None:
+            cleanup.push_async_callback(teller.close)
+            tell = teller.tell
+        dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000, tell=tell)
+        rig.dealer = dealer
         dealer.open_table(rig.now)
         rig.start()
         opened(Serving(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))
         return await done
+
+
+def _teller(choices: Choices, rig: Rig) -> Teller | None:
+    """Who tells the table what the shoe does not, where a socket is named.
+
+    Raises:
+        WrongUsage: shoes of this profile speak for themselves.
+    """
+    if choices.socket is None or choices.table is None:
+        return None
+    if not isinstance(rig.device, BeeTekDevice):
+        raise WrongUsage(f"--socket: a shoe of profile {choices.profile} speaks for itself")
+    return Teller(SocketClient(choices.socket), table=choices.table, done=rig.turn)
 
 
 def port_at(at: PtyAt | TcpAt) -> Port:

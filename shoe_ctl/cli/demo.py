@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import random
 import shlex
 import subprocess
@@ -86,8 +87,13 @@ def demo(  # noqa: PLR0913 - the options of the command line
         "--shoes": str(shoes),
         "--pace-ms": str(pace_ms),
     }
+    speaks = plan.profile.CAPABILITIES.names_hands or plan.profile.CAPABILITIES.replay
+    socket = str(journal.with_name("socket"))
+    if not speaks:  # what such a shoe does not say, its dealer does
+        options |= {"--socket": socket, "--table": _TABLE}
     with _simulated_shoe(options) as shoe, view:
-        config = parse(_toml(game, profile, str(journal), shoe.port), "demo")
+        toml = _toml(game, profile, str(journal), shoe.port)
+        config = parse(toml if speaks else toml + _way_in(socket), "demo")
         asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
     view.sum_up(journal=journal, again=_again(seed, game, profile, rounds))
     if view.halted:
@@ -169,6 +175,17 @@ face_up_after_ms = 0
 [table.shoe]
 profile = {quote(profile)}
 port = {quote(port)}
+""".encode()
+
+
+def _way_in(path: str) -> bytes:
+    """A socket for the dealer of a shoe that cannot speak for itself."""
+    return f"""
+[socket]
+path = {json.dumps(path)}
+[[socket.user]]
+user = {os.getuid()}
+position = "pit_supervisor"
 """.encode()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firmware_proto.events import Error, ErrorCleared, Gap, Hello
+from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
 
 from . import fitting, shoe_cards, shoe_sets, slots
 from .cause import Cause
@@ -117,6 +117,13 @@ def tell_shoe_fault(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, Error)
     _tell_fault(turn, "shoe.fault", event.code, in_error_mode=event.in_error_mode)
+
+
+def tell_warning(turn: Turn) -> None:
+    """The shoe warns of something. Of what is not known: it may tell of a card nobody has seen."""
+    event = turn.shoe_event
+    assert isinstance(event, Warned)
+    turn.tell_restricted("shoe.fault", {"code": event.code, "warning": True})
 
 
 def halt_for_shoe_fault(turn: Turn) -> None:

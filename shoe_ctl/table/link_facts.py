@@ -22,6 +22,21 @@ def cannot_name_its_set(turn: Turn) -> bool:
     return isinstance(turn.happened, LinkUp) and not turn.happened.replay
 
 
+def says_itself_what_it_holds(turn: Turn) -> bool:
+    """The shoe names its set: a person need not say that there is another."""
+    return turn.now.link.replay
+
+
+def only_a_person_aligns(turn: Turn) -> bool:
+    """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
+    return not turn.now.link.aligned and not turn.now.link.names_hands
+
+
+def may_have_been_a_card(turn: Turn) -> bool:
+    """Of such a shoe a card that was lost is never missed: nothing counts or names its cards."""
+    return not turn.now.link.replay and not turn.now.link.names_hands
+
+
 def connect(turn: Turn) -> None:
     """The link is up; a shoe that cannot replay is not aligned until Player card 1."""
     up = turn.happened
@@ -62,7 +77,8 @@ def restart(turn: Turn) -> None:
 
 def tell_not_aligned(turn: Turn) -> None:
     """Say that the host does not know where in the round the shoe is."""
-    turn.tell("shoe.not_aligned", {"until": "player card 1, or a person's decision"})
+    by_card = "player card 1, or " if turn.now.link.names_hands else ""
+    turn.tell("shoe.not_aligned", {"until": f"{by_card}a person's decision"})
 
 
 def lose_alignment(turn: Turn) -> None:

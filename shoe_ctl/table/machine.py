@@ -10,6 +10,7 @@ from . import (
     by_hand,
     halting,
     heard_later,
+    link_facts,
     method_change,
     passing,
     rows,
@@ -47,16 +48,6 @@ from .fitting import (
 from .halting import because
 from .irregularities import withdrawal
 from .irregularities.grounds import CARDS_OUT, cards_were_out
-from .link_facts import (
-    cannot_name_its_set,
-    cannot_replay,
-    connect,
-    disconnect,
-    lose_alignment,
-    restart,
-    tell_discarded,
-    tell_quarantined,
-)
 from .outcome import (
     announce_outcome,
     end_round,
@@ -95,6 +86,7 @@ from .shoe_cards import (
     not_a_card_of_play,
     note_cutting_card,
     note_status,
+    why_not_declare_cutting_card,
 )
 from .turn import Turn
 from .wagering import (
@@ -162,11 +154,14 @@ _UNLIKE = because("other", "the shoe does not hold the set of cards that the rou
 _NO_SHOE = because("other", "a card was drawn and no shoe is known")
 _OUTSIDE = because("other", "a card was drawn outside the game in a round")
 _DISPUTED = because("other", "the shoe's record of a card does not bear out what was entered")
+_ILLEGIBLE = because("gap", "what the shoe said could not be read: a card may be missing")
 _MOVED = because("overdraw", "the shoe gave a card drawn early another place")
 _NO_RESULT = because("result_missing", "the shoe's own result did not come")
 _FORCED = because("result_disagrees", "the shoe was told to quit the round")
 _DISAGREES = because("result_disagrees", "the shoe judged the round otherwise than its cards do")
 _JUDGED_EARLY = because("result_disagrees", "the shoe judged the round while a card is due")
+
+_ALIGN_FIRST = Refuse("a person has to say first where the shoe stands: align")
 
 # The first row whose conditions hold is taken. Every pair of a state and a trigger from outside
 # ends in a row without conditions.
@@ -174,16 +169,16 @@ _JUDGED_EARLY = because("result_disagrees", "the shoe judged the round while a c
 ROWS: tuple[Row, ...] = spell(
     # trigger             from               to             when                                     do
     # — the link and the power —
-    ("link_up",           "no_shoe",         "idle",        (cannot_name_its_set,),                  (connect, replaced, shoe_sets.admit_unnamed_set)),
-    ("link_up",           STATES,            "=",           (),                                      (connect,)),
-    ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (disconnect, _LINK_LOST)),
-    ("link_lost",         "suspended",       "=",           (cards_were_out, cannot_replay),         (disconnect, _LINK_LOST)),
-    ("link_lost",         STATES,            "=",           (),                                      (disconnect,)),
-    ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (restart, _HOST_POWER)),
-    ("restarted",         CARDS_OUT,         "suspended",   (),                                      (restart, _RESTARTED)),
-    ("restarted",         "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (restart, _HOST_POWER)),
-    ("restarted",         "suspended",       "=",           (cards_were_out, cannot_replay),         (restart, _RESTARTED)),
-    ("restarted",         STATES,            "=",           (),                                      (restart,)),
+    ("link_up",           "no_shoe",         "idle",        (link_facts.cannot_name_its_set,),                  (link_facts.connect, replaced, shoe_sets.admit_unnamed_set)),
+    ("link_up",           STATES,            "=",           (),                                      (link_facts.connect,)),
+    ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, _LINK_LOST)),
+    ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, _LINK_LOST)),
+    ("link_lost",         STATES,            "=",           (),                                      (link_facts.disconnect,)),
+    ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (link_facts.restart, _HOST_POWER)),
+    ("restarted",         CARDS_OUT,         "suspended",   (),                                      (link_facts.restart, _RESTARTED)),
+    ("restarted",         "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (link_facts.restart, _HOST_POWER)),
+    ("restarted",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.restart, _RESTARTED)),
+    ("restarted",         STATES,            "=",           (),                                      (link_facts.restart,)),
     ("fault",             STATES,            "suspended",   (),                                      (halting.halt_for_fault,)),
     ("tick",              "dealing",         "=",           (),                                      (reveal_due,)),
     ("tick",              "revealing",       "suspended",   (result_is_overdue,),                    (_NO_RESULT,)),
@@ -214,8 +209,8 @@ ROWS: tuple[Row, ...] = spell(
     ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.kept_set_is_unsuitable,),               (replaced, shoe_sets.refuse_set)),
     ("set_shown",         NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_kept_set)),
     ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (replaced, shoe_sets.admit_unnamed_set)),
-    ("started",           CARDS_OUT,         "suspended",   (),                                      (lose_alignment, _STARTED_ANEW)),
-    ("started",           "suspended",       "=",           (cards_were_out,),                       (lose_alignment, _STARTED_ANEW)),
+    ("started",           CARDS_OUT,         "suspended",   (),                                      (link_facts.lose_alignment, _STARTED_ANEW)),
+    ("started",           "suspended",       "=",           (cards_were_out,),                       (link_facts.lose_alignment, _STARTED_ANEW)),
     ("started",           STATES,            "=",           (),                                      ()),
     ("gap",               "no_shoe",         "=",           (),                                      ()),
     ("gap",               STATES,            "suspended",   (),                                      (halting.halt_for_gap,)),
@@ -237,7 +232,11 @@ ROWS: tuple[Row, ...] = spell(
     ("error",             ("closed", *CARDS_OUT), "suspended", (),                                   (halting.halt_for_shoe_fault,)),
     ("error",             STATES,            "=",           (),                                      (halting.tell_shoe_fault,)),
     ("error_cleared",     STATES,            "=",           (),                                      (halting.tell_fault_cleared,)),
-    ("discarded",         STATES,            "=",           (),                                      (tell_discarded,)),
+    ("discarded",         (*BEGUN, *CARDS_OUT), "suspended", (link_facts.may_have_been_a_card,),                (link_facts.tell_discarded, _ILLEGIBLE)),
+    ("discarded",         "suspended",       "=",           (cards_were_out, link_facts.may_have_been_a_card),  (link_facts.tell_discarded, _ILLEGIBLE)),
+    ("discarded",         STATES,            "=",           (link_facts.may_have_been_a_card,),                 (link_facts.tell_discarded, link_facts.lose_alignment)),
+    ("discarded",         STATES,            "=",           (),                                      (link_facts.tell_discarded,)),
+    ("warning",           STATES,            "=",           (),                                      (halting.tell_warning,)),
     ("status",            STATES,            "=",           (),                                      (note_status,)),
     ("standby",           STATES,            "=",           (),                                      ()),
     ("lock",              STATES,            "=",           (),                                      ()),
@@ -287,7 +286,7 @@ ROWS: tuple[Row, ...] = spell(
     ("result",            CARDS_OUT,         "suspended",   (result_is_forced,),                     (_FORCED,)),
     ("result",            ("dealing", "drawing"), "suspended", (),                                   (note_result, _JUDGED_EARLY)),
     ("result",            "revealing",       "=",           (),                                      (note_result, advance)),
-    ("result",            STATES,            "=",           (),                                      (tell_quarantined,)),
+    ("result",            STATES,            "=",           (),                                      (link_facts.tell_quarantined,)),
     ("outcome_due",       "revealing",       "suspended",   (result_disagrees,),                     (_DISAGREES,)),
     ("outcome_due",       "revealing",       "resolved",    (),                                      (announce_outcome,)),
     ("round_over",        "resolved",        "idle",        (),                                      (end_round,)),
@@ -305,11 +304,13 @@ ROWS: tuple[Row, ...] = spell(
     *unless(shoe_control.why_not_declare,    "declare_out_of_view", (*AFTER_BETS, "suspended"), shoe_control.declare_out_of_view),
     *((command,           STATES,            "=",           (),                                      (refuse,)) for command in METHOD_COMMANDS),
     # — what people say —
+    ("place_your_bets",   "idle",            "=",           (link_facts.only_a_person_aligns,),                 (_ALIGN_FIRST,)),
     ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets, look_at_differential)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
     ("differential_due",  ("closed", "dealing"), "suspended", (),                                    (halting.halt_for_differential,)),
+    ("place_wager",       "idle",            "=",           (is_implied, link_facts.only_a_person_aligns),      (_ALIGN_FIRST,)),
     ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (kept, open_round, change_wager)),
     *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
     *((command,           "betting",         "=",           (),                                      (change_wager,)) for command in WAGER_COMMANDS),
@@ -338,6 +339,11 @@ ROWS: tuple[Row, ...] = spell(
     ("settle",            STATES,            "=",           (),                                      (refuse,)),
     ("change_shoe",       "idle",            "shoe_change", (),                                      (replaced, announce_change)),
     ("change_shoe",       STATES,            "=",           (),                                      (refuse,)),
+    *unless(why_not_declare_cutting_card, "declare_cutting_card", (*BETWEEN, *OPEN, "suspended"), note_cutting_card),
+    ("declare_cutting_card", STATES,         "=",           (),                                      (refuse,)),
+    ("declare_new_shoe",  "shoe_change",     "=",           (link_facts.says_itself_what_it_holds,),            (Refuse("the shoe says itself which cards it holds"),)),
+    ("declare_new_shoe",  "shoe_change",     "idle",        (),                                      (replaced, shoe_sets.admit_unnamed_set)),
+    ("declare_new_shoe",  STATES,            "=",           (),                                      (refuse,)),
     ("align",             ("idle", "suspended"), "=",       (unaligned,),                            (halting.align,)),
     ("align",             ("idle", "suspended"), "=",       (),                                      (Refuse("the shoe is aligned"),)),
     ("align",             STATES,            "=",           (),                                      (refuse,)),

@@ -50,6 +50,13 @@ def cards_are_lost(turn: Turn) -> bool:
     return shoe is not None and shoe.told_drawn > shoe.drawn
 
 
+def why_not_declare_cutting_card(turn: Turn) -> str | None:
+    """What stands against declaring that the cutting card came."""
+    if no_shoe_is_known(turn):
+        return "no shoe is known"
+    return "it is out already" if turn.shoe.cutting_card_out else None
+
+
 def change_due(turn: Turn) -> bool:
     """The rounds that may follow the cutting card are played, or no card may be drawn again."""
     shoe = turn.shoe

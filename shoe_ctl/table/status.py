@@ -130,6 +130,8 @@ _ASKED = {
 """What people say next in a state, where they announce it."""
 
 
+_ALIGN = "say that the shoe stands between rounds and no card is missing"
+_NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"
 _NO_WAGER = (
     "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
     "or the shoe goes back to the dealer"
@@ -140,12 +142,10 @@ def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
     if now.halt is not None:
         return _halted(_At(now, game, settings), now.halt)
+    if (of_the_shoe := _of_the_shoe(now)) is not None:
+        return of_the_shoe
     if now.state in _ASKED and not conduct.implied(now, settings):
         return _do(*_ASKED[now.state])
-    if now.state == "no_shoe":
-        return _wait("push a shoe in" if now.link.up else "connect the shoe")
-    if now.state == "shoe_change":
-        return _wait("change the shoe")
     if now.state == "revealing" and now.round is not None:
         return _revealing(now, now.round, game, settings)
     if status_hands.waits_for_a_wager(now):
@@ -154,6 +154,17 @@ def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any
     if slot is None:
         return _wait("the shoe")
     return _wait(f"draw {_named(slot[0])} card {slot[1]}", hand=slot[0], index=slot[1])
+
+
+def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
+    """What is to be done about the shoe before anything else."""
+    if now.state == "no_shoe":
+        return _wait("push a shoe in" if now.link.up else "connect the shoe")
+    if now.state == "shoe_change":
+        return _wait("change the shoe") if now.link.replay else _do("declare_new_shoe", _NEW_SHOE)
+    if now.state == "idle" and not (now.link.aligned or now.link.names_hands):
+        return _do("align", _ALIGN) if now.link.up else _wait("connect the shoe")
+    return None
 
 
 def _halted(at: _At, halt: Halt) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from firmware_proto.cards import Deck
-from simulators.shoe.angel_eye import AngelEyeDevice
+from simulators.shoe.bee_tek import BeeTekDevice
 from simulators.shoe.device import Device
+from simulators.shoe.unarmed import UnarmedDevice
 
 CHANGE_AFTER_S = 3.0
 """A shoe that stays locked this long after its last round is changed. Longer than a table takes
@@ -20,6 +21,13 @@ from a round's last card to freeing the next one, should it allow rounds after t
 
 SETTLE_S = 0.5
 """From a host's open to the first card: a host opens, sets up and flushes its port first."""
+
+
+TELL_AFTER_S = 0.1
+"""Staff see what the shoe did, and speak: what it said before has reached the table by then."""
+
+Tell = Callable[[str, Callable[[], None]], None]
+"""Gives the table this command; calls back once it was taken, at once or later."""
 
 
 @dataclass(slots=True)
@@ -135,10 +143,10 @@ class JudgeDealer(Dealer):
     card counts as that card, so that round is still dealt.
     """
 
-    device: AngelEyeDevice
+    device: UnarmedDevice
 
     def __init__(
-        self, device: AngelEyeDevice, supply: Supply, *, pace_s: float, settle_s: float = SETTLE_S
+        self, device: UnarmedDevice, supply: Supply, *, pace_s: float, settle_s: float = SETTLE_S
     ) -> None:
         super().__init__(device, supply, pace_s=pace_s)
         self._settle_s = settle_s
@@ -174,8 +182,81 @@ class JudgeDealer(Dealer):
         return finished or not shoe.remaining
 
 
-def dealer_for(device: Device, supply: Supply, *, pace_s: float) -> Dealer:
-    """The dealer that this kind of shoe wants."""
-    if isinstance(device, AngelEyeDevice):
+class TellingDealer(JudgeDealer):
+    """Deals a shoe that says no more than its cards: what staff see, they tell the table.
+
+    That is where the shoe stands after each connect, before the next round; the cutting card; a
+    new set, once it is in and before it is burned. Nothing is drawn until the table has taken it.
+    With ``tell`` None nobody is told: whoever runs the table has to.
+    """
+
+    device: BeeTekDevice
+
+    def __init__(
+        self,
+        device: BeeTekDevice,
+        supply: Supply,
+        *,
+        pace_s: float,
+        settle_s: float = SETTLE_S,
+        tell: Tell | None = None,
+    ) -> None:
+        super().__init__(device, supply, pace_s=pace_s, settle_s=settle_s)
+        self._tell = tell
+        self._aligned = False
+        self._cutting_card_told = False
+        self._set_told = device.shoe.sets_loaded
+        self._waiting = False
+
+    def _look(self, t: float) -> None:
+        self._aligned = self._aligned and self.device.line_open
+        super()._look(t)
+
+    def _wanted(self) -> tuple[_Act, float] | None:
+        wanted = super()._wanted()
+        if self._tell is None or not self.device.powered:
+            return wanted
+        if self._waiting:
+            return None
+        untold = self._untold()
+        return wanted if untold is None else self._telling(untold)
+
+    def _untold(self) -> str | None:
+        """The command for what the table does not know yet, if it is to be told now."""
+        shoe = self.device.shoe
+        if shoe.cutting_card_out and not self._cutting_card_told:
+            return "declare_cutting_card"
+        if self.device.truth.round_open or not self.device.line_open:
+            return None
+        if self._set_told != shoe.sets_loaded:
+            return "declare_new_shoe"
+        return None if self._aligned else "align"
+
+    def _telling(self, command: str) -> tuple[_Act, float]:
+        def act(_: float) -> None:
+            assert self._tell is not None
+            self._waiting = True
+            self._tell(command, lambda: self._taken(command))
+
+        return _Act(act, ("tell", command, self.device.shoe.sets_loaded)), TELL_AFTER_S
+
+    def _taken(self, command: str) -> None:
+        self._waiting = False
+        match command:
+            case "align":
+                self._aligned = True
+            case "declare_cutting_card":
+                self._cutting_card_told = True
+            case _:
+                self._set_told, self._cutting_card_told = self.device.shoe.sets_loaded, False
+
+
+def dealer_for(
+    device: Device, supply: Supply, *, pace_s: float, tell: Tell | None = None
+) -> Dealer:
+    """The dealer that this kind of shoe wants; ``tell`` is for one that cannot speak for itself."""
+    if isinstance(device, BeeTekDevice):
+        return TellingDealer(device, supply, pace_s=pace_s, tell=tell)
+    if isinstance(device, UnarmedDevice):
         return JudgeDealer(device, supply, pace_s=pace_s)
     return LampDealer(device, supply, pace_s=pace_s)

@@ -6,6 +6,7 @@ In: a game, a profile, a seed. Out: what was told and what was dealt. No descrip
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from firmware_proto.cards import DECKS
@@ -15,7 +16,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import TableEvent
-from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, ShoeSaid, Tick
+from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, ShoeSaid, TableCommand, Tick
 from shoe_ctl.table.settings import TableSettings
 from simulators.faults import Line
 from simulators.ports.memory import MemoryPort
@@ -66,7 +67,7 @@ class Table:
             profile_name, deck=game.deck.name, decks=settings.decks, seed=seed
         )
         supply = Supply(DECKS[game.deck.name], settings.decks, seed + 10_000, sets - 1)
-        self.dealer: Dealer = dealer_for(self.device, supply, pace_s=pace_s)
+        self.dealer: Dealer = dealer_for(self.device, supply, pace_s=pace_s, tell=self._tell)
         self._profile_name = profile_name
         self._port = MemoryPort(
             self.device, heard=self._heard, dealer=self.dealer, to_host=to_host, to_shoe=to_shoe
@@ -88,6 +89,20 @@ class Table:
             assert self._port.t < LONGEST_S, f"stuck: {self.controller.state}"
             halt = self.controller.state.halt
             assert halt is None or halt.top.key == "link_lost", halt
+
+    def _tell(self, command: str, taken: Callable[[], None]) -> None:
+        """What the shoe does not say, its dealer does."""
+        said = TableCommand(
+            t_us=self._now_us,
+            command_id=f"{command}-{len(self.inputs)}",
+            command=command,
+            args={},
+            person="kim",
+            position="pit_supervisor",
+        )
+        self._happened(said)
+        assert self.controller.state.answered[said.command_id].accepted, said
+        taken()
 
     def _lose(self) -> None:
         lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,12 +42,22 @@ PATIENCE_S = 60.0
 
 TABLE = "bac-07"
 
+SOCKET = "way-in"
+"""Beside the journal, where a configuration has a way in."""
+
 
 def configuration(
     folder: Path, port: str, *, profile: str = "reference", game: str = "tiger", decks: int = 8
 ) -> Path:
     """A table's configuration file, with a sink for each audience beside it."""
     path = folder / "table.toml"
+    way_in = f"""
+[socket]
+path = "{SOCKET}"
+[[socket.user]]
+user = {os.getuid()}
+position = "pit_supervisor"
+"""
     path.write_text(
         f"""
 [[table]]
@@ -68,6 +79,7 @@ kind = "jsonl"
 path = "restricted.jsonl"
 audience = "restricted"
 """
+        + (way_in if profile == "bee_tek" else "")
     )
     return path
 
@@ -232,9 +244,23 @@ class ShoeAtTable:
 async def shoe_process(
     folder: Path, profile: str, *, seed: int, game_deck: str, port: str = "pty"
 ) -> AsyncIterator[tuple[str, Path]]:
-    """A shoe in a process of its own: its port, and the file in which it writes the truth."""
+    """A shoe in a process of its own: its port, and the file in which it writes the truth.
+
+    The dealer of one that cannot speak for itself speaks at the daemon's socket.
+    """
     truth = folder / "truth.jsonl"
-    options = ("--profile", profile, "--port", port, "--pace-ms", "0", "--seed", str(seed))
+    options: tuple[str, ...] = (
+        "--profile",
+        profile,
+        "--port",
+        port,
+        "--pace-ms",
+        "0",
+        "--seed",
+        str(seed),
+    )
+    if profile == "bee_tek":
+        options += ("--socket", str(folder / SOCKET), "--table", TABLE)
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "simulators", *options),
         *("--deck", game_deck, "--truth", str(truth)),

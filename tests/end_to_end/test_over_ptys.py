@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("profile", ["reference", "angel_eye"])
+@pytest.mark.parametrize("profile", ["reference", "angel_eye", "bee_tek"])
 async def test_the_sinks_are_told_every_round_as_it_was_dealt(
     tmp_path: Path, profile: str, seed: int
 ) -> None:

@@ -27,12 +27,13 @@ GAMES = {
         *("tiger", "dragon_tiger_no_commission", "tiger", "immortal_dragon_tiger"),
         *("tiger", "dragon_bonus_royal"),
     ),
+    "bee_tek": ("tiger", "immortal_dragon_tiger", "dragon_bonus_royal"),
 }
 """In rotation by seed; the suits of ``element65`` only the reference profile can name."""
 
 SEEN_AFTER_MS = (0, 50, 300)
 PACE_S = 0.35
-"""Longer than any of them: an Angel Eye shoe is dealt on whatever the table has seen."""
+"""Longer than any of them: a shoe that nobody arms is dealt on whatever the table has seen."""
 
 FAULTS = Faults(split=0.2, merge=0.1, drop=0.02, flip=0.02, repeat=0.05, delay=0.1, unplug=0.01)
 

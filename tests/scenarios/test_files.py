@@ -48,7 +48,7 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
         (('"tiger"}', '"tiger", shoe = {port = "x"}}'), "table.shoe.port: expected no such key"),
         (
             ('"tiger"}', '"tiger", shoe = {profile = "x"}}'),
-            "table.shoe.profile: expected one of reference, angel_eye, not 'x'",
+            "table.shoe.profile: expected one of reference, angel_eye, bee_tek, not 'x'",
         ),
         (("steps = [{draw = 1}]", ""), "steps: missing, expected an array"),
         (("steps = [{draw = 1}]", "steps = 1"), "steps: expected an array, not 1"),

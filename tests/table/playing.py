@@ -78,10 +78,12 @@ class Playing:
     """One table. ``events`` are all it told, ``desires`` each change of the shoe's state."""
 
     def __init__(
-        self, *, angel_eye: bool = False, name: str = "tiger", state: TableState | None = None,
-        **given: Any,
+        self, *, angel_eye: bool = False, bee_tek: bool = False, name: str = "tiger",
+        state: TableState | None = None, **given: Any,
     ) -> None:  # fmt: skip
         self.angel_eye = angel_eye
+        self.bee_tek = bee_tek
+        self.profile = "angel_eye" if angel_eye else "bee_tek" if bee_tek else "reference"
         self.settings = settings(**given)
         self.game = game(name)
         self.controller = _controller(name, self.settings)
@@ -166,9 +168,9 @@ class Playing:
             LinkUp(
                 t_us=self.t_us,
                 connection=1,
-                profile="angel_eye" if self.angel_eye else "reference",
-                arm=not self.angel_eye,
-                replay=not self.angel_eye,
+                profile=self.profile,
+                arm=self.profile == "reference",
+                replay=self.profile == "reference",
                 judges=self.angel_eye,
                 names_hands=self.angel_eye,
             )
@@ -195,7 +197,9 @@ class Playing:
     def open_shoe(self) -> Playing:
         """A shoe at the table, ready for the first round."""
         self.connect()
-        if not self.angel_eye:
+        if self.bee_tek:
+            self.does("align")
+        elif not self.angel_eye:
             self.hello(resumed=False)
             self.load()
         return self
@@ -205,9 +209,12 @@ class Playing:
     def draw(self, code: str | None, **more: Any) -> list[Effect]:
         """The card that the table waits for, or the next one, as such a shoe tells of it."""
         face = None if code is None else card(code)
+        named: dict[str, Any] = {}
         if self.angel_eye:
             hand, index = self.slot
             named = {"hand": hand, "index": index}
+        elif self.bee_tek:
+            pass  # it says that a card was drawn, and no more
         else:
             number = 1 if self.now.shoe is None else self.now.shoe.drawn + 1
             named = {"number": number, "armed": isinstance(self.desired, Armed)}
@@ -236,6 +243,8 @@ class Playing:
         return self.says(Result(winner=winner or right, **{**pairs, **more}))
 
     def open_round(self) -> None:
+        if self.bee_tek and self.now.state == "idle" and not self.now.link.aligned:
+            self.does("align")
         if not self.settings.implied:
             self.does("place_your_bets")
             self.does("no_more_bets")

@@ -14,6 +14,7 @@ from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
     CuttingCard,
+    Discarded,
     Error,
     Gap,
     Started,
@@ -49,7 +50,11 @@ def link_lost(table: Playing) -> None:
     half_a_round(table)
     table.disconnect()
     table.connect()
-    if table.angel_eye:
+    if table.bee_tek:
+        table.draw("9C")
+        table.rules("void")
+        table.does("align")
+    elif table.angel_eye:
         table.draw("9C", hand="player", index=1)
         table.rules("void")
     else:
@@ -88,7 +93,7 @@ def drawn_early(table: Playing) -> None:
 def cutting_card(table: Playing) -> None:
     table.says(CuttingCard())
     table.play(ROUNDS["both stand"])
-    table.load("set-2") if not table.angel_eye else table.says(Started())
+    shows_another_set(table)
     table.open_round()
 
 
@@ -134,11 +139,44 @@ def never_judged(table: Playing) -> None:
     table.tick()
 
 
+def unheard(table: Playing) -> None:
+    """Bytes that could not be read, between rounds and in one, with a burn and a late result."""
+    table.says(CardDrawn(card=card("9C"), hand="burn"))
+    table.says(Discarded(reason="form"))
+    table.does("align")
+    half_a_round(table)
+    table.says(Discarded(reason="card"))
+    table.says(Discarded(reason="form"))
+    table.draw("9C")
+    table.rules("void")
+
+
+def another_set(table: Playing) -> None:
+    table.does("change_shoe")
+    table.does("declare_new_shoe")
+    table.does("declare_cutting_card")
+    table.play(ROUNDS["both draw"])
+
+
+def shows_another_set(table: Playing) -> None:
+    """The next set of cards, as such a shoe or those at it tell of it."""
+    if table.bee_tek:
+        table.does("declare_new_shoe")
+    elif table.angel_eye:
+        table.says(Started())
+    else:
+        table.load(f"set-{table.now.inputs}", table.settings.decks)
+
+
 BOTH: tuple[Session, ...] = (
     whole_round, power_cut, link_lost, wrong_cards, drawn_early, cutting_card, hello_first,
 )  # fmt: skip
 REFERENCE: tuple[Session, ...] = (no_shoe, halts_between)
 ANGEL_EYE: tuple[Session, ...] = (judged_otherwise, never_judged)
+BEE_TEK: tuple[Session, ...] = (unheard, another_set)
+KINDS: tuple[tuple[str, tuple[Session, ...]], ...] = (
+    ("reference", BOTH + REFERENCE), ("angel_eye", BOTH + ANGEL_EYE), ("bee_tek", BOTH + BEE_TEK),
+)  # fmt: skip
 WAYS: tuple[dict[str, Any], ...] = (
     {"announcements": "explicit", "faces": "turned_by_dealer"},
     {"announcements": "implied", "faces": "face_up"},
@@ -152,9 +190,14 @@ DECLARED_WITH: dict[str, dict[str, Any]] = {
 """What is said with an irregularity when it is declared, by key; nothing more for most."""
 
 
-def played(session: Session, *, angel_eye: bool, way: dict[str, Any]) -> list[TableState]:
+def kind_of(shoe: str) -> dict[str, Any]:
+    """What ``Playing`` takes for a shoe of this profile."""
+    return {name: name == shoe for name in ("angel_eye", "bee_tek")}
+
+
+def played(session: Session, *, shoe: str, way: dict[str, Any]) -> list[TableState]:
     """The states between the inputs of one session."""
-    table = Playing(angel_eye=angel_eye, **way)
+    table = Playing(**kind_of(shoe), **way)
     passed = [table.now]
     table.step = lambda: passed.append(table.now)
     table.open_shoe()
@@ -163,20 +206,20 @@ def played(session: Session, *, angel_eye: bool, way: dict[str, Any]) -> list[Ta
 
 
 @functools.cache
-def passed_through() -> tuple[tuple[bool, int, TableState], ...]:
-    """Every state of every session: whether an angel_eye, which of WAYS, the state."""
+def passed_through() -> tuple[tuple[str, int, TableState], ...]:
+    """Every state of every session: the shoe's profile, which of WAYS, the state."""
     return tuple(
-        (angel_eye, way, now)
-        for angel_eye, own in ((False, REFERENCE), (True, ANGEL_EYE))
+        (shoe, way, now)
+        for shoe, sessions in KINDS
         for way, given in enumerate(WAYS)
-        for session in (*BOTH, *own)
-        for now in played(session, angel_eye=angel_eye, way=given)
+        for session in sessions
+        for now in played(session, shoe=shoe, way=given)
     )
 
 
-def at(angel_eye: bool, way: int, now: TableState) -> Playing:
+def at(shoe: str, way: int, now: TableState) -> Playing:
     """A table in this state."""
-    return Playing(angel_eye=angel_eye, state=now, **WAYS[way])
+    return Playing(**kind_of(shoe), state=now, **WAYS[way])
 
 
 def goes_on(table: Playing) -> None:
@@ -197,8 +240,9 @@ def goes_on(table: Playing) -> None:
     elif now.state == "no_shoe":
         table.load(f"set-{now.inputs}", table.settings.decks)
     elif now.state == "shoe_change":
-        loaded = table.settings.decks
-        table.says(Started()) if table.angel_eye else table.load(f"set-{now.inputs}", loaded)
+        shows_another_set(table)
+    elif now.state == "idle" and table.bee_tek and not now.link.aligned:
+        table.does("align")
     elif now.state in ("idle", "betting", "closed", "dealing", "drawing"):
         announce = {"idle": "place_your_bets", "betting": "no_more_bets"}
         if now.state in announce:

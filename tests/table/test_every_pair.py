@@ -48,6 +48,7 @@ from firmware_proto.events import (
     Status,
     Tamper,
     UnknownFirmware,
+    Warned,
 )
 from shoe_ctl.table import engine, machine, positions
 from shoe_ctl.table.effects import Answer, TableEvent
@@ -103,6 +104,7 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     Authenticated(device_id=DEVICE, boot_id=7, key_id=1, host_nonce="00", shoe_nonce="01"),
     AuthenticationFailed(reason="wrong proof", device_id=DEVICE, key_id=1),
     *(UnknownFirmware(firmware="1", refused=refused) for refused in (True, False)),
+    Warned(code="W0x01"),
     Overheard(command="arm"),  # said by a host, heard in recordings only: no row names it
 )  # fmt: skip
 REFUSALS = ("command.refused", "wager.refused")
@@ -127,10 +129,10 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def facts(t_us: int) -> Iterator[Input]:
-    for able in (True, False):
+    for own, names in ((True, False), (False, True), (False, False)):
         yield LinkUp(
-            t_us=t_us, connection=2, profile="x", arm=able, replay=able, judges=not able,
-            names_hands=not able,
+            t_us=t_us, connection=2, profile="x", arm=own, replay=own, judges=names,
+            names_hands=names,
         )  # fmt: skip
     yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
     yield Restarted(t_us=t_us, host_boot="b1")
@@ -243,9 +245,9 @@ def apart_from_the_count(now: TableState) -> TableState:
 
 def test_every_input_in_every_state_does_what_the_table_lists() -> None:
     tried: set[tuple[str, str]] = set()
-    for angel_eye, way, now in distinct():
+    for shoe, way, now in distinct():
         for trigger, happened in inputs(now):
-            table = at(angel_eye, way, now)
+            table = at(shoe, way, now)
             effects = table.feed(happened)
             tried.add((now.state, trigger))
             assert table.now.state in listed(now.state, trigger), (now.state, happened)
@@ -265,18 +267,18 @@ def test_every_input_in_every_state_does_what_the_table_lists() -> None:
     assert tried == {(s, t) for s in machine.STATES for t in OUTSIDE}
 
 
-def distinct() -> list[tuple[bool, int, TableState]]:
+def distinct() -> list[tuple[str, int, TableState]]:
     """One of each kind of place: what differs only by counts and cards is tried once."""
     kinds = {}
-    for angel_eye, way, now in passed_through():
+    for shoe, way, now in passed_through():
         played, halt, link = now.round, now.halt, now.link
         kind = (
-            angel_eye, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
+            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
             link.up, link.aligned,
             halt and (halt.top.key, halt.top.step, halt.back_to, halt.earlier),
             played and (len(played.cards), played.all_revealed, played.result is None, played.due),
         )  # fmt: skip
-        kinds[kind] = (angel_eye, way, now)
+        kinds[kind] = (shoe, way, now)
     return list(kinds.values())
 
 
@@ -292,8 +294,8 @@ def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: 
 
 
 def test_from_every_state_a_willing_staff_comes_to_a_new_round_and_its_outcome() -> None:
-    for angel_eye, way, now in distinct():
-        table = at(angel_eye, way, now)
+    for shoe, way, now in distinct():
+        table = at(shoe, way, now)
         for _ in range(40):
             if opened(table) > now.rounds and table.told("round.outcome"):
                 break

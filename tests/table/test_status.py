@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,13 +13,13 @@ from shoe_ctl.table import machine, positions
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status, takes
 from tests.table.playing import ROUNDS, Playing
-from tests.table.sessions import ANGEL_EYE, BOTH, REFERENCE, WAYS, Session, played
+from tests.table.sessions import KINDS, WAYS, Session, kind_of, played
 
 OTHER, ONE_MORE = card("KS"), card("4H")
 
 SESSIONS = [
-    pytest.param(session, angel_eye, way, id=f"{session.__name__}-{angel_eye}-{way['faces']}")
-    for angel_eye, sessions in ((False, BOTH + REFERENCE), (True, BOTH + ANGEL_EYE))
+    pytest.param(session, shoe, way, id=f"{session.__name__}-{shoe}-{way['faces']}")
+    for shoe, sessions in KINDS
     for session in sessions
     for way in WAYS
 ]
@@ -49,22 +50,22 @@ def with_other_secrets(now: TableState) -> TableState:
     return msgspec.structs.replace(now, kept=kept)
 
 
-@pytest.mark.parametrize(("session", "angel_eye", "way"), SESSIONS)
+@pytest.mark.parametrize(("session", "shoe", "way"), SESSIONS)
 def test_it_depends_on_nothing_that_was_not_revealed(
-    session: Session, angel_eye: bool, way: dict[str, str]
+    session: Session, shoe: str, way: dict[str, Any]
 ) -> None:
-    table = Playing(angel_eye=angel_eye, state=None, **way)
-    for state in played(session, angel_eye=angel_eye, way=way):
+    table = Playing(**kind_of(shoe), state=None, **way)
+    for state in played(session, shoe=shoe, way=way):
         assert shown(table, state) == shown(table, with_other_secrets(state))
         assert json.loads(json.dumps(shown(table, state))) == shown(table, state)
 
 
-@pytest.mark.parametrize(("session", "angel_eye", "way"), SESSIONS)
+@pytest.mark.parametrize(("session", "shoe", "way"), SESSIONS)
 def test_what_is_next_is_taken_from_whom_it_names(
-    session: Session, angel_eye: bool, way: dict[str, str]
+    session: Session, shoe: str, way: dict[str, Any]
 ) -> None:
-    for state in played(session, angel_eye=angel_eye, way=way):
-        table = Playing(angel_eye=angel_eye, state=state, **way)
+    for state in played(session, shoe=shoe, way=way):
+        table = Playing(**kind_of(shoe), state=state, **way)
         held = status(state, table.game, table.settings)
         due, takers = held["next"], {t["command"]: t["position"] for t in held["takes"]}
         if due["command"] is None:

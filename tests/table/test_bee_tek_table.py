@@ -1,0 +1,215 @@
+"""At a shoe that only says that a card was drawn: by draw order, and asked after any doubt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from firmware_proto.cards import card
+from firmware_proto.events import CardDrawn, Discarded, Error, Warned
+from shoe_ctl.records import Audience
+from shoe_ctl.table.status import status
+from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.sessions import WAYS
+
+STAND = ROUNDS["both stand"]
+ILLEGIBLE = Discarded(reason="form")
+
+
+def shoe(way: int = 1, **given: Any) -> Playing:
+    made = {**WAYS[way], "face_up_after_ms": 0, **given}
+    return Playing(bee_tek=True, **made).open_shoe()
+
+
+def fresh(way: int = 1) -> Playing:
+    """Connected, and nobody has said yet where the shoe stands."""
+    table = Playing(bee_tek=True, **WAYS[way])
+    table.connect()
+    return table
+
+
+@pytest.mark.parametrize("codes", ROUNDS.values(), ids=ROUNDS)
+@pytest.mark.parametrize("way", [0, 1])
+def test_the_draw_order_says_whose_card_it_is(way: int, codes: str) -> None:
+    table = shoe(way)
+    table.play(codes)
+    dealt = [(d["hand"], d["index"]) for d in table.told("round.card_dealt")]
+    assert dealt[:4] == [("player", 1), ("banker", 1), ("player", 2), ("banker", 2)]
+    assert all(index == 3 for _, index in dealt[4:])
+    (outcome,) = table.told("round.outcome")
+    cards = [*outcome["player"]["cards"], *outcome["banker"]["cards"]]
+    assert sorted(cards) == sorted(codes.split())
+    assert balanced(table.now)
+
+
+def test_no_card_aligns_it_and_until_a_person_does_no_round_begins() -> None:
+    table = fresh()
+    assert table.told("shoe.not_aligned") == [{"until": "a person's decision"}]
+    for code in STAND.split():
+        table.draw(code)
+    assert (table.now.state, table.now.round, table.now.link.aligned) == ("idle", None, False)
+    assert balanced(table.now)
+    assert not table.asks("align", position="dealer").accepted
+    table.does("align", position="pit_supervisor")
+    table.draw("7D")
+    assert table.now.state == "dealing"
+
+
+def test_no_bets_are_taken_before_a_person_has_aligned_it() -> None:
+    table = fresh(way=0)
+    shown = status(table.now, table.game, table.settings)
+    assert shown["next"]["command"] == "align"
+    refused = table.asks("place_your_bets")
+    assert refused.error is not None
+    assert refused.error.endswith("a person has to say first where the shoe stands: align")
+    table.does("align")
+    table.does("place_your_bets")
+
+
+def test_no_wager_opens_a_round_before_a_person_has_aligned_it() -> None:
+    table = fresh()
+    wager: dict[str, Any] = {"player": "17", "seat": 4, "wager": "tie", "amount": 500}
+    refused = table.asks("place_wager", **wager)
+    assert refused.error is not None and "align" in refused.error
+    table.does("align")
+    table.does("place_wager", **wager)
+    assert table.now.state == "betting"
+
+
+@pytest.mark.parametrize("codes", ["2D", "2D 3C TS", "2D 3C TS TH"])
+def test_a_line_that_could_not_be_read_in_a_round_halts_for_it_may_have_been_a_card(
+    codes: str,
+) -> None:
+    table = shoe()
+    table.deal(codes)
+    table.says(ILLEGIBLE)
+    assert table.key == "gap"
+    before = table.now.round
+    table.draw("9C")
+    assert table.now.round == before  # which slot is it for? nobody guesses
+    assert [kept.card.code for kept in table.now.kept if kept.card] == ["9C"]
+    refused = table.asks("decide", choice="play_on", reason="r")
+    assert refused.error is not None and "no place" in refused.error
+    table.rules("void")
+    assert (table.now.state, table.now.link.aligned) == ("idle", False)
+
+
+def test_where_nothing_is_missing_the_round_goes_on_after_such_a_line() -> None:
+    table = shoe()
+    table.deal("2D 3C")
+    table.says(ILLEGIBLE)
+    table.rules("play_on")
+    table.deal("TS TH 4C 5D")
+    table.finish()
+    assert len(table.told("round.outcome")) == 1
+
+
+def test_such_a_line_once_bets_are_taken_halts_before_any_card() -> None:
+    table = shoe(way=0)
+    table.does("place_your_bets")
+    table.says(ILLEGIBLE)
+    assert table.key == "gap"
+
+
+def test_such_a_line_between_rounds_asks_where_the_shoe_stands() -> None:
+    table = shoe()
+    table.play(STAND)
+    table.says(ILLEGIBLE)
+    assert (table.now.state, table.now.link.aligned) == ("idle", False)
+    assert table.kinds[-1] == "shoe.not_aligned"
+    table.draw("9C")
+    assert table.now.round is None
+
+
+def test_an_angel_eye_frame_that_could_not_be_read_halts_nothing() -> None:
+    table = Playing(angel_eye=True, **WAYS[1]).open_shoe()
+    table.deal("2D 3C")
+    table.says(ILLEGIBLE)
+    assert (table.now.state, table.now.link.aligned) == ("dealing", True)
+
+
+@pytest.mark.parametrize("alarm_first", [True, False])
+def test_a_failed_read_is_a_misread_whatever_alarm_comes_with_it(alarm_first: bool) -> None:
+    table = shoe()
+    table.deal("2D 3C")
+    said = [CardDrawn(card=None), Error(code="E3", text="Card Not Read")]
+    for event in reversed(said) if alarm_first else said:
+        table.says(event)
+    assert table.now.halt is not None
+    assert table.now.halt.stack[0].key == ("other" if alarm_first else "misread")
+    held = [dealt.card for dealt in table.now.round.cards[2:]]
+    kept = [one.card for one in table.now.kept]
+    assert (held, kept) == (([], [None]) if alarm_first else ([None], []))
+    assert table.told("shoe.fault") == [{}]
+    assert balanced(table.now)
+
+
+def test_a_warning_is_told_to_few_and_halts_nothing() -> None:
+    table = shoe()
+    table.deal("2D 3C")
+    told = len(table.public)
+    table.says(Warned(code="W0x01"))
+    assert (table.now.state, len(table.public)) == ("dealing", told)
+    assert table.told("shoe.fault", Audience.RESTRICTED) == [{"code": "W0x01", "warning": True}]
+
+
+def test_a_link_lost_in_a_round_waits_for_a_person_and_one_between_rounds_too() -> None:
+    table = shoe()
+    table.deal("2D 3C TS")
+    table.disconnect()
+    assert table.key == "link_lost"
+    table.connect()
+    table.draw("6H")
+    assert table.now.state == "suspended"
+    table.rules("void")
+    table.does("align")
+    table.play(STAND)
+    table.disconnect()
+    table.connect()
+    table.draw("7D")
+    assert (table.now.state, table.now.link.aligned) == ("idle", False)
+
+
+def test_a_burn_is_counted_between_rounds_and_halts_in_one() -> None:
+    table = shoe()
+    table.says(CardDrawn(card=card("TH"), hand="burn"))
+    assert (table.now.state, table.now.link.aligned) == ("idle", True)
+    assert table.now.shoe is not None and table.now.shoe.drawn == 1
+    table.deal("2D 3C")
+    table.says(CardDrawn(card=card("9C"), hand="burn"))
+    assert table.key == "wrong_order"
+
+
+def test_the_same_card_twice_is_two_cards() -> None:
+    table = shoe()
+    table.deal("9C 9C")
+    assert [d["hand"] for d in table.told("round.card_dealt")] == ["player", "banker"]
+
+
+def test_staff_say_that_the_cutting_card_came_and_that_another_set_is_in() -> None:
+    table = shoe()
+    table.deal("2D 3C")
+    table.does("declare_cutting_card", position="dealer")
+    again = table.asks("declare_cutting_card")
+    assert again.error == "declare_cutting_card: it is out already"
+    assert table.now.state == "dealing"
+    table.deal("TS TH 4C 5D")
+    table.finish()
+    assert table.now.state == "shoe_change"
+    shown = status(table.now, table.game, table.settings)
+    assert shown["next"]["command"] == "declare_new_shoe"
+    assert not table.asks("declare_new_shoe", position="dealer").accepted
+    table.does("declare_new_shoe", position="pit_supervisor")
+    assert (table.now.state, table.now.shoes) == ("idle", 2)
+    assert table.now.shoe is not None and table.now.shoe.drawn == 0
+    table.play(STAND)
+    assert table.told("round.outcome")[-1]["shoe_id"] == "bac-07-s2"
+
+
+def test_a_shoe_that_names_its_set_is_not_changed_by_word_of_mouth() -> None:
+    table = Playing(**WAYS[0]).open_shoe()
+    table.does("change_shoe")
+    refused = table.asks("declare_new_shoe")
+    assert refused.error == "declare_new_shoe: the shoe says itself which cards it holds"
+    assert table.now.state == "shoe_change"
