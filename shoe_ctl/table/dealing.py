@@ -6,7 +6,7 @@ Must not know: what does not fit, how a card is revealed, what a round pays.
 
 from __future__ import annotations
 
-from . import placing, shoe_cards, wagering
+from . import face_up, placing, shoe_cards, wagering
 from .slots import next_slot
 from .state import Round
 from .turn import Turn
@@ -52,4 +52,5 @@ def deal(turn: Turn) -> None:
     turn.set_link(aligned=True)
     placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
     placing.look_if_unread(turn, slot)
+    face_up.look(turn)
     shoe_cards.look_if_empty(turn)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
 
-from . import fitting, shoe_cards, shoe_sets, slots
+from . import face_up, fitting, shoe_cards, shoe_sets, slots
 from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities import stakes
@@ -96,6 +96,11 @@ def halt_for_missed_cards(turn: Turn) -> None:
     missed = event.drawn - turn.shoe.drawn
     seen = f"{missed} cards were drawn that were not heard of"
     raise_irregularity(turn, Cause("gap", seen))
+
+
+def halt_for_face_up(turn: Turn) -> None:
+    """The round's first card lay face up: no rule says that it plays (6.1)."""
+    raise_irregularity(turn, Cause(face_up.KEY, face_up.SEEN, step=face_up.FIRST))
 
 
 def halt_for_differential(turn: Turn) -> None:
@@ -200,6 +205,7 @@ def keep(turn: Turn) -> None:
     shoe_cards.count_unplaced(turn)
     after = turn.now.shoe
     number = after.drawn if drawn.number is None and after is not None else drawn.number
+    face_up.look_at_kept(turn)
     kept = Kept(
         card=drawn.card,
         number=number,

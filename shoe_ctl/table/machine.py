@@ -271,6 +271,8 @@ ROWS: tuple[Row, ...] = spell(
     ("card_outside_game", OPEN,              "suspended",   (),                                      (_OUTSIDE, count_outside_game)),
     ("redesignated",      OPEN,              "suspended",   (),                                      (_MOVED,)),
     ("redesignated",      STATES,            "=",           (),                                      ()),
+    ("face_up_first",     CARDS_OUT,         "suspended",   (),                                             (halting.halt_for_face_up,)),
+    ("face_up_first",     "suspended",       "=",           (),                                             (halting.halt_for_face_up,)),
     ("card_unread",       CARDS_OUT,         "suspended",   (shows_cards_at_once,),                  (unread.halt_for_unread,)),
     ("card_unread",       "suspended",       "=",           (shows_cards_at_once,),                  (unread.halt_for_unread,)),
     ("card_unread",       (*BEGUN, *CARDS_OUT, "suspended"), "=", (),                                (unread.wait_face_down,)),
@@ -309,6 +311,7 @@ ROWS: tuple[Row, ...] = spell(
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets, look_at_differential)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
+    ("differential_due",  "suspended",       "=",           (),                                             (halting.halt_for_differential,)),
     ("differential_due",  ("closed", "dealing"), "suspended", (),                                    (halting.halt_for_differential,)),
     ("place_wager",       "idle",            "=",           (is_implied, link_facts.only_a_person_aligns),      (_ALIGN_FIRST,)),
     ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (kept, open_round, change_wager)),
@@ -370,6 +373,7 @@ ROWS: tuple[Row, ...] = spell(
 OWN_TRIGGERS = frozenset(
     {
         "card_unread",
+        "face_up_first",
         "cards_placed",
         "one_too_many",
         "cards_ran_out",

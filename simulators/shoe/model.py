@@ -114,12 +114,16 @@ class CardSet:
 
 @dataclass(frozen=True, slots=True)
 class CardOut:
-    """A card left the shoe. ``seen`` is what the sensor read of it: None when it could not."""
+    """A card left the shoe. ``seen`` is what the sensor read of it: None when it could not.
+
+    ``face_up``: it lay so in the shoe, for all to see.
+    """
 
     card: Card
     seen: Card | None
     number: int
     armed: bool
+    face_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +136,14 @@ class CuttingCardOut:
 class Shoe:
     """The cards and the mechanism. Battery-backed: a power cut changes only the lock.
 
-    ``unreadable`` are draw numbers (from 1 in each set) whose card the sensor cannot read.
+    ``unreadable`` are draw numbers (from 1 in each set) whose card the sensor cannot read;
+    ``face_up`` those whose card lies face up.
     """
 
     def __init__(self, device_id: str, *, unreadable: frozenset[int] = frozenset()) -> None:
         self.device_id = device_id
         self.unreadable = unreadable
+        self.face_up: frozenset[int] = frozenset()
         self.cards: CardSet | None = None
         self.drawn = 0
         self.cutting_card_out = False
@@ -246,4 +252,4 @@ class Shoe:
         self.drawn += 1
         self.armed = None
         seen = None if self.drawn in self.unreadable else card
-        return CardOut(card, seen, self.drawn, armed)
+        return CardOut(card, seen, self.drawn, armed, face_up=self.drawn in self.face_up)

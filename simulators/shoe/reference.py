@@ -180,7 +180,14 @@ class ReferenceDevice(Device):
     def _on_card(self, out: CardOut, t: float) -> None:
         confidence = 0 if out.seen is None else SURE
         self._remember(
-            CardDrawn(card=out.seen, number=out.number, armed=out.armed, confidence=confidence), t
+            CardDrawn(
+                card=out.seen,
+                number=out.number,
+                armed=out.armed,
+                face_up=out.face_up,
+                confidence=confidence,
+            ),
+            t,
         )
         self.body.lifetime_draws += 1
         self._told_if_empty(t)

@@ -48,7 +48,7 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
     """
     setup = scenario.shoe
     memory = None if setup.memory is None else EventMemory(setup.memory, reserve=1)
-    return simulated_shoe(
+    device = simulated_shoe(
         scenario.profile,
         deck=setup.deck.name,
         decks=setup.decks,
@@ -59,6 +59,8 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
         unreadable=setup.unreadable,
         memory=memory,
     )
+    device.shoe.face_up = setup.face_up
+    return device
 
 
 class Performance:
@@ -149,7 +151,7 @@ class Performance:
 
     async def _push_in(self, setup: ShoeSetup) -> None:
         device = self._bench.device
-        device.shoe.unreadable = setup.unreadable
+        device.shoe.unreadable, device.shoe.face_up = setup.unreadable, setup.face_up
         device.load(
             setup.deck,
             setup.decks,

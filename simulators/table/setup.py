@@ -24,7 +24,7 @@ class ShoeSetup:
 
     ``burn`` are the first card and those burned, for shoes that ask for them. ``extra`` are cards
     that are in the set beyond its decks. ``cut_after`` cards come out before the cutting card.
-    ``unreadable`` are draw numbers. ``memory`` is how many events the shoe can keep.
+    ``unreadable`` and ``face_up`` are draw numbers, ``memory`` how many events the shoe can keep.
     """
 
     deck: Deck = DECKS["french52"]
@@ -36,6 +36,7 @@ class ShoeSetup:
     already_drawn: int = 0
     cut_after: int | None = None
     unreadable: frozenset[int] = frozenset()
+    face_up: frozenset[int] = frozenset()
     memory: int | None = None
 
     @classmethod
@@ -60,6 +61,7 @@ class ShoeSetup:
             already_drawn=fields.optional_whole("already_drawn", at_least=0, at_most=size) or 0,
             cut_after=fields.optional_whole("cut_after", at_least=0, at_most=size),
             unreadable=_numbers(fields, "unreadable"),
+            face_up=_numbers(fields, "face_up"),
             memory=fields.optional_whole("memory", at_least=2, at_most=LARGEST_MEMORY),
         )
         _check(setup, fields)

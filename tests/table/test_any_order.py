@@ -47,6 +47,7 @@ events: st.SearchStrategy[ShoeEvent] = st.one_of(
         hand=hands,
         index=st.none() | st.integers(1, 3),
         armed=st.sampled_from([None, True, False]),
+        face_up=st.booleans(),
     ),
     st.builds(CardOutsideGame, card=faces, mode=st.just("lock")),
     st.builds(Redesignated, card=faces, hand=st.just("player"), index=st.just(1)),

@@ -86,6 +86,7 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     ShoeLoaded(set_id="set-9", decks=4),
     CardDrawn(card=card("9S")), CardDrawn(card=None), CardDrawn(card=card("4f")),
     *(CardDrawn(card=card("9S"), number=n, armed=a) for n in (1, 4, 6, 20) for a in (True, False)),
+    *(CardDrawn(card=card("9S"), number=n, armed=True, face_up=True) for n in (1, 2, 4)),
     *(CardDrawn(card=card("9S"), hand=h, index=i) for h in ("player", "banker") for i in (1, 2, 3)),
     *(CardDrawn(card=card("9S"), hand=h) for h in ("burn", "first_card", "burn_count")),
     Redesignated(card=None, hand="player"), CardOutsideGame(card=card("9S"), mode="lock"),
@@ -198,7 +199,8 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "round_over": {"resolved"},
         "change_due": {"idle"},
         "set_shown": {"no_shoe", "idle", "shoe_change"},
-        "differential_due": {"closed", "dealing"},
+        "differential_due": {"closed", "dealing", "suspended"},
+        "face_up_first": {"dealing", "revealing", "drawing", "suspended"},
     }
     assert set(meant) == machine.OWN_TRIGGERS
     for trigger, states in meant.items():

@@ -131,7 +131,7 @@ GO_ON_WITH_THEM = Choice(
     PLAY_ON, "pit_supervisor", "entered", (align,), something_is_missing, when=some_were_entered
 )
 
-CHOICES = (ENTER, PLACE, GO_ON_WITH_THEM, RULED_ON)
+CHOICES: tuple[Choice, ...] = (ENTER, PLACE, GO_ON_WITH_THEM, RULED_ON)
 
 
 def entered(key: str) -> End:

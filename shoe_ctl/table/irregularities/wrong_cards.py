@@ -5,10 +5,13 @@ In: nothing. Out: their procedures. Must not know: how a card is judged to be wr
 
 from __future__ import annotations
 
+from shoe_ctl.table import face_up
+from shoe_ctl.table.shoe_cards import announce_change
+
 from . import inspected
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, ruling, stands, void
-from .grounds import first_card_is_not_out, something_is_missing
-from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, lay_aside, stands, void
+from .grounds import cards_are_in_play, first_card_is_not_out, something_is_missing
+from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
 
 _INSPECT = (
     "inspect the cards; if one is foreign or one too many the round is void, and earlier rounds "
@@ -17,12 +20,22 @@ _INSPECT = (
 # One prompt for both, and one set of choices: in public the two must look alike.
 
 
+def _earlier_stand(*do: Action) -> Choice:
+    """Between rounds nothing is void: all earlier outcomes stand (5.1.2)."""
+    return Choice("earlier_stand", DECIDES, "earlier", do, something_is_missing, in_round=False)
+
+
+def _earlier(key: str) -> End:
+    return End("earlier", "earlier_stand", (key, "earlier_stand"))
+
+
 def _inspected(key: str) -> Procedure:
-    choices = (inspected.CORRECT, GO_ON, LAY_ASIDE, CALL_VOID)
+    laid_aside = _earlier_stand(lay_aside)._replace(unless=cards_are_in_play)
+    choices = (inspected.CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
     return Procedure(
         key,
         (Step("ruling", _INSPECT, choices), inspected.CORRECTED),
-        (inspected.corrected(key), stands(), aside(), void((key, "void"))),
+        (inspected.corrected(key), stands(), _earlier(key), aside(), void((key, "void"))),
     )
 
 
@@ -31,12 +44,25 @@ FOREIGN_CARD = _inspected("foreign_card")
 EXTRA_CARD = _inspected("extra_card")
 
 _IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")
+_WITH_A_SHOE = ("idle", "shoe_change", *_IN_A_ROUND)
 
 UNSHUFFLED = Procedure(
     "unshuffled",
-    (ruling("inspect the cards; if they were not shuffled the round is void"),),
-    (stands(("unshuffled", "cleared")), aside(), void(("unshuffled", "void"))),
-    Declared("dealer", _IN_A_ROUND, "unshuffled cards are declared"),
+    (
+        Step(
+            "ruling",
+            "inspect the cards; if they were not shuffled a round in progress is void, and "
+            "earlier rounds stand",
+            (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
+        ),
+    ),
+    (
+        stands(("unshuffled", "cleared")),
+        _earlier("unshuffled")._replace(leads="shoe_change", do=(announce_change,)),
+        aside(),
+        void(("unshuffled", "void")),
+    ),
+    Declared("dealer", _WITH_A_SHOE, "unshuffled cards are declared"),
 )
 
 MISSING_CARD_IN_SHOE = Procedure(
@@ -46,28 +72,16 @@ MISSING_CARD_IN_SHOE = Procedure(
             "ruling",
             "count the cards again; if one is missing a round in progress is void, and earlier "
             "rounds stand",
-            (
-                GO_ON,
-                Choice(
-                    "earlier_stand",
-                    DECIDES,
-                    "earlier",
-                    (align,),
-                    something_is_missing,
-                    in_round=False,
-                ),
-                LAY_ASIDE,
-                CALL_VOID,
-            ),
+            (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
     (
         stands(),
-        End("earlier", "earlier_stand", ("missing_card_in_shoe", "earlier_stand")),
+        _earlier("missing_card_in_shoe"),
         aside(),
         void(("missing_card_in_shoe", "void")),
     ),
-    Declared("dealer", ("idle", "shoe_change", *_IN_A_ROUND), "a missing card is declared"),
+    Declared("dealer", _WITH_A_SHOE, "a missing card is declared"),
 )
 
 _BY_RULE = Choice(
@@ -83,6 +97,11 @@ FACE_UP_IN_SHOE = Procedure(
             "after the first card of a round it plays as if it had lain face down",
             (_BY_RULE, GO_ON, LAY_ASIDE, CALL_VOID),
         ),
+        Step(
+            face_up.FIRST,
+            "it was the round's first card: leave it as it lies, and call whoever decides",
+            (GO_ON, CALL_VOID),
+        ),
     ),
     (
         End("face_down", "play_face_down", ("face_up_in_shoe", "played_as_face_down")),
@@ -95,4 +114,5 @@ FACE_UP_IN_SHOE = Procedure(
         ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended"),
         "a card that lies face up in the shoe is declared",
     ),
+    begins=(face_up.FIRST,),
 )
