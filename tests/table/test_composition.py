@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from firmware_proto.cards import card
@@ -13,7 +15,7 @@ from tests.table.sessions import WAYS
 STAFFED = [name for name in catalog.shipped() if catalog.load(name).options.staffed]
 
 
-def between(decks: int = 8, **more: str) -> Playing:
+def between(decks: int = 8, **more: Any) -> Playing:
     table = Playing(decks=decks, **WAYS[0], **more)
     table.connect()
     table.hello(resumed=False, decks=decks)
