@@ -84,11 +84,6 @@ def bets_are_closed(turn: Turn) -> bool:
     return turn.now.wagers.betting == "closed"
 
 
-def may_clear(turn: Turn) -> bool:
-    """All wagers may be taken back at once, and there are some."""
-    return why_not_clear(turn) is None
-
-
 def why_not_clear(turn: Turn) -> Objection | None:
     """What stands against taking all wagers back at once."""
     if not turn.game.options.clear_bets:
