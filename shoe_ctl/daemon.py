@@ -18,7 +18,7 @@ import msgspec
 
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
-from shoe_ctl import answers, rules
+from shoe_ctl import answers, revised, rules
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.config import Config, TableConfig
 from shoe_ctl.errors import ConfigError, ShoeCtlError
@@ -175,10 +175,16 @@ class Daemon:
             before, kept = rules.recover(reader, settings.table)
             known = {} if before is None else before.state.answered
             answered = answers.recorded(reader, settings.table, known)
+            told = revised.recorded(reader, settings.table)
         meta = rules.meta(prepared.game, settings, self._clock.wall_us())
         controller = rules.go_on(before, kept, meta)
         runner = TableRunner(
-            controller, journal, self._clock, devices=dict(numbers.devices), answers=answered
+            controller,
+            journal,
+            self._clock,
+            devices=dict(numbers.devices),
+            answers=answered,
+            told=told,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

@@ -18,6 +18,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import meta_of
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Record
+from shoe_ctl.revised import Told
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, from_bytes
 
@@ -67,6 +68,7 @@ class _Run(Generic[H]):
         self.input: Record | None = None
         self.recorded: list[Record] = []
         self.counters = Counters()
+        self.told = Told()
 
     def compare(self) -> Difference | None:
         """Runs the gathered input and counts on by what is recorded of it."""
@@ -92,8 +94,12 @@ class _Run(Generic[H]):
             why = f"handling raised {type(error).__name__}: {error}"
             return self._differs(record.n, recorded, [], why)
         group = Group()
-        record_input(group, self.table, happened, effects)
+        try:
+            record_input(group, self.table, happened, effects, self.told)
+        except KeyError as error:
+            return self._differs(record.n, recorded, [], f"no outcome of {error} to revise")
         replayed = [entry.body for entry in group.lay_out(lambda _: before).records[1:]]
+        self.told.read(recorded)
         if replayed == recorded:
             return None
         return self._differs(record.n, recorded, replayed, "other events")

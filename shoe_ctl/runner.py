@@ -24,9 +24,10 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
+from shoe_ctl.revised import Told
 from shoe_ctl.table import status
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.effects import Answer, Effect
+from shoe_ctl.table.effects import Answer, Effect, TableEvent
 from shoe_ctl.table.inputs import (
     Fault,
     Input,
@@ -46,10 +47,10 @@ log = logging.getLogger(__name__)
 class TableRunner:
     """Runs one table. ``devices`` is each device's last stored event number.
 
-    ``answers`` are those that commands had before the daemon was started.
+    ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a table is run with, each by name
         self,
         controller: TableController,
         journal: Journal,
@@ -57,6 +58,7 @@ class TableRunner:
         *,
         devices: dict[str, int],
         answers: Answers | None = None,
+        told: Told | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -64,6 +66,8 @@ class TableRunner:
         self._clock = clock
         self._devices = devices
         self._answers = Answers() if answers is None else answers
+        self._told = Told() if told is None else told
+        self._telling: list[tuple[int, TableEvent]] = []
         self._device: str | None = None
         self._connection: Connection | None = None
         self._supervisor: Supervisor | None = None
@@ -242,7 +246,10 @@ class TableRunner:
         answers: list[Answer] = []
         for happened in inputs:
             taken, effects = self._handle_or_halt(happened)
-            handles += record_input(group, self.table, taken, effects)
+            recorded = record_input(group, self.table, taken, effects, self._told)
+            events = (effect for effect in effects if isinstance(effect, TableEvent))
+            self._telling += zip(recorded, events, strict=True)
+            handles += recorded
             answers += [e for e in effects if isinstance(e, Answer)]
         return handles, answers
 
@@ -256,7 +263,10 @@ class TableRunner:
             return fault, self.controller.handle(fault)
 
     async def _commit(self, group: Group) -> Any:
+        telling, self._telling = self._telling, []
         result = await self._journal.commit(group)
+        for handle, event in telling:
+            self._told.note(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:
             self._supervisor.desire(self.controller.desired)
         self._set_timer()

@@ -33,6 +33,12 @@ HANDS = ("player", "banker")
 ORDER = (*INITIAL_DEAL, ("player", 3), ("banker", 3))
 
 
+def slots_of(player: str, banker: str) -> dict[tuple[str, int], str]:
+    """The code in each slot of both hands, in dealing order."""
+    hands = {"player": player.split(), "banker": banker.split()}
+    return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
+
+
 class ByHand(arguments.Args, frozen=True, kw_only=True):
     """Both hands in dealing order, card codes with spaces between them.
 
@@ -45,8 +51,7 @@ class ByHand(arguments.Args, frozen=True, kw_only=True):
 
     def cards(self) -> dict[tuple[str, int], str]:
         """The code in each slot, in dealing order."""
-        hands = {"player": self.player.split(), "banker": self.banker.split()}
-        return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
+        return slots_of(self.player, self.banker)
 
 
 # What was seen.
@@ -94,7 +99,7 @@ def _why_no_hands(turn: Turn, args: ByHand) -> str | None:
     for at, code in enumerate(new):
         if (wrong := entering.why_not(turn, code, besides=new[:at].count(code))) is not None:
             return wrong
-    return _why_incomplete(*_hands(entered))
+    return why_incomplete(entered)
 
 
 def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]:
@@ -102,9 +107,10 @@ def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]
     return hands[0], hands[1]
 
 
-def _why_incomplete(player: list[Card], banker: list[Card]) -> str | None:
+def why_incomplete(entered: dict[tuple[str, int], str]) -> str | None:
+    """The Table of Play deals no such hands, or deals on."""
     try:
-        due = next_hand(player, banker)
+        due = next_hand(*_hands(entered))
     except InputRefused as refused:
         return str(refused)
     return None if due is None else f"the round is not complete: {due.title()} draws"

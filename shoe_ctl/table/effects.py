@@ -18,7 +18,8 @@ class TableEvent(msgspec.Struct, frozen=True):
     """Something the table now knows. ``subject`` is a round's or a shoe's id.
 
     A public event also goes to the restricted stream: with ``restricted_data`` where the two
-    differ, else with the same data. A restricted event goes there alone.
+    differ, else with the same data. A restricted event goes there alone. ``revises`` is the round
+    whose outcome it replaces: the id of the event that told it is added in the commit.
     """
 
     type: str
@@ -26,6 +27,7 @@ class TableEvent(msgspec.Struct, frozen=True):
     subject: str | None
     data: dict[str, Any]
     restricted_data: dict[str, Any] | None = None
+    revises: str | None = None
 
 
 class WakeAt(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from shoe_ctl.games.game import Settlement
 
 from . import shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
-from .state import ShoeResult
+from .state import Round, Settled, ShoeResult
 from .turn import Turn
 
 # What was seen.
@@ -90,21 +90,29 @@ def note_result(turn: Turn) -> None:
 
 def announce_outcome(turn: Turn) -> None:
     """The outcome, with every wager of the game and layout."""
-    data = {
-        "table": turn.settings.table,
-        "shoe_id": turn.shoe.id,
-        "round_id": turn.round.id,
-        "game": turn.game.id,
-        "game_sha256": turn.game.sha256,
-        "method": turn.method,
-        **outcome_data(_settle(turn)),
-        "manual": turn.round.manual,
-    }
+    data = outcome_of(turn, turn.round, turn.shoe.id, turn.method)
     proof = {"first": turn.round.first_input, "last": turn.now.inputs}
     by = "enter_round" if turn.round.manual else "announce_outcome"
     turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
     if turn.implied:
         turn.then("round_over")
+
+
+def outcome_of(turn: Turn, played: Round, shoe_id: str, method: str | None) -> dict[str, Any]:
+    """The whole outcome of a round, as ``round.outcome`` and ``round.revised`` carry it."""
+    settlement = turn.game.settle_hands(
+        played.hand("player"), played.hand("banker"), layout=turn.settings.layout
+    )
+    return {
+        "table": turn.settings.table,
+        "shoe_id": shoe_id,
+        "round_id": played.id,
+        "game": turn.game.id,
+        "game_sha256": turn.game.sha256,
+        "method": method,
+        **outcome_data(settlement),
+        "manual": played.manual,
+    }
 
 
 def outcome_data(settlement: Settlement) -> dict[str, Any]:
@@ -130,6 +138,10 @@ def outcome_data(settlement: Settlement) -> dict[str, Any]:
 def end_round(turn: Turn) -> None:
     """*Settled*: wagers are collected and paid, the round of play is over."""
     settlement = _settle(turn)
+    last = Settled(
+        round=turn.round, wagers=turn.now.wagers, shoe_id=turn.shoe.id, method=turn.method
+    )
+    turn.change(last=last)
     loses_shoe = shoe_control.loses_shoe(turn, settlement)
     wagering.settle(turn, settlement)
     if loses_shoe:

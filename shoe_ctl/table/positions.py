@@ -54,6 +54,7 @@ COMMANDS: dict[str, str] = {
     "declare": "dealer",
     "decide": "dealer",
     "enter_round": "pit_supervisor",
+    "revise_round": "gaming_shift_manager",
 }
 """Every command that the table takes, with the lowest position that may give it."""
 

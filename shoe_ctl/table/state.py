@@ -207,6 +207,18 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(opened.key for opened in self.stack[:-1])
 
 
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """The last round that was settled, and what it was settled from: it may still be revised.
+
+    ``wagers`` are as they stood before the settlement, ``method`` the one it was dealt in.
+    """
+
+    round: Round
+    wagers: Wagers
+    shoe_id: str
+    method: str | None
+
+
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
 
@@ -235,6 +247,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     wagers: Wagers = Wagers()
     method: str | None = None
     control: ShoeControl = ShoeControl()
+    last: Settled | None = None
 
 
 def _enc(value: Any) -> Any:

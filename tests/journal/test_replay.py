@@ -16,6 +16,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
 from shoe_ctl.replay import Replay, replay
+from shoe_ctl.revised import Told
 from shoe_ctl.table.effects import Answer, Effect, TableEvent, WakeAt
 from shoe_ctl.table.inputs import Input, TableCommand, Tick
 from tests.journal.making import T_US, records, spoil, stored, verified
@@ -72,7 +73,7 @@ def recorded(path: Path, *, change_at: int | None = None) -> None:
                 toys[table] = Toy(other, toy)
             elif n == 10 and change_at is None:
                 group.meta(table, Meta(game=META.game, settings={"pays": 1}, software="2", t_us=1))
-            record_input(group, table, happened, toys[table].handle(happened))
+            record_input(group, table, happened, toys[table].handle(happened), Told())
         groups.append(group)
     stored(path, groups)
 
@@ -108,7 +109,7 @@ def test_events_are_recorded_for_whom_they_are_and_no_other_effect_is(
         TableEvent("a", Audience.PUBLIC, None, {"x": 1}, {"x": 1, "proof": 2}),
         TableEvent("b", Audience.RESTRICTED, None, {}),
     ]
-    handles = record_input(group, "t", Tick(t_us=T_US), effects)
+    handles = record_input(group, "t", Tick(t_us=T_US), effects, Told())
     (result,) = stored(path, [group])
     assert result.last_n == 4
     assert [result.ids[handle].restricted for handle in handles] == ["t/r1", "t/r2"]

@@ -62,6 +62,7 @@ class InProcess:
         self._devices: dict[str, int] = {}
         self._device: str | None = None
         self._answers: dict[str, dict[str, Any]] = {}
+        self._outcomes: dict[str | None, tuple[str, str]] = {}
         self._happened(Restarted(t_us=0, host_boot="boot-1"))
         self.replug()
 
@@ -204,10 +205,15 @@ class InProcess:
 
     def _tell(self, event: TableEvent) -> None:
         """As the journal numbers it: a public event stands in the restricted stream too."""
+        data, secret = event.data, event.restricted_data or event.data
+        if event.revises is not None:
+            ids = self._outcomes[event.revises]
+            data, secret = {**data, "revises": ids[0]}, {**secret, "revises": ids[1]}
         if event.audience is Audience.PUBLIC:
-            self._public.append(_told(event, event.data, f"p{len(self._public) + 1}"))
-        data = event.data if event.restricted_data is None else event.restricted_data
-        self.restricted.append(_told(event, data, f"r{len(self.restricted) + 1}"))
+            self._public.append(_told(event, data, f"p{len(self._public) + 1}"))
+        self.restricted.append(_told(event, secret, f"r{len(self.restricted) + 1}"))
+        if event.type in ("round.outcome", "round.revised"):
+            self._outcomes[event.subject] = self._public[-1].id, self.restricted[-1].id
 
 
 def _told(event: TableEvent, data: dict[str, Any], number: str) -> Told:

@@ -134,13 +134,10 @@ def take(table: Playing, step: tuple[str, object]) -> None:  # noqa: C901 - one 
         case "enters", (str(choice), dict(entered)):
             table.asks("decide", choice=choice, reason="r", consented_by="lee", **entered)
         case "by_hand", (str(player), str(banker), bool(against)):
+            said_by = {"reason": "r", "consented_by": "lee"}
+            table.asks("revise_round", player=player, banker=banker, **said_by)
             table.asks(
-                "enter_round",
-                reason="r",
-                consented_by="lee",
-                player=player,
-                banker=banker,
-                against_reading=against,
+                "enter_round", player=player, banker=banker, against_reading=against, **said_by
             )
         case "hello", dict(more):
             table.hello(**{"decks": 1, **more})

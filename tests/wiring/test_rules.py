@@ -18,6 +18,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.recording import record_input
 from shoe_ctl.replay import replay
+from shoe_ctl.revised import Told
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Input
 from tests.table.playing import Playing, game, settings
@@ -51,7 +52,7 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
             else:
                 assert now is not None
                 for happened in part:
-                    record_input(group, "bac-07", happened, now.handle(happened))
+                    record_input(group, "bac-07", happened, now.handle(happened), Told())
             store.commit([group])
         with store.reader() as reader:
             yield reader
