@@ -12,6 +12,7 @@ from . import (
     heard_later,
     link_facts,
     method_change,
+    outcome,
     passing,
     revising,
     rows,
@@ -49,18 +50,6 @@ from .fitting import (
 from .halting import because
 from .irregularities import withdrawal
 from .irregularities.grounds import CARDS_OUT, cards_were_out
-from .outcome import (
-    announce_outcome,
-    end_round,
-    no_outcome_yet,
-    note_result,
-    outcome_is_known,
-    outcome_is_wrong,
-    result_came,
-    result_disagrees,
-    result_is_forced,
-    result_is_overdue,
-)
 from .recording import is_of_wagers, is_recordable, record, why_not_recorded
 from .replacing import kept, replaced
 from .revealing import (
@@ -181,7 +170,7 @@ ROWS: tuple[Row, ...] = spell(
     ("restarted",         STATES,            "=",           (),                                      (link_facts.restart,)),
     ("fault",             STATES,            "suspended",   (),                                      (halting.halt_for_fault,)),
     ("tick",              "dealing",         "=",           (),                                      (reveal_due,)),
-    ("tick",              "revealing",       "suspended",   (result_is_overdue,),                    (_NO_RESULT,)),
+    ("tick",              "revealing",       "suspended",   (outcome.result_is_overdue,),                    (_NO_RESULT,)),
     ("tick",              "revealing",       "=",           (),                                      (reveal_due, advance)),
     ("tick",              STATES,            "=",           (),                                      ()),
     # — the shoe and its set of cards —
@@ -280,17 +269,17 @@ ROWS: tuple[Row, ...] = spell(
     ("one_too_many",      STATES,            "suspended",   (),                                      (halting.halt_for_too_many,)),
     ("cards_ran_out",     "dealing",         "idle",        (),                                      (void_for_want_of_cards,)),
     ("cards_ran_out",     STATES,            "=",           (),                                      ()),
-    ("third_card_due",    "revealing",       "suspended",   (result_came,),                          (_JUDGED_EARLY,)),
+    ("third_card_due",    "revealing",       "suspended",   (outcome.result_came,),                          (_JUDGED_EARLY,)),
     ("third_card_due",    "revealing",       "idle",        (is_empty,),                             (void_for_want_of_cards,)),
     ("third_card_due",    "revealing",       "drawing",     (),                                      (want_third_card,)),
     # — the outcome —
-    ("result",            CARDS_OUT,         "suspended",   (result_is_forced,),                     (_FORCED,)),
-    ("result",            ("dealing", "drawing"), "suspended", (),                                   (note_result, _JUDGED_EARLY)),
-    ("result",            "revealing",       "=",           (),                                      (note_result, advance)),
+    ("result",            CARDS_OUT,         "suspended",   (outcome.result_is_forced,),                     (_FORCED,)),
+    ("result",            ("dealing", "drawing"), "suspended", (),                                   (outcome.note_result, _JUDGED_EARLY)),
+    ("result",            "revealing",       "=",           (),                                      (outcome.note_result, advance)),
     ("result",            STATES,            "=",           (),                                      (link_facts.tell_quarantined,)),
-    ("outcome_due",       "revealing",       "suspended",   (result_disagrees,),                     (_DISAGREES,)),
-    ("outcome_due",       "revealing",       "resolved",    (),                                      (announce_outcome,)),
-    ("round_over",        "resolved",        "idle",        (),                                      (end_round,)),
+    ("outcome_due",       "revealing",       "suspended",   (outcome.result_disagrees,),                     (_DISAGREES,)),
+    ("outcome_due",       "revealing",       "resolved",    (),                                      (outcome.announce_outcome,)),
+    ("round_over",        "resolved",        "idle",        (),                                      (outcome.end_round,)),
     ("change_due",        "idle",            "shoe_change", (),                                      (replaced, announce_change)),
     # — the methods —
     *unless(method_change.why_not_change,    "change_method",       BETWEEN,          method_change.change_method),
@@ -331,11 +320,11 @@ ROWS: tuple[Row, ...] = spell(
     ("announce_totals",   "revealing",       "=",           (totals_may_be_announced,),              (announce_totals, advance)),
     ("announce_totals",   "revealing",       "=",           (),                                      (Refuse(no_totals_now),)),
     ("announce_totals",   STATES,            "=",           (),                                      (refuse,)),
-    ("announce_outcome",  "revealing",       "suspended",   (outcome_is_wrong,),                     (_DISAGREES,)),
-    ("announce_outcome",  "revealing",       "resolved",    (outcome_is_known,),                     (announce_outcome,)),
-    ("announce_outcome",  "revealing",       "=",           (),                                      (Refuse(no_outcome_yet),)),
+    ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (_DISAGREES,)),
+    ("announce_outcome",  "revealing",       "resolved",    (outcome.outcome_is_known,),                     (outcome.announce_outcome,)),
+    ("announce_outcome",  "revealing",       "=",           (),                                      (Refuse(outcome.no_outcome_yet),)),
     ("announce_outcome",  STATES,            "=",           (),                                      (refuse,)),
-    ("settle",            "resolved",        "idle",        (),                                      (end_round,)),
+    ("settle",            "resolved",        "idle",        (),                                      (outcome.end_round,)),
     ("settle",            STATES,            "=",           (),                                      (refuse,)),
     ("change_shoe",       "idle",            "shoe_change", (),                                      (replaced, announce_change)),
     ("change_shoe",       STATES,            "=",           (),                                      (refuse,)),
