@@ -131,12 +131,26 @@ class Performance:
             device.turn_key(self._bench.now, locked=True)
         for _ in range(step.count):
             if step.manner == "freed":
-                await self._bench.until(lambda: device.lamp is not None, "the shoe to be freed")
-            await self._draw_one(force=step.manner != "freed")
+                await self._draw_freed()
+            else:
+                await self._draw_one(force=True)
         if step.manner == "under_key":
             device.turn_key(self._bench.now, locked=False)
             self._bench.touched()
             await self._bench.taken_up()
+
+    async def _draw_freed(self) -> None:
+        """One card once the shoe frees it; none if the table halts for a cutting card before it."""
+        device, bench = self._bench.device, self._bench
+        await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        while isinstance(device.draw(bench.now), CuttingCardOut):
+            bench.touched()
+            await bench.taken_up()
+            await bench.until(lambda: device.lamp is not None or self._is_halted(), "the shoe")
+            if device.lamp is None:
+                return
+        bench.touched()
+        await bench.taken_up(1)
 
     async def _draw_one(self, *, force: bool) -> None:
         self._pull(force=force)

@@ -5,6 +5,8 @@ In: nothing. Out: its procedure. Must not know: how the power came back, which w
 
 from __future__ import annotations
 
+from typing import Any
+
 from shoe_ctl.table import power
 
 from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
@@ -46,6 +48,13 @@ def _not_covered(standing: Standing) -> bool:
     return not (_may_withdraw(standing) or _must_go_on(standing))
 
 
+def _stood(standing: Standing) -> dict[str, Any]:
+    halt = standing.now.halt
+    if halt is None or halt.top.key != _KEY:
+        return {}
+    return {name: halt.top.noted[name] for name in ("decided", "end", "rule")}
+
+
 def _prompt(rest: str) -> str:
     return f"leave the cards as they lie; {rest}"
 
@@ -60,7 +69,7 @@ POWER_FAILURE = Procedure(
     _KEY,
     (
         Step(
-            "power",
+            power.UNDECIDED,
             _prompt("with no wager decided each Player may withdraw all, else play goes on"),
             (
                 Choice("offer_withdrawal", "dealer", "window", reason=False, when=_may_withdraw),
@@ -68,6 +77,7 @@ POWER_FAILURE = Procedure(
                 _RULED_ON,
                 CALL_VOID,
             ),
+            facts=_stood,
         ),
         window_step(
             "window",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from . import (
     after_void,
+    cutting_card,
     draws,
     handed,
     judging,
@@ -44,6 +45,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         stakes.TABLE_DIFFERENTIAL,
         unforeseen.OTHER,
         after_void.AFTER_VOID,
+        cutting_card.CUTTING_CARD,
     )
 }
 """Key → procedure. One that is not here closes by itself and never halts a table."""

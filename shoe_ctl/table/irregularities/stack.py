@@ -235,6 +235,11 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
         withdrawal.tell_opened(turn)
 
 
+def tell_open_step(turn: Turn) -> None:
+    """What the step to be decided now knows or offers has changed."""
+    _tell_step(turn)
+
+
 def _tell_step(turn: Turn, **restricted: object) -> None:
     said = {**who_said(turn, "decide"), **restricted}
     tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **said)
