@@ -6,6 +6,7 @@ Must not know: what Players answer, when the shoe is changed.
 
 from __future__ import annotations
 
+from . import shoe_cards
 from .cause import Cause
 from .irregularities import stack, withdrawal
 from .irregularities.cutting_card import ALLOW, KEY, WINDOW
@@ -21,6 +22,11 @@ def gives_leave(turn: Turn) -> bool:
     if now.shoe is None or now.shoe.cutting_card_out or now.round is None or now.round.cards:
         return False
     return now.wagers.betting == "closed" and withdrawal.has_window(turn, KEY)
+
+
+def is_declared_first(turn: Turn) -> bool:
+    """People say that it came first, where the shoe does not see it."""
+    return shoe_cards.why_not_declare_cutting_card(turn) is None and gives_leave(turn)
 
 
 def offer_withdrawal(turn: Turn) -> None:

@@ -333,6 +333,8 @@ ROWS: tuple[Row, ...] = spell(
     ("settle",            STATES,            "=",           (),                                      (refuse,)),
     ("change_shoe",       "idle",            "shoe_change", (),                                      (replaced, announce_change)),
     ("change_shoe",       STATES,            "=",           (),                                      (refuse,)),
+    ("declare_cutting_card", "closed",       "suspended",   (cutting.is_declared_first,),            (cutting.offer_withdrawal,)),
+    ("declare_cutting_card", "suspended",    "=",           (cutting.is_declared_first,),            (cutting.offer_withdrawal,)),
     *unless(why_not_declare_cutting_card, "declare_cutting_card", (*BETWEEN, *OPEN, "suspended"), note_cutting_card),
     ("declare_cutting_card", STATES,         "=",           (),                                      (refuse,)),
     ("declare_new_shoe",  "shoe_change",     "=",           (link_facts.says_itself_what_it_holds,),            (Refuse("the shoe says itself which cards it holds"),)),

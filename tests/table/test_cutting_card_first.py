@@ -128,3 +128,12 @@ def test_in_a_halt_before_the_first_card_it_is_decided_first() -> None:
     table.does("decide", choice="play_on", position="dealer")
     table.rules("play_on")
     assert table.now.state == "closed"
+
+
+def test_declared_by_the_dealer_it_gives_the_same_leave() -> None:
+    table = closed("immortal_dragon_tiger", layout="A")
+    table.does("declare_cutting_card", position="dealer")
+    assert table.told("withdrawal.opened")[0]["rule"] == "3.16.1"
+    table.does("decide", choice="close_window", position="dealer")
+    again = table.asks("declare_cutting_card", position="dealer")
+    assert again.error == "declare_cutting_card: it is out already"
