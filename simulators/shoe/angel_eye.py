@@ -6,6 +6,7 @@ Must not know: who deals, bytes, ports; it cannot be armed and holds no card bac
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from firmware_proto.events import (
@@ -15,6 +16,7 @@ from firmware_proto.events import (
     CuttingCard,
     Discarded,
     Error,
+    ErrorCleared,
     HostSaid,
     Lock,
     Reply,
@@ -25,7 +27,7 @@ from firmware_proto.events import (
 )
 
 from .judge import Judge, Verdict
-from .model import CardOut
+from .model import CardOut, Refused
 from .unarmed import UnarmedDevice
 
 _UNLOCK, _LOCK = "01", "02"
@@ -39,6 +41,7 @@ class AngelEyeDevice(UnarmedDevice):
 
     said = 0
     _in_error = False
+    _unread: CardOut | None = None
     misjudges: Misjudgement | None = None
     """What it says of the next round that it judges, whatever the cards are."""
 
@@ -65,7 +68,7 @@ class AngelEyeDevice(UnarmedDevice):
             mode = "lock" if self.shoe.locked_by_key else "error"
             self._say(CardOutsideGame(card=out.seen, mode=mode), t)
         elif out.seen is None:
-            self._in_error = True
+            self._in_error, self._unread = True, out
             self._say(Error(code="cannot_read", in_error_mode=True), t)
         elif self._to_burn is None:
             self._burns_for(out.seen)
@@ -74,6 +77,15 @@ class AngelEyeDevice(UnarmedDevice):
             self._burn(out, t)
         else:
             self._deal(out, t)
+
+    def read_again(self, t: float) -> None:
+        """The card that it could not read is passed over the sensor once more, and read."""
+        unread, self._unread = self._unread, None
+        if unread is None:
+            raise Refused("no card lies there that could not be read")
+        self._in_error = False
+        self._say(ErrorCleared(code="cannot_read"), t)
+        self._on_card(replace(unread, seen=unread.card), t)
 
     def _on_cutting_card(self, t: float) -> None:
         self._say(CuttingCard(), t)

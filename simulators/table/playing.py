@@ -199,6 +199,8 @@ class Performance:
                 device.power_off()
             case "power_on" | "reboot":
                 await self._power_on()
+            case "read_again":
+                await self._read_again()
             case _:
                 device.turn_key(bench.now, locked=what == "lock")
                 bench.touched()
@@ -209,6 +211,14 @@ class Performance:
         self._bench.touched()
         await self._bench.taken_up()
         await self._open_shoe()
+
+    async def _read_again(self) -> None:
+        device = self._bench.device
+        if not isinstance(device, AngelEyeDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not stop at a card")
+        device.read_again(self._bench.now)
+        self._bench.touched()
+        await self._bench.taken_up(1)
 
     def _misjudge(self, winner: str) -> None:
         device = self._bench.device

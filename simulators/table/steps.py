@@ -14,7 +14,9 @@ from .expectation import Pattern, pattern
 from .fields import Fields, Wrong
 from .setup import ShoeSetup
 
-SHOE_DOES = ("unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock")
+SHOE_DOES = (
+    "unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock", "read_again",
+)  # fmt: skip
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
