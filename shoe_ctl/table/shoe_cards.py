@@ -86,17 +86,20 @@ def look_if_empty(turn: Turn) -> None:
         turn.then("cards_ran_out")
 
 
-def replace_before_next(turn: Turn) -> None:
+def replace_before_next(turn: Turn, rule: str | None = None) -> None:
     """No further round is dealt from these cards, whatever becomes of the one in progress.
 
     For the rules that want the cards replaced (N/T/F 5.12.2; 5.11.5): as an action of an end.
+    ``rule`` is told when the change is due.
     """
-    turn.set_shoe(to_be_replaced=True)
+    turn.set_shoe(to_be_replaced=True, replaced_under=rule)
 
 
 def announce_change(turn: Turn) -> None:
     """No further round is dealt from this shoe."""
-    turn.tell("shoe.change_due", {"shoe_id": turn.shoe.id})
+    shoe = turn.shoe
+    under = {"rule": shoe.replaced_under} if shoe.to_be_replaced else {}
+    turn.tell("shoe.change_due", {"shoe_id": shoe.id, **under})
 
 
 def burn(turn: Turn) -> None:

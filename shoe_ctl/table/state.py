@@ -79,7 +79,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
     draws that people entered and nobody heard of, with the card's code where they named it.
-    ``to_be_replaced``: no further round is dealt from it.
+    ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     """
 
     id: str
@@ -94,6 +94,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
     to_be_replaced: bool = False
+    replaced_under: str | None = None
 
 
 class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,8 +22,8 @@ from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Dealt
 from shoe_ctl.table.turn import Turn
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, aside, stands, void
-from .grounds import CARDS_OUT, halt_of, something_is_missing
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .grounds import CARDS_OUT, halt_of, shoe_is_not_ready, something_is_missing
 from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
 
 RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
@@ -132,11 +132,11 @@ def _someones(standing: Standing) -> bool:
 
 
 def _why_not_pass_on(turn: Turn) -> str | None:
-    return passing.why_not_deliver(turn, _right_player(turn)) or something_is_missing(turn)
+    return passing.why_not_deliver(turn, _right_player(turn)) or shoe_is_not_ready(turn)
 
 
 def _why_not_named(turn: Turn) -> str | None:
-    return passing.why_not_named(turn, _right_player(turn)) or something_is_missing(turn)
+    return passing.why_not_named(turn, _right_player(turn)) or shoe_is_not_ready(turn)
 
 
 def _why_not_seen(turn: Turn) -> str | None:
@@ -184,11 +184,11 @@ WRONG_PLAYER = Procedure(
                 ),
                 Choice(
                     "exposed", "dealer", "no_wrong_delivery", (_show,),
-                    lambda turn: _why_not_seen(turn) or something_is_missing(turn),
+                    lambda turn: _why_not_seen(turn) or shoe_is_not_ready(turn),
                     reason=False, takes=OfSeen, when=_some_lie_face_down,
                 ),
                 Choice(
-                    "not_passed", "dealer", "no_wrong_delivery", unless=something_is_missing,
+                    "not_passed", "dealer", "no_wrong_delivery", unless=shoe_is_not_ready,
                     reason=False,
                 ),
                 *RULINGS,
@@ -295,15 +295,15 @@ HOLDER_ABSENT = Procedure(
             "rules",
             (
                 Choice(
-                    "expose", "dealer", "exposed", (_dealer_exposes,), something_is_missing,
+                    "expose", "dealer", "exposed", (_dealer_exposes,), shoe_is_not_ready,
                     reason=False, when=_is_next_to_open,
                 ),
                 Choice(
-                    "expose_later", "dealer", "exposed", (_dealer_takes,), something_is_missing,
+                    "expose_later", "dealer", "exposed", (_dealer_takes,), shoe_is_not_ready,
                     reason=False, when=_is_opened_later,
                 ),
                 Choice(
-                    "dealer_draws", DECIDES, "drawn", (_dealer_draws,), something_is_missing,
+                    "dealer_draws", DECIDES, "drawn", (_dealer_draws, align), something_is_missing,
                     when=_left_the_shoe,
                 ),
                 *RULINGS,
