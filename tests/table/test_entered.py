@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import CardDrawn, Status
+from firmware_proto.events import CardDrawn, Gap, Status
 from shoe_ctl.records import Audience
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS
@@ -160,6 +160,18 @@ def test_cards_kept_meanwhile_are_placed_in_the_order_of_their_numbers() -> None
     accepted(table, "play_on")
     assert table.now.state == "dealing"
     assert balanced(table.now)
+
+
+def test_a_card_under_inspection_is_placed_by_nobody() -> None:
+    table = dealt("2D", way=1)
+    table.draw("4f")
+    table.says(Gap(first=1, last=2))
+    assert table.key == "gap"
+    assert decides(table, "place").error == "decide: place: a card is under inspection"
+    accepted(table, "play_on")
+    accepted(table, "correct", card="3C")
+    accepted(table, "play_on")
+    assert table.now.round.hand("banker") == (card("3C"),)
 
 
 def test_a_kept_card_that_was_drawn_first_is_placed_first() -> None:

@@ -16,6 +16,8 @@ from .endings import GO_ON, PLAY_ON, align
 from .grounds import CARDS_OUT, halt_of, note, something_is_missing, take_first_kept
 from .procedure import Choice, End, Standing
 
+INSPECTED = ("foreign_card", "extra_card")
+
 # What was seen.
 
 
@@ -50,6 +52,8 @@ def cannot_place(turn: Turn) -> str | None:
     kept = turn.now.kept
     if not kept:
         return "no card was kept"
+    if any(opened.key in INSPECTED for opened in halt_of(turn).stack):
+        return "a card is under inspection"
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     number = kept[0].number
