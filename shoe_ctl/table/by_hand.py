@@ -208,8 +208,9 @@ def _matched(left: dict[tuple[str, int], Card], spare: list[Kept]) -> dict[tuple
 
 def _next_number(turn: Turn, known: set[int]) -> int:
     """The first draw since the round began that nothing is known of, else the shoe's next."""
-    shoe, began = turn.shoe, turn.round.drawn_before + 1
-    return next((n for n in range(began, shoe.drawn + 1) if n not in known), shoe.drawn + 1)
+    shoe, before = turn.shoe, turn.round.drawn_before
+    passed_over = (n for n in shoe.missed if n > before and n not in known)
+    return next(passed_over, shoe.drawn + 1)
 
 
 def _tell_who(turn: Turn) -> None:

@@ -155,12 +155,14 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
         unseen += 1
     else:
         counts = _one_more(counts, card)
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
+    missed = (*shoe.missed, *range(shoe.drawn + 1, number))
+    turn.set_shoe(drawn=number, unseen=unseen, counts=counts, missed=missed)
 
 
 def note_entered(turn: Turn, number: int, code: str | None) -> None:
     """People entered this draw; the shoe's own record of it may still come."""
-    turn.set_shoe(entered={**turn.shoe.entered, number: code})
+    missed = tuple(n for n in turn.shoe.missed if n != number)
+    turn.set_shoe(entered={**turn.shoe.entered, number: code}, missed=missed)
 
 
 def show(turn: Turn, card: Card) -> None:

@@ -78,7 +78,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``unseen`` are cards drawn before this table knew the set, lost on the way, or never read;
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
-    draws that people entered and nobody heard of, with the card's code where they named it.
+    draws that people entered and nobody heard of, with the card's code where they named it;
+    ``missed`` are those of draws that were passed over, and that nobody entered.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     """
 
@@ -91,6 +92,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     shown: dict[str, int] = {}
     entered: dict[int, str | None] = {}
+    missed: tuple[int, ...] = ()
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
     to_be_replaced: bool = False

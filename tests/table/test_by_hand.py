@@ -130,6 +130,18 @@ def test_cards_a_shoe_called_outside_the_game_are_counted_once() -> None:
     assert balanced(table.now)
 
 
+@pytest.mark.parametrize("outside", ["9C", "4C"])
+def test_cards_laid_aside_before_are_none_of_the_round(outside: str) -> None:
+    table = Playing(angel_eye=True, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
+    table.deal("2D")
+    table.says(CardOutsideGame(card=card(outside), mode="lock"))
+    table.rules("play_on")
+    table.fails()
+    assert enters(table, "2D TS 4C", "3C TH 5D").accepted
+    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (7, 0)
+    assert balanced(table.now)
+
+
 def test_the_shoes_own_record_that_comes_later_counts_nothing_twice() -> None:
     table = halted("2D 3C", way=1)
     assert enters(table, "2D TS 4C", "3C TH 5D").accepted

@@ -89,11 +89,10 @@ def _missed(turn: Turn) -> int | None:
     shoe, here = turn.now.shoe, _in_the_round(turn)
     if shoe is None:
         return None
-    known = here | {_drawn_as(kept) for kept in turn.now.kept}
-    first = 1 + max(here, default=shoe.drawn if turn.now.round is None else turn.round.drawn_before)
-    for number in range(first, shoe.drawn + 1):
-        if number not in known:
-            return number
+    before = max(here, default=shoe.drawn if turn.now.round is None else turn.round.drawn_before)
+    passed_over = next((number for number in shoe.missed if number > before), None)
+    if passed_over is not None:
+        return passed_over
     counts_no_more = turn.now.link.up and turn.now.link.replay and shoe.told_drawn <= shoe.drawn
     return None if counts_no_more else shoe.drawn + 1
 
