@@ -38,6 +38,7 @@ from .link_events import (
 from .orders import (
     Armed,
     Challenge,
+    ClearError,
     DesiredShoeState,
     Locked,
     Query,
@@ -64,6 +65,7 @@ __all__ = [
     "Challenge",
     "ChallengeAnswered",
     "Challenged",
+    "ClearError",
     "CommandAsked",
     "CuttingCard",
     "DesiredShoeState",
@@ -185,12 +187,17 @@ class CardDrawn(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redesignated(ShoeEvent):
-    """A card was given another place after an overdraw was cleared."""
+    """A card was given another place after an overdraw was cleared.
+
+    ``meaning`` is what the host takes it for, None where nobody says: ``next_round``, the card is
+    the next round's; ``dealt_anew``, the hand is dealt anew.
+    """
 
     type: ClassVar[str] = "redesignated"
     card: Card | None
     hand: str
     index: int | None = None
+    meaning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

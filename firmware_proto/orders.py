@@ -55,7 +55,7 @@ class Query:
     """Command: say ``what``.
 
     clock: µs since 1970 UTC as last set; battery: percent; lifetime_draws: cards ever drawn;
-    temperature: kelvin.
+    temperature: kelvin; progress: how far the game is, of shoes that judge it.
     """
 
     command_id: int
@@ -77,6 +77,18 @@ class RotateKey:
     command_id: int
     key_id: int
     key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClearError:
+    """Command: your error is dealt with.
+
+    ``overdraw``: ``keep`` the card drawn early or ``discard`` it and use the next; None for
+    every other error.
+    """
+
+    command_id: int
+    overdraw: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,28 @@ Must not know: ports, clocks, the journal, the round: whether a card fits is the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from firmware_proto.events import (
     Armed,
+    ClearError,
     CommandAsked,
     DesiredShoeState,
     Discarded,
     Error,
+    ErrorCleared,
     Lock,
     Locked,
+    Query,
+    Redesignated,
     Reply,
     ShoeEvent,
+    Started,
 )
 from firmware_proto.session import Capabilities, Heard
 
 from .codec import Decoder, Item
+from .errands import Errands
 from .lock import LockKeeper
 from .repeats import Repeats
 from .settings import HostSettings
@@ -40,6 +48,10 @@ class AngelEyeHost:
     def __init__(self, settings: HostSettings) -> None:
         self._decoder = Decoder(settings.command_bcc)
         self._repeats = Repeats(settings.repeats)
+        self._redesignation = settings.redesignation.value
+        self._errands = Errands(settings.command_bcc)
+        self._locked: bool | None = None
+        self._reset = False
         self._lock: LockKeeper | None = None
         if settings.commands:
             self._lock = LockKeeper(
@@ -66,36 +78,92 @@ class AngelEyeHost:
             return
         match state:
             case Locked():
-                self._lock.want(locked=True)
+                self._locked = True
             case Armed():
-                self._lock.want(locked=False)
+                self._locked = False
+        self._take_turns()
+
+    def command(self, command: ClearError | Query) -> None:
+        """Tells the shoe this, after what it was told before; its ``Reply`` has the same id.
+
+        Raises:
+            ValueError: commands are not allowed, or the shoe would refuse this one: an overdraw
+                is cleared by keeping or discarding its card, every other error by neither.
+        """
+        if self._lock is None:
+            raise ValueError("commands are not allowed at this shoe: commands = true")
+        self._errands.put(command)
+        self._take_turns()
 
     def tick(self, t: float) -> list[Heard]:
         """Times commands, sends them again, and gives up with an ``Error``."""
-        if self._lock is None or not self._lock.tick(t):
+        if self._lock is None:
             return []
+        given_up = self._errands.tick(t)
+        gives_up = self._lock.tick(t) or given_up is not None
+        self._take_turns()
         at = self._decoder.position
-        return [Heard(Error(code=UNANSWERED), None, at, at)]
+        return [Heard(Error(code=UNANSWERED), None, at, at)] if gives_up else []
 
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next, or None."""
-        return None if self._lock is None else self._lock.next_deadline
+        if self._lock is None:
+            return None
+        waits = (self._lock.next_deadline, self._errands.next_deadline)
+        return min((t for t in waits if t is not None), default=None)
 
     def outgoing(self) -> bytes:
         """Takes the bytes to be sent now."""
-        return b"" if self._lock is None else self._lock.outgoing()
+        return b"" if self._lock is None else self._lock.outgoing() + self._errands.outgoing()
+
+    def _take_turns(self) -> None:
+        """One command is outstanding at a time; the lock comes first."""
+        assert self._lock is not None
+        if self._errands.busy:
+            return
+        if self._locked is not None:
+            self._lock.want(locked=self._locked)
+            self._locked = None
+        if self._reset:
+            self._lock.assert_again()
+            self._reset = False
+        if not self._lock.busy:
+            self._errands.start()
 
     def _event(self, item: Item) -> ShoeEvent:
         said = item.said
         if isinstance(said, CommandAsked):
             return Discarded(reason="host_command")
         if isinstance(said, Reply):
-            counts = self._lock is not None and self._lock.reply(said)
-            return said if counts else Discarded(reason="reply_to_nothing")
+            return self._reply(said)
         if item.seq is None or item.code is None:
             return said
         event = self._repeats.fresh_or_repeated(said, item.seq, item.code, item.raw)
-        if isinstance(event, Lock) and self._lock is not None:
-            self._lock.lock_event(event.locked)
+        return self._noted(event)
+
+    def _reply(self, reply: Reply) -> ShoeEvent:
+        told: Reply | None = None
+        if self._lock is not None:
+            told = self._errands.reply(reply)
+            if told is None and self._lock.reply(reply):
+                told = reply
+            self._take_turns()
+        return Discarded(reason="reply_to_nothing") if told is None else told
+
+    def _noted(self, event: ShoeEvent) -> ShoeEvent:
+        """The event, once it is known what it means for commands and to this host."""
+        match event:
+            case Redesignated():
+                return replace(event, meaning=self._redesignation)
+            case Error(code=code):
+                self._errands.error(code)
+            case ErrorCleared():
+                self._errands.cleared()
+            case Lock(locked=locked) if self._lock is not None:
+                self._lock.lock_event(locked)
+            case Started():
+                self._reset = True
+        if self._lock is not None:
+            self._take_turns()
         return event

@@ -11,16 +11,10 @@ from typing import Final
 
 from firmware_proto.events import Reply
 
+from .attempts import ATTEMPTS, PASSING, REPLY_TIMEOUT_S
 from .frames import CommandBcc, encode_command
 
-REPLY_TIMEOUT_S: Final = 3.0
-"""How long integrators allow the shoe for its reply."""
-ATTEMPTS: Final = 3
-"""How often a command is sent before the host gives up; each takes its whole time-out."""
-
 _DATA: Final = {False: "01", True: "02"}
-_PASSING: Final = frozenset({"line_error", "bcc", "no_etx", "busy", "writing"})
-"""Refusals that say that the command was not understood or not now: sent again later."""
 
 
 class _Phase(Enum):
@@ -34,8 +28,8 @@ class LockKeeper:
     """At most one command is outstanding. Its key at the shoe is never fought.
 
     A reply carries nothing that says which command it answers. So after a command that had to
-    be sent again, the next different one rests until the last time-out is over, and what the
-    shoe says meanwhile counts for neither.
+    be sent again, and was answered less often, whatever is sent next rests until the last
+    time-out is over, and what the shoe says meanwhile counts for neither.
     """
 
     def __init__(self, *, bcc: CommandBcc, confirmed_by_event: bool) -> None:
@@ -46,9 +40,21 @@ class LockKeeper:
         self._sent = False
         self._done = False
         self._confirmed = False
-        self._attempts = 0
+        self._attempts = self._unanswered = 0
         self._deadline: float | None = None
         self._outgoing = b""
+
+    @property
+    def busy(self) -> bool:
+        """A command is outstanding, or a late reply to one may still come."""
+        return self._phase is not _Phase.IDLE
+
+    def assert_again(self) -> None:
+        """The shoe was reset, and what it was told may be forgotten: it is told so again."""
+        if self._phase is _Phase.IDLE:
+            self._send_wanted()
+        else:
+            self._done = False
 
     def want(self, locked: bool) -> None:
         """What the shoe should be from now on; sent unless it is so already, or on its way."""
@@ -64,7 +70,8 @@ class LockKeeper:
         """Whether this reply counts: it does only while a command is outstanding."""
         if self._phase is not _Phase.AWAITING_REPLY:
             return False
-        if not reply.accepted and reply.reason in _PASSING:
+        self._unanswered -= 1
+        if not reply.accepted and reply.reason in PASSING:
             self._phase = _Phase.RESTING
         elif reply.accepted and self._by_event and not self._confirmed:
             self._phase = _Phase.AWAITING_EVENT
@@ -78,7 +85,8 @@ class LockKeeper:
 
     def lock_event(self, locked: bool) -> None:
         """The shoe said that it is locked or unlocked, by whatever hand."""
-        if self._phase is _Phase.IDLE and locked != self._wanted:
+        at_rest = self._phase is _Phase.IDLE or (self._phase is _Phase.RESTING and self._done)
+        if at_rest and locked != self._wanted:
             self._wanted = None  # by its key: not fought, but the next desire is sent
         elif self._phase is _Phase.AWAITING_REPLY:
             self._confirmed = locked == self._sent
@@ -96,6 +104,9 @@ class LockKeeper:
         if self._deadline is None:
             self._deadline = t + REPLY_TIMEOUT_S
         if t < self._deadline:
+            return False
+        if self._wanted is None or (self._done and self._wanted == self._sent):
+            self._phase = _Phase.IDLE
             return False
         if self._sent != self._wanted:
             self._send_wanted()
@@ -121,21 +132,23 @@ class LockKeeper:
 
     def _next(self) -> None:
         """What was sent is answered or of no interest any more: what is wanted comes next."""
-        if self._wanted is None or (self._done and self._wanted == self._sent):
-            self._phase = _Phase.IDLE
-        elif self._attempts > 1:
+        if self._unanswered:
             self._phase = _Phase.RESTING
+        elif self._wanted is None or (self._done and self._wanted == self._sent):
+            self._phase = _Phase.IDLE
         elif self._wanted != self._sent:
             self._send_wanted()
 
     def _send_wanted(self) -> None:
         if self._wanted is not None:
-            self._attempts, self._sent = 0, self._wanted
+            self._attempts = self._unanswered = 0
+            self._sent = self._wanted
             self._done = self._confirmed = False
             self._send()
 
     def _send(self) -> None:
         self._attempts += 1
+        self._unanswered += 1
         self._phase = _Phase.AWAITING_REPLY
         self._deadline = None
         self._outgoing += encode_command("LK", _DATA[self._sent], self._bcc)

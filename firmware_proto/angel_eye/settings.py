@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from .frames import CommandBcc
 from .repeats import RepeatKey
+
+
+class Redesignation(Enum):
+    """What ``R`` says of its card: integrators disagree."""
+
+    NEXT_ROUND = "next_round"
+    DEALT_ANEW = "dealt_anew"
+
 
 SENDS: Final = (1, 3)
 """How often a shoe may send each event."""
@@ -23,6 +32,7 @@ class HostSettings:
 
     command_bcc: CommandBcc = CommandBcc.FROM_STX
     repeats: RepeatKey = RepeatKey.SEQ_AND_CODE
+    redesignation: Redesignation = Redesignation.NEXT_ROUND
     lock_confirmed_by_event: bool = False
     commands: bool = False
 
@@ -41,10 +51,13 @@ def host_settings(given: Mapping[str, object]) -> HostSettings:
     Raises:
         ValueError: a key that is none of them, or a value that it cannot take.
     """
-    _only(given, ("command_bcc", "repeats", "lock_confirmed_by_event", "commands"))
+    keys = ("command_bcc", "repeats", "redesignation", "lock_confirmed_by_event", "commands")
+    _only(given, keys)
+    meanings = [meaning.value for meaning in Redesignation]
     return HostSettings(
         command_bcc=_command_bcc(given),
         repeats=RepeatKey(_one_of(given, "repeats", [k.value for k in RepeatKey])),
+        redesignation=Redesignation(_one_of(given, "redesignation", meanings)),
         lock_confirmed_by_event=_flag(given, "lock_confirmed_by_event"),
         commands=_flag(given, "commands"),
     )

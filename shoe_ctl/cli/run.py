@@ -21,7 +21,7 @@ import click
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
 
 if TYPE_CHECKING:
-    from shoe_ctl.config import Config, TableConfig
+    from shoe_ctl.config import Config
     from shoe_ctl.link.clock import Clock
     from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
@@ -75,8 +75,6 @@ async def serve(config: Config) -> bool:
         daemon = Daemon(config, clock=clock, executor=executor, host_boot=host_boot())
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
-        for table in config.table:
-            refuse_commands_to_a_shoe_without_arming(table)
         async with _watched(manager, clock):
             return await until_terminated(daemon.run(partial(_say_ready, manager)))
 
@@ -158,22 +156,4 @@ def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
         raise ConfigError(
             f'{where}: announcements = "implied" follows cards that are dealt face up: '
             'set method_b.faces = "face_up"'
-        )
-
-
-def refuse_commands_to_a_shoe_without_arming(table: TableConfig) -> None:
-    """Refuse commands where the table arms nothing: it would keep the shoe locked for good.
-
-    Raises:
-        ConfigError: one line that says which key and what to set instead.
-    """
-    from firmware_proto.profiles import profile
-
-    shoe = table.shoe
-    if profile(shoe.profile).CAPABILITIES.arm:
-        return
-    if shoe.session_settings(armed=False).get("commands"):
-        raise ConfigError(
-            f"table {table.id}: shoe.commands: a shoe of {shoe.profile} cannot be armed, and "
-            "nothing decides yet when else to unlock it: set false"
         )

@@ -6,7 +6,7 @@ Must not know: ports, back-off, what a halt does.
 
 from __future__ import annotations
 
-from firmware_proto.events import Discarded
+from firmware_proto.events import Discarded, Redesignated
 
 from .inputs import LinkLost, LinkUp, Restarted
 from .turn import Turn
@@ -35,6 +35,13 @@ def only_a_person_aligns(turn: Turn) -> bool:
 def may_have_been_a_card(turn: Turn) -> bool:
     """Of such a shoe a card that was lost is never missed: nothing counts or names its cards."""
     return not turn.now.link.replay and not turn.now.link.names_hands
+
+
+def deals_anew(turn: Turn) -> bool:
+    """The shoe is taken to count the hand from its first card again: this table does not."""
+    event = turn.shoe_event
+    assert isinstance(event, Redesignated)
+    return event.meaning == "dealt_anew"
 
 
 def connect(turn: Turn) -> None:

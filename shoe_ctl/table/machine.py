@@ -146,6 +146,7 @@ _NO_SHOE = because("other", "a card was drawn and no shoe is known")
 _OUTSIDE = because("other", "a card was drawn outside the game in a round")
 _DISPUTED = because("other", "the shoe's record of a card does not bear out what was entered")
 _ILLEGIBLE = because("gap", "what the shoe said could not be read: a card may be missing")
+_DEALT_ANEW = because("other", "the shoe deals a hand anew after a card drawn early")
 _MOVED = because("overdraw", "the shoe gave a card drawn early another place")
 _NO_RESULT = because("result_missing", "the shoe's own result did not come")
 _FORCED = because("result_disagrees", "the shoe was told to quit the round")
@@ -263,6 +264,7 @@ ROWS: tuple[Row, ...] = spell(
     ("card_outside_game", "no_shoe",         "=",           (),                                      ()),
     ("card_outside_game", (*BETWEEN, "suspended"), "=",     (),                                      (count_outside_game,)),
     ("card_outside_game", OPEN,              "suspended",   (),                                      (_OUTSIDE, count_outside_game)),
+    ("redesignated",      OPEN,              "suspended",   (link_facts.deals_anew,),                (link_facts.lose_alignment, _DEALT_ANEW)),
     ("redesignated",      OPEN,              "suspended",   (),                                      (_MOVED,)),
     ("redesignated",      STATES,            "=",           (),                                      ()),
     ("face_up_first",     (*CARDS_OUT, "suspended"), "suspended",   (),                                             (halting.halt_for_face_up,)),

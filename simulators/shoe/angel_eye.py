@@ -94,12 +94,22 @@ class AngelEyeDevice(UnarmedDevice):
         self._say(Lock(locked=self.shoe.locked_by_key), t)
 
     def _on_host(self, said: HostSaid, t: float) -> None:
-        """Of the commands it can only be locked and unlocked; there is no error to clear."""
+        """It is locked and unlocked, and forgets a card that it could not read when told to.
+
+        It never sees an overdraw, so there is none to decide on; how far the game is, it accepts
+        to be asked and does not say.
+        """
         match said:
             case CommandAsked("OP", "LK", data) if data in (_UNLOCK, _LOCK):
                 self._reply(t)
                 self.turn_key(t, locked=data == _LOCK)
-            case CommandAsked("OP", "LK"):
+            case CommandAsked("OP", "EC", "00") if self._in_error:
+                self._in_error = False
+                self._reply(t)
+                self._say(ErrorCleared(code="cannot_read"), t)
+            case CommandAsked("OP", "GP", "00"):
+                self._reply(t)
+            case CommandAsked("OP", "LK" | "EC" | "GP"):
                 self._reply(t, "type")
             case CommandAsked():
                 self._reply(t, "command")

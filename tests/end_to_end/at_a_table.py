@@ -6,7 +6,7 @@ In: a game, a profile, a seed. Out: what was told and what was dealt. No descrip
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from firmware_proto.cards import DECKS
@@ -49,6 +49,7 @@ class Table:
         face_up_after_ms: int = 300,
         to_host: Line | None = None,
         to_shoe: Line | None = None,
+        session_settings: Mapping[str, object] | None = None,
     ) -> None:
         settings = TableSettings(
             table="t1",
@@ -69,6 +70,7 @@ class Table:
         supply = Supply(DECKS[game.deck.name], settings.decks, seed + 10_000, sets - 1)
         self.dealer: Dealer = dealer_for(self.device, supply, pace_s=pace_s, tell=self._tell)
         self._profile_name = profile_name
+        self._session_settings = dict(session_settings or {})
         self._port = MemoryPort(
             self.device, heard=self._heard, dealer=self.dealer, to_host=to_host, to_shoe=to_shoe
         )
@@ -112,7 +114,9 @@ class Table:
 
     def connect(self) -> None:
         """Opens the port with a fresh session."""
-        session = profile(self._profile_name).host_session(resume=self._stored, settings={})
+        session = profile(self._profile_name).host_session(
+            resume=self._stored, settings=self._session_settings
+        )
         can = session.capabilities
         self._connection += 1
         self._happened(

@@ -7,10 +7,11 @@ import time
 
 import pytest
 
+from firmware_proto.events import Lock, Reply
 from shoe_ctl.records import Audience
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import TableEvent
-from shoe_ctl.table.inputs import from_bytes, to_bytes
+from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
 from simulators.faults import Faults, FaultyLine
 from tests.end_to_end.at_a_table import Table, game_of
 from tests.end_to_end.rounds import all_agree, counts, dealt
@@ -103,6 +104,28 @@ def test_every_round_of_a_whole_shoe_agrees_with_how_it_was_dealt(
     table = dealt_table(profile_name, seed)
     hold_to_the_truth(table)
     assert not table.count["table.halted"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_angel_eye_shoe_that_is_told_is_open_for_each_card_and_locked_between(seed: int) -> None:
+    """It cannot be armed for one draw: it is unlocked whenever one is due, and locked when not."""
+    table = Table(
+        game_of("tiger"),
+        "angel_eye",
+        seed,
+        pace_s=PACE_S,
+        face_up_after_ms=SEEN_AFTER_MS[2],
+        session_settings={"commands": True},
+    )
+    table.deal()
+    hold_to_the_truth(table)
+    said = [happened.event for happened in table.inputs if isinstance(happened, ShoeSaid)]
+    rounds = table.count["round.outcome"]
+    assert sum(event == Lock(locked=True) for event in said) >= rounds
+    assert sum(event == Lock(locked=False) for event in said) >= rounds
+    assert {event.accepted for event in said if isinstance(event, Reply)} == {True}
+    assert table.device.refused == []
+    assert table.device.shoe.locked_by_key
 
 
 def dealt_over_bad_lines(seed: int) -> Table:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firmware_proto.angel_eye.attempts import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
-from firmware_proto.angel_eye.lock import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.session import host_session
 from firmware_proto.cards import card
 from firmware_proto.events import (

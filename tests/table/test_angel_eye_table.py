@@ -255,6 +255,18 @@ def test_a_card_given_another_place_or_drawn_outside_the_game_halts(codes: str) 
     assert balanced(table.now)
 
 
+def test_a_hand_that_the_shoe_deals_anew_halts_and_loses_the_alignment() -> None:
+    table = shoe()
+    table.deal("2D 3C")
+    anew = Redesignated(card=card("9C"), hand="player", index=1, meaning="dealt_anew")
+    table.says(anew)
+    assert (table.key, table.now.link.aligned) == ("other", False)
+    table = shoe()
+    table.deal("2D 3C")
+    table.says(Redesignated(card=card("9C"), hand="player", index=1, meaning="next_round"))
+    assert (table.key, table.now.link.aligned) == ("overdraw", True)
+
+
 def test_a_burn_in_a_round_is_out_of_order() -> None:
     table = shoe()
     table.deal("2D 3C")
