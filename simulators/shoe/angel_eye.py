@@ -104,7 +104,7 @@ class AngelEyeDevice(UnarmedDevice):
                 self._reply(t)
                 self.turn_key(t, locked=data == _LOCK)
             case CommandAsked("OP", "EC", "00") if self._in_error:
-                self._in_error = False
+                self._in_error, self._unread = False, None
                 self._reply(t)
                 self._say(ErrorCleared(code="cannot_read"), t)
             case CommandAsked("OP", "GP", "00"):

@@ -73,6 +73,27 @@ def test_repeats_replies_commands_and_what_did_not_fit_are_shown() -> None:
     ]
 
 
+def test_a_bee_tek_shoe_s_lines_are_told_by_the_same_names() -> None:
+    lines = [
+        b" [Game]<Card:10S> \r\n",
+        b" [Manual Burn Cards]<H3> \r\n",
+        b" [Game]<Game> \r\n",
+        b" [GameAlarm]<Alarm:E3 Card Not Read> \r\n",
+        b"<W0x01>\r\n",
+        b" [Game]<Card:11S> \r\n",
+    ]
+    told = _objects(_run("--json", data=b"".join(lines), profile="bee_tek"))
+    assert [line["raw"] for line in told] == [line.hex() for line in lines]
+    assert [{k: v for k, v in line.items() if k != "raw"} for line in told] == [
+        {"type": "card_drawn", "card": "TS", "face_up": False},
+        {"type": "card_drawn", "card": "3H", "hand": "burn", "face_up": False},
+        {"type": "card_drawn", "face_up": False},
+        {"type": "error", "code": "E3", "in_error_mode": False, "text": "Card Not Read"},
+        {"type": "warning", "code": "W0x01"},
+        {"type": "discarded", "reason": "card"},
+    ]
+
+
 def test_no_byte_is_left_out() -> None:
     data = bytes(range(256)) * 4 + CARD + bytes(range(255, -1, -1))
     assert "".join(o["raw"] for o in _objects(_run("--json", data=data))) == data.hex()

@@ -63,6 +63,13 @@ def port(name: str) -> tuple[str, str, int]:
 
 
 CONFIGURED_WRONG = (
+    Case(
+        "commands to a bee_tek",
+        'profile = "reference"',
+        'profile = "bee_tek"\ncommands = true',
+        USAGE,
+        ("shoe: commands: no command of a bee_tek shoe is known",),
+    ),
     Case("unknown profile", '"reference"', '"nobody"', USAGE, ("t1", "'nobody'", "angel_eye")),
     Case("wrong key", *table("colour = 1"), USAGE, ("table[0]", "`colour`")),
     Case("wrong key of a shoe", "port = ", "speed = 9\nport = ", USAGE, ("shoe", "`speed`")),

@@ -15,6 +15,7 @@ from firmware_proto.events import (
     CardOutsideGame,
     CuttingCard,
     Error,
+    ErrorCleared,
     Lock,
     Reply,
     Result,
@@ -24,6 +25,7 @@ from firmware_proto.events import (
 )
 from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.judge import points
+from simulators.shoe.model import Refused
 from simulators.table.dealer import SETTLE_S, JudgeDealer, Supply
 
 Shoes = Callable[..., AngelEyeDevice]
@@ -193,7 +195,10 @@ def test_a_locked_shoe_names_its_cards_outside_the_game(angel_eye_shoe: Shoes, s
     assert said(device.outgoing())[1] == Lock(locked=False)
 
 
-@pytest.mark.parametrize("command", [b"command OP LK 09\n", b"command OP EC 00\n"])
+@pytest.mark.parametrize(
+    "command",
+    [b"command OP LK 09\n", b"command OP EC 00\n", b"command OP EC 01\n", b"command OP XX 00\n"],
+)
 def test_a_command_that_cannot_be_done_is_refused(
     angel_eye_shoe: Shoes, said: Said, command: bytes
 ) -> None:
@@ -222,6 +227,23 @@ def test_an_unread_card_puts_the_shoe_into_error_mode_until_it_is_reset(
     assert outside.mode == "error"
     device.boot(0.3)
     assert device.lamp is not None
+
+
+def test_an_error_is_cleared_by_command_and_the_card_stays_unread(
+    angel_eye_shoe: Shoes, said: Said
+) -> None:
+    device = angel_eye_shoe(unreadable=frozenset({1}))
+    device.host_opened()
+    device.boot(0.0)
+    device.draw(0.1)
+    device.outgoing()
+    device.receive(b"command OP EC 00\n", 0.2)
+    reply, cleared = said(device.outgoing())
+    assert reply == Reply(accepted=True)
+    assert cleared == ErrorCleared(code="cannot_read")
+    assert device.lamp is not None
+    with pytest.raises(Refused, match="could not be read"):
+        device.read_again(0.3)
 
 
 def test_elements_cannot_be_named(angel_eye_shoe: Shoes) -> None:

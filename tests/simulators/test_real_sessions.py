@@ -158,6 +158,8 @@ def test_angel_eye_is_locked_and_refuses_by_its_own_codes() -> None:
     assert device.outgoing().startswith(b"\x06\x05")
     assert device.shoe.locked_by_key
     device.receive(b"\x02OPGP00\x0309", 0.2)
+    assert device.outgoing() == b"\x06"
+    device.receive(b"\x02OPXX00\x031E", 0.3)
     assert device.outgoing() == b"\x15\x13"
 
 
