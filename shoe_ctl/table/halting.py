@@ -149,6 +149,11 @@ def halt_for_overdraw(turn: Turn) -> None:
     raise_irregularity(turn, fitting.DRAWN_EARLY)
 
 
+def look_after_the_round(turn: Turn) -> None:
+    """Where announcements are implied the round is over at once: what was found waits for that."""
+    turn.then("one_too_many")
+
+
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
     seen = "more cards of one face were counted than the decks hold"

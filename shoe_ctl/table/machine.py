@@ -273,6 +273,7 @@ ROWS: tuple[Row, ...] = spell(
     ("card_unread",       (*BEGUN, *CARDS_OUT, "suspended"), "=", (),                                (unread.wait_face_down,)),
     ("cards_placed",      (*BETWEEN, *BEGUN, *CARDS_OUT), "dealing", (initial_deal_is_open,),        (reveal_due, look_if_empty)),
     ("cards_placed",      (*BETWEEN, *BEGUN, *CARDS_OUT), "revealing", (),                           (reveal_due, advance)),
+    ("one_too_many",      "resolved",        "=",           (is_implied,),                           (halting.look_after_the_round,)),
     ("one_too_many",      STATES,            "suspended",   (),                                      (halting.halt_for_too_many,)),
     ("cards_ran_out",     "dealing",         "idle",        (),                                      (void_for_want_of_cards,)),
     ("cards_ran_out",     STATES,            "=",           (),                                      ()),

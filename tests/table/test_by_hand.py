@@ -130,6 +130,22 @@ def test_cards_a_shoe_called_outside_the_game_are_counted_once() -> None:
     assert balanced(table.now)
 
 
+@pytest.mark.parametrize("way", [0, 1])
+def test_one_too_many_with_cards_nobody_saw_is_inspected_once_the_round_is_told(way: int) -> None:
+    table = Playing(angel_eye=True, decks=1, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+    table.says(CardOutsideGame(card=card("TS"), mode="lock"))
+    table.open_round()
+    table.draw("2D")
+    table.fails()
+    assert enters(table, "2D TS 4C", "3C TH 5D").accepted
+    assert (table.now.state, table.key) == ("suspended", "extra_card")
+    assert table.now.halt.back_to == ("resolved" if way == 0 else "idle")
+    assert len(table.told("round.outcome")) == 1
+    table.rules("play_on")
+    assert table.now.state == ("resolved" if way == 0 else "idle")
+    assert balanced(table.now)
+
+
 @pytest.mark.parametrize("outside", ["9C", "4C"])
 def test_cards_laid_aside_before_are_none_of_the_round(outside: str) -> None:
     table = Playing(angel_eye=True, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
