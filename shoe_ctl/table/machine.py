@@ -16,6 +16,7 @@ from . import (
     outcome,
     passing,
     replayed,
+    reset,
     revising,
     rows,
     shoe_body,
@@ -202,6 +203,7 @@ ROWS: tuple[Row, ...] = spell(
     ("set_shown",         NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_kept_set)),
     ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (replaced, shoe_sets.admit_unnamed_set)),
     ("started",           CARDS_OUT,         "suspended",   (),                                      (link_facts.lose_alignment, _STARTED_ANEW)),
+    ("started",           "suspended",       "=",           (is_heard,),                             (link_facts.lose_alignment, hear)),
     ("started",           "suspended",       "=",           (cards_were_out,),                       (link_facts.lose_alignment, _STARTED_ANEW)),
     ("started",           STATES,            "=",           (),                                      ()),
     ("gap",               "no_shoe",         "=",           (),                                      ()),
@@ -216,6 +218,7 @@ ROWS: tuple[Row, ...] = spell(
     ("authentication_failed", STATES,        "=",           (),                                      (shoe_body.tell_stranger,)),
     ("unknown_firmware",  CARDS_OUT,         "suspended",   (shoe_body.is_refused,),                           (shoe_body.tell_firmware, shoe_body.halt_for_firmware)),
     ("unknown_firmware",  STATES,            "=",           (),                                      (shoe_body.tell_firmware,)),
+    ("reset_done",        "suspended",       "=",           (is_heard,),                             (hear,)),
     *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated", "challenged", "authenticated")),
     ("cutting_card",      STATES,            "=",           (no_shoe_is_known,),                     ()),
     ("cutting_card",      "closed",          "suspended",   (cutting.gives_leave,),                  (cutting.offer_withdrawal,)),
@@ -305,6 +308,7 @@ ROWS: tuple[Row, ...] = spell(
     ("place_your_bets",   "idle",            "=",           (link_facts.only_a_person_aligns,),                 (_ALIGN_FIRST,)),
     ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
     ("place_your_bets",   STATES,            "=",           (),                                      (refuse,)),
+    ("no_more_bets",      "betting",         "closed",      (reset.cards_open_the_round,),           (reset.close_bets_on_cards,)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets, look_at_differential)),
     ("no_more_bets",      STATES,            "=",           (),                                      (refuse,)),
     ("differential_due",  ("closed", "dealing", "suspended"), "suspended", (),                                    (halting.halt_for_differential,)),
@@ -387,7 +391,7 @@ OWN_TRIGGERS = frozenset(
 
 TRIGGERS = tuple(dict.fromkeys(r.trigger for r in ROWS))
 
-HEARD = ("hello", "card_drawn")
+HEARD = ("hello", "card_drawn", "started", "reset_done")
 """What the shoe says that an open step of a procedure may take."""
 
 UNFORESEEN = "unforeseen"

@@ -16,6 +16,9 @@ from simulators.shoe.judge import Judge
 from .expectation import Told
 
 HANDS = ("player", "banker")
+SET_ASIDE = "cards_set_aside"
+BET_AGAIN = ("betting_again", "cards_open_round", SET_ASIDE)
+"""Ends after which the round that is open is bet on once more."""
 ORDER = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2), ("player", 3), ("banker", 3))
 
 
@@ -81,10 +84,16 @@ class View:
                 self._announced = True
             case "round.settled" | "round.void":
                 self._open, self._closed, self._cards = False, False, {}
-            case "table.halted":
-                self.halted = True
-            case "table.resumed":
-                self.halted = False
+            case "table.halted" | "table.resumed":
+                self.halted = told.type == "table.halted"
+            case "irregularity.resolved":
+                self._bet_again(data["how"])
+
+    def _bet_again(self, how: str) -> None:
+        if how in BET_AGAIN:
+            self._closed = False
+        if how == SET_ASIDE:
+            self._cards, self._totals = {}, 0
 
     def next_act(self, manners: Manners) -> Act | None:
         """What the dealer does in an ordinary round; None while others have to do something."""

@@ -41,6 +41,28 @@ def power_cut(table: Playing) -> None:
     table.rules("void")
 
 
+def power_and_a_window(table: Playing) -> None:
+    half_a_round(table)
+    table.does("declare", key="power_failure", reason="the lights went out")
+    if table.now.halt.top.noted["end"] == "withdrawal":
+        table.does("decide", choice="offer_withdrawal")
+        table.does("decide", choice="close_window")
+    table.does("decide", choice="play_on", reason="light again")
+
+
+def shoe_reset(table: Playing) -> None:
+    half_a_round(table)
+    table.does("declare", key="device_reset", reason="drawn too early")
+    table.does("decide", choice="close_window")
+    table.does("decide", choice="device_is_reset")
+    table.rules("set_aside")
+    table.does("no_more_bets")
+    table.deal("2D")
+    table.does("declare", key="device_reset", reason="drawn too early")
+    table.rules("void")
+    table.does("decide", choice="keep_cards")
+
+
 def half_a_round(table: Playing) -> None:
     table.open_round()
     table.deal("2D 3C TS")
@@ -170,6 +192,7 @@ def shows_another_set(table: Playing) -> None:
 
 BOTH: tuple[Session, ...] = (
     whole_round, power_cut, link_lost, wrong_cards, drawn_early, cutting_card, hello_first,
+    power_and_a_window, shoe_reset,
 )  # fmt: skip
 REFERENCE: tuple[Session, ...] = (no_shoe, halts_between)
 ANGEL_EYE: tuple[Session, ...] = (judged_otherwise, never_judged)

@@ -148,6 +148,7 @@ class End(NamedTuple):
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
     ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
+    ``clears``: the round's cards leave it, and what waits beside them ends.
     """
 
     name: str
@@ -155,6 +156,7 @@ class End(NamedTuple):
     cites: tuple[str, str]
     leads: str = BACK
     do: tuple[Action, ...] = ()
+    clears: bool = False
 
 
 class Declared(NamedTuple):

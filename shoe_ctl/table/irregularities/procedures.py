@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from . import (
     after_void,
     cutting_card,
+    device_reset,
     draws,
     handed,
     judging,
@@ -49,6 +50,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         unforeseen.OTHER,
         after_void.AFTER_VOID,
         cutting_card.CUTTING_CARD,
+        device_reset.DEVICE_RESET,
     )
 }
 """Key → procedure. One that is not here closes by itself and never halts a table."""

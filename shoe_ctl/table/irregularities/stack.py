@@ -254,7 +254,7 @@ def close(turn: Turn, end: End) -> None:
     said = {"cards_kept": kept, **who_said(turn, "decide")}
     for opened in reversed(ending):
         tell_of(turn, "irregularity.resolved", opened.key, data, **said)
-    if end.leads == VOID:
+    if end.leads == VOID or end.clears:
         void_waiting(turn, data)
     left = halt.stack[: len(halt.stack) - len(ending)]
     for action in end.do:
@@ -272,6 +272,7 @@ def close_all(turn: Turn, how: str) -> None:
     """All that is open ends at once, under each one's own rule for cards that people enter."""
     opened_last = (*turn.now.waiting, *halt_of(turn).stack)
     for opened in reversed(opened_last):
+        withdrawal.tell_ended(turn, opened, "stands")
         ends = turn.game.irregularities[opened.key]
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}

@@ -97,10 +97,13 @@ def tell_opened(turn: Turn) -> None:
         _tell(turn, "withdrawal.opened", window, {"scope": window.scope})
 
 
-def tell_ended(turn: Turn, opened: Opened) -> None:
-    """The irregularity ends, and its window with it: all wagers go back another way."""
+def tell_ended(turn: Turn, opened: Opened, answer: str = "void") -> None:
+    """The irregularity ends otherwise, and its window with it; ``answer``: what becomes of wagers.
+
+    ``void``: all go back as the round does. ``stands``: those not withdrawn are settled.
+    """
     if opened.window is not None:
-        _tell(turn, "withdrawal.closed", opened.window, {"answer": "void"})
+        _tell(turn, "withdrawal.closed", opened.window, {"answer": answer})
 
 
 def _decided(turn: Turn) -> tuple[str, ...]:

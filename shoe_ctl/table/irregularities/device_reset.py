@@ -1,0 +1,96 @@
+"""The dealer's error calls for a reset of the dealing device after *no more bets* (5.9).
+
+In: nothing. Out: its procedure: a window, the reset, the cards that are out, betting again.
+Must not know: how a shoe is reset, what the error was.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import reset
+
+from .endings import CALL_VOID, stands, void
+from .endings import GO_ON as PLAY_ON
+from .grounds import CARDS_OUT, cards_have_no_place
+from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
+from .withdrawal import has_window, window_step
+
+KEY = "device_reset"
+_RULED = (KEY, "ruled")
+_BETTING = "betting"
+
+
+def _has_no_rule(standing: Standing) -> bool:
+    return not has_window(standing, KEY)
+
+
+def _cards_are_out(standing: Standing) -> bool:
+    played = standing.now.round
+    return bool(standing.now.kept) or (played is not None and bool(played.cards))
+
+
+def _none_is_out(standing: Standing) -> bool:
+    return not _cards_are_out(standing)
+
+
+def _may_open(standing: Standing) -> bool:
+    """None of them was exposed: only then may they open a round that is bet on again."""
+    return not reset.some_are_exposed(standing.now, standing.settings)
+
+
+_RESET = Choice("device_is_reset", "dealer", "cards", reason=False, when=_cards_are_out)
+
+DEVICE_RESET = Procedure(
+    KEY,
+    (
+        window_step(
+            "window",
+            "ask each Player: withdraw or stand; then close the window and reset the shoe",
+            KEY,
+            "reset",
+            CALL_VOID,
+        ),
+        Step(
+            "reset",
+            "reset the shoe; when it is ready again, say so",
+            (_RESET._replace(then="again", when=_none_is_out), _RESET, CALL_VOID),
+            # A shoe that starts anew now does what it was asked to: no power was lost.
+            (
+                Hears("hello", reset.is_the_same_set, "reset"),
+                Hears("started", reset.always, "reset"),
+                Hears("reset_done", reset.always, "reset"),
+            ),
+            cites=(KEY, "reset"),
+        ),
+        Step(
+            "cards",
+            "look at the cards that were drawn: they open the round, or are set aside",
+            (
+                Choice("open_round", DECIDES, "opens", unless=cards_have_no_place, when=_may_open),
+                Choice("set_aside", DECIDES, "aside"),
+                CALL_VOID,
+            ),
+        ),
+        Step(
+            "ruling",
+            "leave the cards as they lie, and call whoever decides",
+            (PLAY_ON, CALL_VOID),
+        ),
+    ),
+    (
+        End("again", "betting_again", (KEY, "reset"), _BETTING, (reset.bet_again,)),
+        End("opens", "cards_open_round", (KEY, "next_round"), _BETTING, (reset.bet_again,)),
+        End(
+            "aside", "cards_set_aside", (KEY, "set_aside"), _BETTING,
+            (reset.clear_hands, reset.bet_again), clears=True,
+        ),
+        stands(_RULED),
+        void(_RULED),
+    ),
+    Declared(
+        "dealer",
+        ("closed", *CARDS_OUT, "suspended"),
+        "it is declared that the shoe must be reset",
+        begins=(_has_no_rule, "ruling"),
+    ),
+    begins=("ruling",),
+)  # fmt: skip
