@@ -232,7 +232,7 @@ def _take(turn: Turn, taken: Choice | Hears) -> None:
         return
     stack.close(turn, end)
     if turn.now.halt is None:
-        _go_on(turn)
+        go_on(turn)
 
 
 def _answer(turn: Turn, end: End | None) -> None:
@@ -247,7 +247,7 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
         action(turn)
 
 
-def _go_on(turn: Turn) -> None:
+def go_on(turn: Turn) -> None:
     """The round, or the table between rounds, goes on where it was left."""
     if turn.state not in CARDS_OUT:
         shoe_cards.write_off_lost_cards(turn)

@@ -14,6 +14,7 @@ from . import face_up, fitting, shoe_cards, shoe_sets, slots
 from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities import stakes
+from .irregularities.reviewing import is_on_top
 from .irregularities.stack import raise_irregularity, tell_of
 from .state import Kept
 from .turn import Turn
@@ -195,6 +196,8 @@ def keep_another(turn: Turn) -> None:
     wrong = fitting.not_the_shoes(turn)
     if wrong is not None:
         raise_irregularity(turn, wrong)
+    elif is_on_top(turn.now):
+        raise_irregularity(turn, fitting.DRAWN_EARLY)
     keep(turn)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import (
     by_hand,
+    causes,
     cutting,
     halting,
     heard_later,
@@ -17,6 +18,7 @@ from . import (
     passing,
     replayed,
     reset,
+    review,
     revising,
     rows,
     shoe_body,
@@ -50,7 +52,6 @@ from .fitting import (
     repeats_a_slot,
     unaligned,
 )
-from .halting import because
 from .irregularities import withdrawal
 from .irregularities.grounds import CARDS_OUT, cards_were_out
 from .recording import is_of_wagers, is_recordable, record, why_not_recorded
@@ -135,25 +136,6 @@ class RefuseWager(Refuse):
 refuse_by_ledger = RefuseWager()
 
 
-# Causes of a halt that are known from the row alone.
-_LINK_LOST = because("link_lost", "the link to the shoe was lost in a round")
-_RESTARTED = because("link_lost", "the controller was restarted in a round")
-_HOST_POWER = because("power_failure", "the host lost power in a round")
-_STARTED_ANEW = because("power_failure", "the shoe started anew in a round")
-_REBOOTED = because("power_failure", "the shoe lost power in a round, or another took its place")
-_RELOADED = because("other", "a set of cards was loaded in a round")
-_UNLIKE = because("other", "the shoe does not hold the set of cards that the round began with")
-_NO_SHOE = because("other", "a card was drawn and no shoe is known")
-_OUTSIDE = because("other", "a card was drawn outside the game in a round")
-_DISPUTED = because("other", "the shoe's record of a card does not bear out what was entered")
-_ILLEGIBLE = because("gap", "what the shoe said could not be read: a card may be missing")
-_DEALT_ANEW = because("other", "the shoe deals a hand anew after a card drawn early")
-_MOVED = because("overdraw", "the shoe gave a card drawn early another place")
-_NO_RESULT = because("result_missing", "the shoe's own result did not come")
-_FORCED = because("result_disagrees", "the shoe was told to quit the round")
-_DISAGREES = because("result_disagrees", "the shoe judged the round otherwise than its cards do")
-_JUDGED_EARLY = because("result_disagrees", "the shoe judged the round while a card is due")
-
 _ALIGN_FIRST = Refuse("a person has to say first where the shoe stands: align")
 
 # The first row whose conditions hold is taken. Every pair of a state and a trigger from outside
@@ -164,47 +146,47 @@ ROWS: tuple[Row, ...] = spell(
     # — the link and the power —
     ("link_up",           "no_shoe",         "idle",        (link_facts.cannot_name_its_set,),                  (link_facts.connect, replaced, shoe_sets.admit_unnamed_set)),
     ("link_up",           STATES,            "=",           (),                                      (link_facts.connect,)),
-    ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, _LINK_LOST)),
-    ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, _LINK_LOST)),
+    ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, causes.LINK_LOST)),
+    ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, causes.LINK_LOST)),
     ("link_lost",         STATES,            "=",           (),                                      (link_facts.disconnect,)),
-    ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (link_facts.restart, _HOST_POWER)),
-    ("restarted",         CARDS_OUT,         "suspended",   (),                                      (link_facts.restart, _RESTARTED)),
-    ("restarted",         "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (link_facts.restart, _HOST_POWER)),
-    ("restarted",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.restart, _RESTARTED)),
+    ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (link_facts.restart, causes.HOST_POWER)),
+    ("restarted",         CARDS_OUT,         "suspended",   (),                                      (link_facts.restart, causes.RESTARTED)),
+    ("restarted",         "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (link_facts.restart, causes.HOST_POWER)),
+    ("restarted",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.restart, causes.RESTARTED)),
     ("restarted",         STATES,            "=",           (),                                      (link_facts.restart,)),
     ("fault",             STATES,            "suspended",   (),                                      (halting.halt_for_fault,)),
     ("tick",              "dealing",         "=",           (),                                      (reveal_due,)),
-    ("tick",              "revealing",       "suspended",   (outcome.result_is_overdue,),                    (_NO_RESULT,)),
+    ("tick",              "revealing",       "suspended",   (outcome.result_is_overdue,),                    (causes.NO_RESULT,)),
     ("tick",              "revealing",       "=",           (),                                      (reveal_due, advance)),
     ("tick",              STATES,            "=",           (),                                      ()),
     # — the shoe and its set of cards —
     ("hello",             BETWEEN,           "no_shoe",     (shoe_sets.is_empty_handed,),                      (shoe_sets.note_device, replaced, shoe_sets.take_out)),
     ("hello",             NO_ROUND,          "no_shoe",     (shoe_sets.another_set, shoe_sets.unsuitable),               (shoe_sets.note_device, replaced, shoe_sets.refuse_set)),
     ("hello",             NO_ROUND,          "idle",        (shoe_sets.another_set,),                          (shoe_sets.note_device, replaced, shoe_sets.admit_set)),
-    ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, _UNLIKE)),
+    ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
     ("hello",             "resolved",        "=",           (shoe_sets.another_set,),                          (shoe_sets.note_device, shoe_sets.keep_set)),
-    ("hello",             CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (shoe_sets.note_device, _REBOOTED)),
+    ("hello",             CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (shoe_sets.note_device, causes.REBOOTED)),
     *(("hello",           "suspended",       state,         (hears_the_last, returns_here),          (shoe_sets.note_device, hear)) for state in CARDS_OUT),
     ("hello",             "suspended",       "=",           (is_heard,),                             (shoe_sets.note_device, hear)),
-    ("hello",             "suspended",       "=",           (cards_were_out, shoe_sets.another_set),           (shoe_sets.note_device, shoe_sets.keep_set, _UNLIKE)),
-    ("hello",             "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (shoe_sets.note_device, shoe_sets.keep_set, _REBOOTED)),
+    ("hello",             "suspended",       "=",           (cards_were_out, shoe_sets.another_set),           (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
+    ("hello",             "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (shoe_sets.note_device, shoe_sets.keep_set, causes.REBOOTED)),
     ("hello",             (*BETWEEN, *OPEN, "suspended"), "suspended", (halting.cards_were_missed,),         (halting.halt_for_missed_cards, shoe_sets.note_device)),
     ("hello",             "suspended",       "=",           (),                                      (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             STATES,            "=",           (),                                      (shoe_sets.note_device,)),
     ("shoe_loaded",       NO_ROUND,          "no_shoe",     (shoe_sets.unsuitable,),                           (replaced, shoe_sets.refuse_set)),
     ("shoe_loaded",       "idle",            "=",           (shoe_sets.loads_what_is_known,),                  (shoe_sets.count_from_its_loading,)),
     ("shoe_loaded",       NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_set)),
-    ("shoe_loaded",       (*BEGUN, *CARDS_OUT), "suspended", (),                                     (shoe_sets.keep_set, _RELOADED)),
+    ("shoe_loaded",       (*BEGUN, *CARDS_OUT), "suspended", (),                                     (shoe_sets.keep_set, causes.RELOADED)),
     ("shoe_loaded",       "resolved",        "=",           (),                                      (shoe_sets.keep_set,)),
-    ("shoe_loaded",       "suspended",       "=",           (cards_were_out,),                       (shoe_sets.keep_set, _RELOADED)),
+    ("shoe_loaded",       "suspended",       "=",           (cards_were_out,),                       (shoe_sets.keep_set, causes.RELOADED)),
     ("shoe_loaded",       "suspended",       "=",           (),                                      (shoe_sets.keep_set,)),
     ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.no_cards_wait,),                        (replaced, shoe_sets.take_out)),
     ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.kept_set_is_unsuitable,),               (replaced, shoe_sets.refuse_set)),
     ("set_shown",         NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_kept_set)),
     ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (replaced, shoe_sets.admit_unnamed_set)),
-    ("started",           CARDS_OUT,         "suspended",   (),                                      (link_facts.lose_alignment, _STARTED_ANEW)),
+    ("started",           CARDS_OUT,         "suspended",   (),                                      (link_facts.lose_alignment, causes.STARTED_ANEW)),
     ("started",           "suspended",       "=",           (is_heard,),                             (link_facts.lose_alignment, hear)),
-    ("started",           "suspended",       "=",           (cards_were_out,),                       (link_facts.lose_alignment, _STARTED_ANEW)),
+    ("started",           "suspended",       "=",           (cards_were_out,),                       (link_facts.lose_alignment, causes.STARTED_ANEW)),
     ("started",           STATES,            "=",           (),                                      ()),
     ("gap",               "no_shoe",         "=",           (),                                      ()),
     ("gap",               STATES,            "suspended",   (),                                      (halting.halt_for_gap,)),
@@ -229,8 +211,8 @@ ROWS: tuple[Row, ...] = spell(
     ("error",             ("closed", *CARDS_OUT), "suspended", (),                                   (halting.halt_for_shoe_fault,)),
     ("error",             STATES,            "=",           (),                                      (halting.tell_shoe_fault,)),
     ("error_cleared",     STATES,            "=",           (),                                      (halting.tell_fault_cleared,)),
-    ("discarded",         (*BEGUN, *CARDS_OUT), "suspended", (link_facts.may_have_been_a_card,),                (link_facts.tell_discarded, _ILLEGIBLE)),
-    ("discarded",         "suspended",       "=",           (cards_were_out, link_facts.may_have_been_a_card),  (link_facts.tell_discarded, _ILLEGIBLE)),
+    ("discarded",         (*BEGUN, *CARDS_OUT), "suspended", (link_facts.may_have_been_a_card,),                (link_facts.tell_discarded, causes.ILLEGIBLE)),
+    ("discarded",         "suspended",       "=",           (cards_were_out, link_facts.may_have_been_a_card),  (link_facts.tell_discarded, causes.ILLEGIBLE)),
     ("discarded",         STATES,            "=",           (link_facts.may_have_been_a_card,),                 (link_facts.tell_discarded, link_facts.lose_alignment)),
     ("discarded",         STATES,            "=",           (),                                      (link_facts.tell_discarded,)),
     ("warning",           STATES,            "=",           (),                                      (halting.tell_warning,)),
@@ -245,12 +227,12 @@ ROWS: tuple[Row, ...] = spell(
     # — cards —
     ("card_drawn",        STATES,            "=",           (not_a_card_of_play,),                   ()),
     ("card_drawn",        STATES,            "=",           (repeats_a_slot,),                       ()),
-    ("card_drawn",        STATES,            "suspended",   (heard_later.contradicts,),              (heard_later.compare, _DISPUTED)),
+    ("card_drawn",        STATES,            "suspended",   (heard_later.contradicts,),              (heard_later.compare, causes.DISPUTED)),
     ("card_drawn",        STATES,            "=",           (heard_later.was_entered,),              (heard_later.compare,)),
     *(("card_drawn",      "suspended",       state,         (unread.waits_for_a_reading, hears_the_last, returns_here), (hear,)) for state in CARDS_OUT),
     ("card_drawn",        "suspended",       "=",           (unread.waits_for_a_reading, is_heard),         (hear,)),
     ("card_drawn",        (*CARDS_OUT, "suspended"), "=",   (unread.waits_for_a_reading,),                  (unread.take_reading,)),
-    ("card_drawn",        "no_shoe",         "suspended",   (),                                      (_NO_SHOE, halting.keep)),
+    ("card_drawn",        "no_shoe",         "suspended",   (),                                      (causes.NO_SHOE, halting.keep)),
     ("card_drawn",        BETWEEN,           "=",           (burned, fits_the_decks),                (burn,)),
     ("card_drawn",        BETWEEN,           "=",           (ends_a_missed_round, fits_the_decks),   (count_unplaced,)),
     ("card_drawn",        "idle",            "dealing",     (is_implied, in_sequence),               (kept, open_and_deal, reveal_due)),
@@ -266,9 +248,9 @@ ROWS: tuple[Row, ...] = spell(
     ("card_drawn",        STATES,            "suspended",   (),                                      (halting.halt_for_card,)),
     ("card_outside_game", "no_shoe",         "=",           (),                                      ()),
     ("card_outside_game", (*BETWEEN, "suspended"), "=",     (),                                      (count_outside_game,)),
-    ("card_outside_game", OPEN,              "suspended",   (),                                      (_OUTSIDE, count_outside_game)),
-    ("redesignated",      OPEN,              "suspended",   (link_facts.deals_anew,),                (link_facts.lose_alignment, _DEALT_ANEW)),
-    ("redesignated",      OPEN,              "suspended",   (),                                      (_MOVED,)),
+    ("card_outside_game", OPEN,              "suspended",   (),                                      (causes.OUTSIDE, count_outside_game)),
+    ("redesignated",      OPEN,              "suspended",   (link_facts.deals_anew,),                (link_facts.lose_alignment, causes.DEALT_ANEW)),
+    ("redesignated",      OPEN,              "suspended",   (),                                      (causes.MOVED,)),
     ("redesignated",      STATES,            "=",           (),                                      ()),
     ("face_up_first",     (*CARDS_OUT, "suspended"), "suspended",   (),                                             (halting.halt_for_face_up,)),
     ("card_unread",       CARDS_OUT,         "suspended",   (shows_cards_at_once,),                  (unread.halt_for_unread,)),
@@ -280,15 +262,15 @@ ROWS: tuple[Row, ...] = spell(
     ("one_too_many",      STATES,            "suspended",   (),                                      (halting.halt_for_too_many,)),
     ("cards_ran_out",     "dealing",         "idle",        (),                                      (void_for_want_of_cards,)),
     ("cards_ran_out",     STATES,            "=",           (),                                      ()),
-    ("third_card_due",    "revealing",       "suspended",   (outcome.result_came,),                          (_JUDGED_EARLY,)),
+    ("third_card_due",    "revealing",       "suspended",   (outcome.result_came,),                          (causes.JUDGED_EARLY,)),
     ("third_card_due",    "revealing",       "idle",        (is_empty,),                             (void_for_want_of_cards,)),
     ("third_card_due",    "revealing",       "drawing",     (),                                      (want_third_card,)),
     # — the outcome —
-    ("result",            CARDS_OUT,         "suspended",   (outcome.result_is_forced,),                     (_FORCED,)),
-    ("result",            ("dealing", "drawing"), "suspended", (),                                   (outcome.note_result, _JUDGED_EARLY)),
+    ("result",            CARDS_OUT,         "suspended",   (outcome.result_is_forced,),                     (causes.FORCED,)),
+    ("result",            ("dealing", "drawing"), "suspended", (),                                   (outcome.note_result, causes.JUDGED_EARLY)),
     ("result",            "revealing",       "=",           (),                                      (outcome.note_result, advance)),
     ("result",            STATES,            "=",           (),                                      (link_facts.tell_quarantined,)),
-    ("outcome_due",       "revealing",       "suspended",   (outcome.result_disagrees,),                     (_DISAGREES,)),
+    ("outcome_due",       "revealing",       "suspended",   (outcome.result_disagrees,),                     (causes.DISAGREES,)),
     ("outcome_due",       "revealing",       "resolved",    (),                                      (outcome.announce_outcome,)),
     ("round_over",        "resolved",        "idle",        (),                                      (outcome.end_round,)),
     ("change_due",        "idle",            "shoe_change", (),                                      (replaced, announce_change)),
@@ -332,7 +314,7 @@ ROWS: tuple[Row, ...] = spell(
     ("announce_totals",   "revealing",       "=",           (totals_may_be_announced,),              (announce_totals, advance)),
     ("announce_totals",   "revealing",       "=",           (),                                      (Refuse(no_totals_now),)),
     ("announce_totals",   STATES,            "=",           (),                                      (refuse,)),
-    ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (_DISAGREES,)),
+    ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (causes.DISAGREES,)),
     ("announce_outcome",  "revealing",       "resolved",    (outcome.outcome_is_known,),                     (outcome.announce_outcome,)),
     ("announce_outcome",  "revealing",       "=",           (),                                      (Refuse(outcome.no_outcome_yet),)),
     ("announce_outcome",  STATES,            "=",           (),                                      (refuse,)),
@@ -350,6 +332,13 @@ ROWS: tuple[Row, ...] = spell(
     ("align",             ("idle", "suspended"), "=",       (unaligned,),                            (halting.align,)),
     ("align",             ("idle", "suspended"), "=",       (),                                      (Refuse("the shoe is aligned"),)),
     ("align",             STATES,            "=",           (),                                      (refuse,)),
+    ("pause",             (*BETWEEN, *OPEN, "suspended"), "suspended", (review.may_pause,),          (review.pause,)),
+    ("pause",             "suspended",       "=",           (),                                      (Refuse(review.OPEN_ALREADY),)),
+    ("pause",             STATES,            "=",           (),                                      (refuse,)),
+    *(("resume",          "suspended",       state,         (review.resumes_the_round, returns_here), (review.resume,)) for state in RESUMABLE),
+    ("resume",            "suspended",       "=",           (review.may_resume,),                    (review.resume,)),
+    ("resume",            "suspended",       "=",           (),                                      (Refuse(review.why_not_resume),)),
+    ("resume",            STATES,            "=",           (),                                      (refuse,)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_recordable,),                     (record,)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_of_wagers,),                      (Refuse(why_not_recorded),)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "suspended", (is_declared,),               (declare,)),

@@ -51,6 +51,8 @@ COMMANDS: dict[str, str] = {
     "declare_cutting_card": "dealer",
     "declare_new_shoe": "pit_supervisor",
     "align": "pit_supervisor",
+    "pause": "pit_supervisor",
+    "resume": "pit_supervisor",
     "declare": "dealer",
     "decide": "dealer",
     "enter_round": "pit_supervisor",
@@ -58,8 +60,8 @@ COMMANDS: dict[str, str] = {
 }
 """Every command that the table takes, with the lowest position that may give it."""
 
-GIVEN_APART = frozenset({"decide"})
-"""Commands in which something may be named for the position apart: each choice says its own."""
+GIVEN_APART = frozenset({"decide", "pause", "resume"})
+"""Commands that are the position apart's too; of what is decided each choice says its own."""
 
 
 def needed(command: str, game: Game, args: Mapping[str, Any] | None = None) -> str:

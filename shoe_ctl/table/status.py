@@ -12,8 +12,9 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import conduct, machine, positions, status_hands
+from . import conduct, machine, positions, review, status_hands
 from .irregularities import stack, withdrawal
+from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
 from .settings import TableSettings
 from .slots import next_slot
@@ -53,6 +54,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
             for command in takes(now.state)
             if status_hands.is_of_this_method(command, now, game, settings)
             and (command != "decide" or stack.offered(at))
+            and review.takes(command, now)
             and (command != "withdraw_wager" or now.halt is None or withdrawal.is_open(at))
         ],
         "halt": _halt(at),
@@ -110,7 +112,8 @@ def _halt(at: _At) -> dict[str, Any] | None:
         **stack.guide(at),
     }
     if top.publicly is not None:
-        told |= {"seen": top.publicly, "rules": dict(at.game.irregularities[top.key])}
+        rules = dict(at.game.irregularities.get(top.key, {}))
+        told |= {"seen": top.publicly, "rules": rules}
     return told
 
 
@@ -169,6 +172,8 @@ def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
 
 def _halted(at: _At, halt: Halt) -> dict[str, Any]:
     prompt = stack.step_of(halt.top).prompt
+    if is_on_top(at.now):
+        return _do("resume", prompt)
     slot = stack.draw_wanted(at)
     if slot is not None:
         return _wait(prompt, hand=slot[0], index=slot[1])

@@ -255,11 +255,7 @@ def goes_on(table: Playing) -> None:
     if not now.link.up:
         table.connect()
     elif now.state == "suspended":
-        answers = (
-            table.asks("decide", choice=c.name, reason="go on", consented_by="lee")
-            for c in stack.step_of(now.halt.top).choices
-        )
-        assert any(answer.accepted for answer in answers), now.halt
+        decides(table)
     elif now.state == "no_shoe":
         table.load(f"set-{now.inputs}", table.settings.decks)
     elif now.state == "shoe_change":
@@ -276,6 +272,18 @@ def goes_on(table: Playing) -> None:
         table.does("settle")
     else:
         finishes(table)
+
+
+def decides(table: Playing) -> None:
+    """Whatever ends the step that is open, or, where a review cannot be over, leads on from it."""
+    if table.key != "review":
+        answers = (
+            table.asks("decide", choice=c.name, reason="go on", consented_by="lee")
+            for c in stack.step_of(table.now.halt.top).choices
+        )
+        assert any(answer.accepted for answer in answers), table.now.halt
+    elif not table.asks("resume").accepted:
+        table.does("declare", key="other", reason="something is missing")
 
 
 def finishes(table: Playing) -> None:

@@ -21,6 +21,7 @@ from . import withdrawal
 from .grounds import halt_of, set_top
 from .procedure import BACK, DECIDES, VOID, Choice, End, Standing, Step
 from .procedures import PROCEDURES
+from .reviewing import EVENTS, REVIEW
 
 INSPECTION = frozenset({"foreign_card", "extra_card"})
 """Known from a card's value alone: in public only the bare fact of a halt for inspection."""
@@ -39,7 +40,8 @@ def public_name(key: str) -> str:
 
 def step_of(opened: Opened) -> Step:
     """The step that this irregularity is at."""
-    return PROCEDURES[opened.key].step(opened.step)
+    procedure = REVIEW if opened.key == REVIEW.key else PROCEDURES[opened.key]
+    return procedure.step(opened.step)
 
 
 def open_step(turn: Turn) -> Step:
@@ -259,13 +261,42 @@ def close(turn: Turn, end: End) -> None:
     left = halt.stack[: len(halt.stack) - len(ending)]
     for action in end.do:
         action(turn)
-    if left:
-        back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
-        turn.change(halt=msgspec.structs.replace(halt, back_to=back_to, stack=left))
+    back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
+    _back_to(turn, msgspec.structs.replace(halt, back_to=back_to, stack=left))
+
+
+def _back_to(turn: Turn, halt: Halt) -> None:
+    """To what was open before, or, with nothing left, to where the table was."""
+    if halt.stack:
+        turn.change(halt=halt)
         _tell_step(turn)
         return
     turn.change(halt=None, kept=())
     turn.tell("table.resumed", {})
+
+
+def pause(turn: Turn) -> None:
+    """Halt the table for a review, or let one lie on top of what halts it."""
+    opened = Opened(
+        key=REVIEW.key,
+        step=REVIEW.steps[0].name,
+        seen="the table is paused for review",
+        publicly="the table is paused for review",
+        since_us=turn.now.t_us,
+        kept_before=len(turn.now.kept),
+    )
+    halt = turn.now.halt or Halt(back_to=turn.source, stack=())
+    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, opened)))
+    tell_of(turn, "irregularity.step", REVIEW.key, {}, **who_said(turn, "pause"))
+    if not halt.stack:
+        _tell_halted(turn, REVIEW.key)
+
+
+def lift(turn: Turn) -> None:
+    """The review on top is over."""
+    halt = halt_of(turn)
+    tell_of(turn, "irregularity.resolved", REVIEW.key, {}, **who_said(turn, "resume"))
+    _back_to(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
 def close_all(turn: Turn, how: str) -> None:
@@ -273,7 +304,7 @@ def close_all(turn: Turn, how: str) -> None:
     opened_last = (*turn.now.waiting, *halt_of(turn).stack)
     for opened in reversed(opened_last):
         withdrawal.tell_ended(turn, opened, "stands")
-        ends = turn.game.irregularities[opened.key]
+        ends = turn.game.irregularities.get(opened.key, {})
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
         tell_of(turn, "irregularity.resolved", opened.key, data)
@@ -291,7 +322,9 @@ def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
 def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:
     """An event about an irregularity, in public under its public name, or not at all."""
     secret = {"key": key, **data, **restricted}
-    if key in INSPECTION:
+    if key == REVIEW.key:
+        turn.tell(EVENTS[kind], {}, restricted=restricted)
+    elif key in INSPECTION:
         turn.tell_restricted(kind, secret)
     else:
         turn.tell(kind, {"key": public_name(key), **data}, restricted=secret)

@@ -71,7 +71,7 @@ def test_who_holds_a_hand_and_the_shoe_is_shown_by_the_seat_alone() -> None:
     assert (held["method"], held["shoe_with"]) == ("C", {"seat": 3})
     assert held["held_by"] == {"player": None, "banker": {"seat": 3}}
     assert "'ann'" not in str(held)
-    seen = [line.split(maxsplit=1)[1] for line in lines(held)]
+    seen = [line.split(maxsplit=1)[-1] for line in lines(held)]
     assert "bac-07-s1, with seat 3" in seen
     assert "[ ] [ ]  with seat 3" in seen
 

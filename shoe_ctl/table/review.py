@@ -1,0 +1,74 @@
+"""Surveillance, or anyone above the dealer, pauses the table to look, and lets it go on.
+
+In: pause, resume. Out: review.opened .closed, table.halted .resumed.
+Must not know: what is looked at, which irregularities are open around it.
+"""
+
+from __future__ import annotations
+
+from . import deciding
+from .irregularities import stack
+from .irregularities.grounds import halt_of, something_is_missing
+from .irregularities.reviewing import KEY, is_on_top
+from .rows import Objection
+from .state import TableState
+from .turn import Turn
+
+OPEN_ALREADY = "the table is paused for review already"
+
+# What was seen.
+
+
+def is_open(now: TableState) -> bool:
+    """The table is paused, whatever else is open."""
+    return now.halt is not None and any(opened.key == KEY for opened in now.halt.stack)
+
+
+def takes(command: str, now: TableState) -> bool:
+    """Whether this command of the two may do something, where it is one of them."""
+    if command == "resume":
+        return is_on_top(now)
+    return command != "pause" or not is_open(now)
+
+
+def may_pause(turn: Turn) -> bool:
+    """It is not paused."""
+    return not is_open(turn.now)
+
+
+def may_resume(turn: Turn) -> bool:
+    """Nothing that came since is open, and nothing is missing where the table goes back to."""
+    return _why_not(turn) is None
+
+
+def resumes_the_round(turn: Turn) -> bool:
+    """With the review the halt ends."""
+    return may_resume(turn) and len(halt_of(turn).stack) == 1
+
+
+def why_not_resume(turn: Turn) -> Objection:
+    """What is in the way."""
+    return Objection(_why_not(turn) or "nothing is in the way")
+
+
+def _why_not(turn: Turn) -> str | None:
+    if not is_open(turn.now):
+        return "the table is halted for another reason: decide"
+    if not is_on_top(turn.now):
+        return "what came since is decided first"
+    return something_is_missing(turn) if len(halt_of(turn).stack) == 1 else None
+
+
+# What is done.
+
+
+def pause(turn: Turn) -> None:
+    """Nothing is drawn and nothing decided until the review is over."""
+    stack.pause(turn)
+
+
+def resume(turn: Turn) -> None:
+    """The table is where it was."""
+    stack.lift(turn)
+    if turn.now.halt is None:
+        deciding.go_on(turn)
