@@ -28,6 +28,7 @@ from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Store
+from shoe_ctl.link.arrivals import arrivals
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.key_file import read_keys
@@ -192,17 +193,19 @@ class Daemon:
             await runner.link_up(connection, shoe.profile, session_settings)
             waiting.reached(settings.table)
 
+        port = parse_port(shoe.port)
         supervisor = Supervisor(
             name=settings.table,
             profile=profile,
             settings=session_settings,
-            opener=opener(parse_port(shoe.port), profile.SERIAL, self._executor, self._usb),
+            opener=opener(port, profile.SERIAL, self._executor, self._usb),
             clock=self._clock,
             resume=runner.resume,
             on_up=on_up,
             on_lost=runner.link_lost,
             on_reception=runner.receive,
             first_connection=numbers.connection + 1,
+            arrivals=arrivals(port),
         )
         await runner.start(meta, self._host_boot)
         runner.attach(supervisor)

@@ -34,12 +34,16 @@ class Backoff:
     def failed(self, now: float) -> float:
         """Seconds to wait after a failure at ``now`` (monotonic seconds)."""
         if self._since is None:
-            self._since, self._delay_s = now, FIRST_S
-        else:
-            quick = now - self._since < QUICK_PERIOD_S
-            self._delay_s = min(2 * self._delay_s, QUICK_CAP_S if quick else SLOW_CAP_S)
+            self._since = now
+        quick = now - self._since < QUICK_PERIOD_S
+        cap_s = QUICK_CAP_S if quick else SLOW_CAP_S
+        self._delay_s = min(max(FIRST_S, 2 * self._delay_s), cap_s)
         return self._delay_s
+
+    def arrived(self, now: float) -> None:
+        """Something arrived where the port is: from now on it is as likely as after a loss."""
+        self._since, self._delay_s = now, 0.0
 
     def spoke(self) -> None:
         """The shoe spoke: the next failure is a first one."""
-        self._since = None
+        self._since, self._delay_s = None, 0.0

@@ -52,11 +52,22 @@ class SystemClock:
         return asyncio.get_running_loop().call_later(delay_s, callback)
 
 
-async def sleep(clock: Clock, delay_s: float) -> None:
-    """Waits until ``delay_s`` seconds have passed on this clock."""
-    over = asyncio.Event()
-    timer = clock.call_later(delay_s, over.set)
+async def sleep(clock: Clock, delay_s: float, *, unless: asyncio.Event | None = None) -> bool:
+    """Waits until ``delay_s`` seconds have passed on this clock, or ``unless`` is set.
+
+    True where the time passed first; ``unless`` is set by then all the same.
+    """
+    over = asyncio.Event() if unless is None else unless
+    passed = False
+
+    def pass_over() -> None:
+        nonlocal passed
+        passed = not over.is_set()
+        over.set()
+
+    timer = clock.call_later(delay_s, pass_over)
     try:
         await over.wait()
     finally:
         timer.cancel()
+    return passed

@@ -6,6 +6,7 @@ Must not know: kinds of ports, frames, the journal, the round.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
@@ -16,6 +17,7 @@ from firmware_proto.profiles import Profile
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
 
+from .arrivals import Arrivals, nothing_arrives
 from .backoff import Backoff
 from .clock import Clock, sleep
 from .connection import Connection, OnReception, Reception
@@ -46,6 +48,7 @@ class Supervisor:
     what they raise ends ``run``. A port opens although its shoe is off: after a connection on which
     a shoe that always answers was silent, the next is told only once something is heard on it.
     ``resume`` is asked at each connect. ``first_connection`` is the number of the first one.
+    ``arrivals`` tells of the port's return; what it misses, the next attempt finds.
 
     Raises:
         ValueError: settings that the profile does not take.
@@ -64,6 +67,7 @@ class Supervisor:
         on_lost: Callable[[str], Awaitable[None]],
         on_reception: OnReception,
         first_connection: int,
+        arrivals: Arrivals = nothing_arrives,
     ) -> None:
         profile.host_session(resume=None, settings=settings)
         self._name = name
@@ -76,6 +80,7 @@ class Supervisor:
         self._on_lost = on_lost
         self._on_reception = on_reception
         self._next_number = first_connection
+        self._arrivals = arrivals
         self._desired: DesiredShoeState | None = None
         self._backoff = Backoff()
         self._state = LinkState.STOPPED
@@ -122,12 +127,13 @@ class Supervisor:
         """Tries until the port opens."""
         while True:
             self._state = LinkState.CONNECTING
-            try:
-                return await self._opener()
-            except PortError as error:
-                if give_up:
-                    raise
-                await self._wait(str(error))
+            with self._arrivals() as arrived:
+                try:
+                    return await self._opener()
+                except PortError as error:
+                    if give_up:
+                        raise
+                    await self._wait(str(error), arrived)
 
     async def _serve(self, transport: Transport) -> None:
         """Serves one connection to its end, and waits a moment after it."""
@@ -161,7 +167,8 @@ class Supervisor:
                 *(self._name, connection.number, connection.received, connection.discarded),
             )
             await self._on_lost(reason)
-        await self._wait(reason)
+        with self._arrivals() as arrived:
+            await self._wait(reason, arrived)
 
     async def _received(self, reception: Reception) -> None:
         if self._state is LinkState.LISTENING:
@@ -175,7 +182,7 @@ class Supervisor:
         self._state, self._trouble = LinkState.UP, None
         await self._on_up(self._connection)
 
-    async def _wait(self, trouble: str) -> None:
+    async def _wait(self, trouble: str, arrived: asyncio.Event) -> None:
         """Tells the first failure as a warning, those that only repeat it for debugging."""
         log.log(
             logging.DEBUG if self._backoff.failing else logging.WARNING,
@@ -184,4 +191,7 @@ class Supervisor:
             trouble,
         )
         self._state, self._trouble = LinkState.WAITING, trouble
-        await sleep(self._clock, self._backoff.failed(self._clock.monotonic()))
+        delay_s = self._backoff.failed(self._clock.monotonic())
+        if not await sleep(self._clock, delay_s, unless=arrived):
+            log.debug("%s: something arrived where its port is", self._name)
+            self._backoff.arrived(self._clock.monotonic())

@@ -110,6 +110,32 @@ def test_the_boot_id_that_the_daemon_reads_is_not_hidden_from_it() -> None:
     assert assigned("ProcSubset") == []
 
 
+def calls_of(group: str) -> set[str]:
+    """The system calls of a group and of the groups in it."""
+    done = run(tool("systemd-analyze"), "syscall-filter", group)
+    assert done.returncode == 0, done.stderr
+    found: set[str] = set()
+    for line in done.stdout.splitlines()[1:]:
+        word = line.strip()
+        found |= calls_of(word) if word.startswith("@") else {word}
+    return found
+
+
+def test_what_tells_the_daemon_of_a_shoes_return_is_left_to_it() -> None:
+    first, *others = assigned("SystemCallFilter")
+    taken = {call for word in others[0].removeprefix("~").split() for call in calls_of(word)}
+    watching = {"inotify_init1", "inotify_add_watch"}
+    assert others[0].startswith("~")
+    assert watching <= calls_of(first)
+    assert not watching & taken
+    # libusb is told by the kernel over netlink what is plugged in; both look into the host's /dev
+    (families,) = assigned("RestrictAddressFamilies")
+    assert "AF_NETLINK" in families.split()
+    for hides in ("PrivateDevices", "PrivateNetwork"):
+        assert assigned(hides) == []
+    assert "char-usb_device rw" in assigned("DeviceAllow")
+
+
 def test_user_and_groups_are_those_of_the_unit() -> None:
     path = FOLDER / "shoectl.sysusers.conf"
     done = run(tool("systemd-sysusers"), "--dry-run", str(path))

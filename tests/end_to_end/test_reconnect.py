@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.link import backoff
 from shoe_ctl.records import Audience
 from tests.end_to_end.cuts import CutLine, nothing_was_lost_or_doubled
 from tests.end_to_end.rounds import all_agree, of_type, once_each
 from tests.end_to_end.served import (
+    PATIENCE_S,
     ShoeAtTable,
     Told,
     command,
@@ -63,6 +65,22 @@ async def test_a_reference_shoe_goes_on_where_its_cable_was_pulled(tmp_path: Pat
                 await told.times(number, "table.resumed")
             await told.times(1, "shoe.change_due")
         nothing_was_lost_or_doubled(tmp_path, shoe)
+
+
+async def test_the_daemon_is_woken_by_its_ports_return_and_waits_for_no_back_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for delay in ("FIRST_S", "QUICK_CAP_S", "SLOW_CAP_S"):
+        monkeypatch.setattr(backoff, delay, 2 * PATIENCE_S)
+    told = Told()
+    with ShoeAtTable(tmp_path, "reference", seed=13) as shoe:
+        shoe.rest_at(1, *MOMENTS[0])
+        async with serving(config_for(tmp_path, "reference"), told):
+            await shoe.rests()
+            shoe.rig.unplug()
+            await told.times(1, "table.halted")
+            shoe.rig.replug()
+            await told.times(1, "table.resumed")
 
 
 @pytest.mark.parametrize("offset", range(3))

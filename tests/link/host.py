@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from firmware_proto.session import Resume
+from shoe_ctl.link.arrivals import Arrivals, nothing_arrives
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.transport import Opener
@@ -16,7 +17,13 @@ from tests.link.ends import HandClock, LineProfile
 class Host:
     """An owner of a link: notes what it is told, acknowledges what it is given."""
 
-    def __init__(self, opener: Opener, profile: LineProfile | None = None) -> None:
+    def __init__(
+        self,
+        opener: Opener,
+        profile: LineProfile | None = None,
+        *,
+        arrivals: Arrivals = nothing_arrives,
+    ) -> None:
         self.clock = HandClock()
         self.profile = profile or LineProfile()
         self.told: list[str] = []
@@ -35,6 +42,7 @@ class Host:
             on_lost=self.on_lost,
             on_reception=self.on_reception,
             first_connection=41,
+            arrivals=arrivals,
         )
 
     async def _note(self, what: str) -> None:

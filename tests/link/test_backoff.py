@@ -40,3 +40,12 @@ def test_a_shoe_that_spoke_is_waited_for_afresh() -> None:
     assert [*failing, backoff.failing] == [True, False]
     assert backoff.failed(1000) == 0.05
     assert backoff.failed(1059) == 0.1
+
+
+def test_an_arrival_is_waited_for_as_quickly_as_a_loss_and_still_counts_as_failing() -> None:
+    backoff = Backoff()
+    delays(backoff, 300)
+    backoff.arrived(400)
+    assert backoff.failing
+    assert [backoff.failed(400 + t) for t in range(4)] == pytest.approx([0.05, 0.1, 0.2, 0.25])
+    assert backoff.failed(461) == 0.5
