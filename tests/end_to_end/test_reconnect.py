@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.link import backoff
+from shoe_ctl.link.backoff import Backoff
 from shoe_ctl.records import Audience
 from tests.end_to_end.cuts import CutLine, nothing_was_lost_or_doubled
 from tests.end_to_end.rounds import all_agree, of_type, once_each
@@ -24,6 +24,7 @@ from tests.end_to_end.served import (
     runner,
     serving,
 )
+from tests.link.ends import until
 
 pytestmark = pytest.mark.slow
 
@@ -70,15 +71,23 @@ async def test_a_reference_shoe_goes_on_where_its_cable_was_pulled(tmp_path: Pat
 async def test_the_daemon_is_woken_by_its_ports_return_and_waits_for_no_back_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for delay in ("FIRST_S", "QUICK_CAP_S", "SLOW_CAP_S"):
-        monkeypatch.setattr(backoff, delay, 2 * PATIENCE_S)
+    failures = 0
+
+    def failed(self: Backoff, now: float) -> float:
+        nonlocal failures
+        failures += 1
+        return 0.01 if failures == 1 else 2 * PATIENCE_S
+
+    monkeypatch.setattr(Backoff, "failed", failed)
     told = Told()
     with ShoeAtTable(tmp_path, "reference", seed=13) as shoe:
         shoe.rest_at(1, *MOMENTS[0])
         async with serving(config_for(tmp_path, "reference"), told):
             await shoe.rests()
+            await told.times(len(shoe.truth.cards), "round.card_dealt")
             shoe.rig.unplug()
             await told.times(1, "table.halted")
+            await until(lambda: failures > 1)
             shoe.rig.replug()
             await told.times(1, "table.resumed")
 
