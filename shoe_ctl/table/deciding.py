@@ -16,6 +16,7 @@ from . import (
     replacing,
     revealing,
     shoe_cards,
+    unread,
     wagering,
 )
 from .cause import Cause
@@ -254,6 +255,7 @@ def go_on(turn: Turn) -> None:
     if turn.now.round is None and turn.now.loaded is not None:
         turn.then("set_shown")
     elif turn.now.round is not None:
+        unread.close_known(turn)
         revealing.reveal_due(turn)
         revealing.advance(turn)
         shoe_cards.look_if_empty(turn)

@@ -63,15 +63,20 @@ def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
     Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
     a refusal must not tell what lies face down.
     """
+    if (why := why_not_of_deck(turn, code)) is not None:
+        return why
+    if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
+        return f"every {code} that the decks hold was seen already"
+    return None
+
+
+def why_not_of_deck(turn: Turn, code: str) -> str | None:
+    """That this is no card's code, or no card's of the deck."""
     try:
         face = card(code)
     except ValueError:
         return f"{code} is no card; name rank and suit, as in {turn.game.deck.cards[0].code}"
-    if face not in turn.game.deck:
-        return f"{code} is not a card of this deck"
-    if turn.shoe.shown.get(face.code, 0) + besides >= turn.shoe.decks:
-        return f"every {face.code} that the decks hold was seen already"
-    return None
+    return None if face in turn.game.deck else f"{code} is not a card of this deck"
 
 
 def replace(turn: Turn, dealt: Dealt, right: Card) -> None:

@@ -189,6 +189,14 @@ def correct(turn: Turn, wrong: Card, right: Card) -> None:
     _look_for_too_many(turn, right)
 
 
+def recount(turn: Turn, was: Card | None, counted: Card) -> None:
+    """A card that left the table is the one that was counted: of all the others the decks know."""
+    if was is None:
+        turn.set_shoe(unseen=turn.shoe.unseen - 1, counts=_one_more(turn.shoe.counts, counted))
+    else:
+        turn.set_shoe(counts=_one_more(_one_less(turn.shoe.counts, was), counted))
+
+
 def _look_for_too_many(turn: Turn, card: Card) -> None:
     """What people enter may show that a card still hidden was not the shoe's."""
     if turn.shoe.counts[card.code] > turn.shoe.decks:

@@ -40,6 +40,19 @@ class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
     banker_pair: bool
 
 
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A card drawn while the table was halted: kept, never placed by the controller.
+
+    ``number`` is None where no shoe was known; not ``counted``: the ledger had this number before.
+    """
+
+    card: Card | None
+    number: int | None
+    hand: str | None
+    index: int | None
+    counted: bool = True
+
+
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """A round of play, from *place your bets* to *settled*.
 
@@ -47,7 +60,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     ``drawn_before`` cards were out of the shoe when it was opened.
     ``complete_us`` is when the last card was seen: the wait for the shoe's result starts there;
     ``result_overruled`` when a person ruled that the cards stand without it (6.3). ``manual``: it
-    was finished by hand and entered afterwards.
+    was finished by hand and entered afterwards. ``set_aside`` are cards drawn ahead for it, in
+    order; ``shoe_sorted``: the shoe's other cards lie sorted on the table.
     """
 
     id: str
@@ -61,6 +75,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     result_overruled: bool = False
     manual: bool = False
     hands: Hands = Hands()
+    set_aside: tuple[Kept, ...] = ()
+    shoe_sorted: bool = False
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """The cards of this hand that are known, in order, revealed or not."""
@@ -129,19 +145,6 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     aligned: bool = True
     device_id: str | None = None
     boot_id: int | None = None
-
-
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A card drawn while the table was halted: kept, never placed by the controller.
-
-    ``number`` is None where no shoe was known; not ``counted``: the ledger had this number before.
-    """
-
-    card: Card | None
-    number: int | None
-    hand: str | None
-    index: int | None
-    counted: bool = True
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from . import placing
 from .cause import Cause
 from .irregularities import stack
-from .irregularities.misread import KEY, READ
+from .irregularities.misread import KEY, KNOWN, READ
 from .revealing import named_to_expose
 from .state import Dealt, Opened
 from .turn import Turn
@@ -84,6 +84,17 @@ def close_read(turn: Turn, slot: tuple[str, int]) -> None:
     for opened in turn.now.waiting:
         if _is_of(opened, *slot):
             stack.close_waiting(turn, opened, READ)
+
+
+def close_known(turn: Turn) -> None:
+    """Cards that were named as a part of something else are not entered any more."""
+    for opened in turn.now.waiting:
+        if opened.key == KEY and placing.find(turn, _slot(opened)).card is not None:
+            stack.close_waiting(turn, opened, KNOWN)
+
+
+def _slot(opened: Opened) -> tuple[str, int]:
+    return opened.noted["hand"], opened.noted["index"]
 
 
 def _is_of(opened: Opened, hand: object, index: object) -> bool:

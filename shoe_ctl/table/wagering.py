@@ -14,7 +14,7 @@ import msgspec
 from shoe_ctl.games.settlement import Settlement
 
 from . import arguments
-from .rows import Objection
+from .rows import Objection, Refuse
 from .turn import Turn
 from .wager_events import error_of, needs_of, refuse, tell_accepted, tell_settled
 from .wagers import differential, ledger
@@ -94,6 +94,17 @@ def why_not_clear(turn: Turn) -> Objection | None:
 
 
 # What is done.
+
+
+class RefuseWager(Refuse):
+    """An action that lets the ledger of wagers say why it does not take the command."""
+
+    def __call__(self, turn: Turn) -> None:
+        """Refuse it."""
+        refuse_wager(turn)
+
+
+refuse_by_ledger = RefuseWager()
 
 
 def open_bets(turn: Turn) -> None:

@@ -74,7 +74,7 @@ class View:
                 self._open, self._announced, self._totals = True, False, 0
             case "round.bets_closed":
                 self._closed = True
-            case "round.card_dealt":
+            case "round.card_dealt" if data["hand"] in HANDS:
                 self._cards.setdefault((data["hand"], data["index"]), None)
             case "round.card_revealed":
                 self._cards[data["hand"], data["index"]] = card(data["card"])

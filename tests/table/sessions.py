@@ -209,6 +209,7 @@ WAYS: tuple[dict[str, Any], ...] = (
 DECLARED_WITH: dict[str, dict[str, Any]] = {
     "wrong_player": {"hand": "player"},
     "holder_absent": {"hand": "player"},
+    "card_taken": {"hand": "player"},
 }
 """What is said with an irregularity when it is declared, by key; nothing more for most."""
 

@@ -78,6 +78,8 @@ def something_is_missing(turn: Turn) -> str | None:
     now, back_to = turn.now, halt_of(turn).back_to
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
+    if now.round is not None and now.round.shoe_sorted:
+        return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":
         return "the shoe holds another set of cards than the round began with"
     if back_to not in CARDS_OUT:

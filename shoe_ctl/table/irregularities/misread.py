@@ -82,6 +82,8 @@ def hold_slot(turn: Turn) -> None:
 
 
 READ = End("read", "read by the shoe", ENTERED)
+KNOWN = End("known", "known otherwise", ENTERED)
+"""It was named as a part of something else: what waited for a reading is over."""
 
 MISREAD = Procedure(
     KEY,

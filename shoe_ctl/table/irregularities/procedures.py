@@ -19,6 +19,7 @@ from . import (
     power_lost,
     shoe_away,
     stakes,
+    taken,
     unforeseen,
     wrong_cards,
 )
@@ -39,6 +40,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         draws.ORDER_ALTERED,
         handed.WRONG_PLAYER,
         handed.HOLDER_ABSENT,
+        taken.CARD_TAKEN,
         moving.EXPOSED_WHILE_MOVING,
         moving.ORDER_ALTERED_WHILE_MOVING,
         shoe_away.LINK_LOST,

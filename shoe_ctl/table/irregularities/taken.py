@@ -1,0 +1,144 @@
+"""A Player left the table with cards (5.11): their value is known, or the decks are counted.
+
+In: nothing. Out: its procedure. Must not know: how cards are counted, what the shoe has read.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import set_aside, shoe_cards, taking
+from shoe_ctl.table.turn import Turn
+
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .grounds import cards_have_no_place, halt_of, something_is_missing
+from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
+
+KEY = "card_taken"
+_SHUT = (LAY_ASIDE, CALL_VOID)
+
+
+def _shoe_is_empty(standing: Standing) -> bool:
+    shoe = standing.now.shoe
+    assert shoe is not None
+    return shoe.drawn >= shoe.decks * len(standing.game.deck.cards)
+
+
+def _gives_cards(standing: Standing) -> bool:
+    return not _shoe_is_empty(standing)
+
+
+def _draws(index: int, then: str) -> Step:
+    """One of the two cards is drawn and laid aside (5.11.1)."""
+    words = "first" if index == 1 else "second"
+
+    def armed(standing: Standing) -> tuple[str, int] | None:
+        return (set_aside.HAND, index) if _gives_cards(standing) else None
+
+    return Step(
+        f"{words}_aside",
+        f"draw the {words} of two cards and lay it aside, face down; keep them in the order drawn",
+        (
+            Choice("shoe_is_empty", DECIDES, "sort", when=_shoe_is_empty, reason=False),
+            GO_ON,
+            *_SHUT,
+        ),
+        (Hears("card_drawn", set_aside.is_for_it, then, (set_aside.lay,)),),
+        facts=taking.told,
+        arms=armed,
+        cites=(KEY, "two_set_aside"),
+    )
+
+
+def _why_not_unknown(turn: Turn) -> str | None:
+    """What stands against going by the count: two cards could not complete the round."""
+    if halt_of(turn).back_to != "revealing":
+        return "the initial deal is not complete, and two cards might not do"
+    return something_is_missing(turn)
+
+
+def _must_be_replaced(turn: Turn) -> None:
+    shoe_cards.replace_before_next(turn, turn.game.rule(KEY, "shoe_replaced"))
+
+
+_COUNTED = Choice(
+    "determined", DECIDES, "replace", (taking.note_count,), taking.why_no_count,
+    reason=False, second=True, takes=taking.OfCount,
+)  # fmt: skip
+
+CARD_TAKEN = Procedure(
+    KEY,
+    (
+        Step(
+            "value",
+            "ask surveillance what was seen; is the value known, from the shoe or from them?",
+            (
+                Choice(
+                    "seen", "surveillance", "value", (taking.note_seen,), taking.why_not_seen,
+                    reason=False, takes=taking.OfCards,
+                ),
+                Choice(
+                    "value_known", "pit_supervisor", "known",
+                    (taking.take_value, _must_be_replaced, align),
+                    lambda turn: taking.why_not_known(turn) or something_is_missing(turn),
+                    reason=False, second=True, takes=taking.OfSource,
+                ),
+                Choice("not_known", DECIDES, "first_aside", unless=_why_not_unknown),
+                GO_ON,
+                *_SHUT,
+            ),
+            facts=taking.told,
+            cites=(KEY, "value_known"),
+        ),
+        _draws(1, "second_aside"),
+        _draws(2, "sort"),
+        Step(
+            "sort",
+            "sort the cards left in the shoe and the discards into decks, and display them to all "
+            "and to surveillance",
+            (
+                Choice(
+                    "sorted", DECIDES, "determine", (taking.note_sorted, _must_be_replaced),
+                    cards_have_no_place, reason=False,
+                ),
+                *_SHUT,
+            ),
+            facts=taking.told,
+            cites=(KEY, "sorted"),
+        ),
+        Step(
+            "determine",
+            "say which cards are missing, by the sorted decks, the cards in play and the two laid "
+            "aside: the count decides",
+            (_COUNTED, *_SHUT),
+            facts=taking.told,
+            cites=(KEY, "determined"),
+        ),
+        Step(
+            "replace",
+            "take cards of the same face from a complete deck and lay them down in their place",
+            (
+                Choice(
+                    "replaced", DECIDES, "finished", (taking.replace,), cards_have_no_place,
+                    reason=False, second=True,
+                ),
+                _COUNTED,
+                *_SHUT,
+            ),
+            facts=taking.told,
+            cites=(KEY, "replaced"),
+        ),
+    ),
+    (
+        End("known", "value_known", (KEY, "value_known")),
+        End("finished", "replaced", (KEY, "finished")),
+        stands(),
+        aside(),
+        void(),
+    ),
+    Declared(
+        "dealer",
+        ("dealing", "revealing", "suspended"),
+        "it is declared that a Player left with cards",
+        taking.OfTaken,
+        taking.why_nothing_is_gone,
+    ),
+)  # fmt: skip

@@ -1,0 +1,62 @@
+"""Two cards drawn ahead and laid aside in order, for hands that may still want them (5.11.1).
+
+In: cards of an open step, a third card that is due. Out: the round's set-aside cards, placed in
+the order drawn. Must not know: why they were laid aside, which card they are.
+"""
+
+from __future__ import annotations
+
+from . import fitting, placing, revealing, shoe_cards
+from .state import Kept
+from .turn import Turn
+
+HAND = "set_aside"
+MOST = 2
+"""A round has no more than two cards after its initial deal."""
+
+# What was seen.
+
+
+def is_for_it(turn: Turn) -> bool:
+    """A card of this shoe, the next of it; it may be one that could not be read."""
+    drawn = turn.drawn
+    if drawn.armed is False or fitting.not_the_shoes(turn) is not None:
+        return False
+    return drawn.number in (None, turn.shoe.drawn + 1)
+
+
+def has_the_next(turn: Turn) -> bool:
+    """The card that is due was drawn ahead."""
+    return bool(turn.round.set_aside)
+
+
+def shoe_is_sorted(turn: Turn) -> bool:
+    """The round gets no card from the shoe any more: what becomes of it touches the next ones."""
+    return turn.now.round is not None and turn.now.round.shoe_sorted
+
+
+# What is done.
+
+
+def lay(turn: Turn) -> None:
+    """The card drawn now is counted, and lies face down behind those before it."""
+    drawn, index = turn.drawn, len(turn.round.set_aside) + 1
+    shoe_cards.count_card(turn, drawn.card, drawn.number)
+    number = turn.shoe.drawn
+    laid = Kept(card=drawn.card, number=number, hand=HAND, index=index)
+    turn.set_round(set_aside=(*turn.round.set_aside, laid))
+    place = {"hand": HAND, "index": index}
+    code = None if drawn.card is None else drawn.card.code
+    turn.tell("round.card_dealt", {**place, "face": "down"})
+    turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
+
+
+def deal_next(turn: Turn) -> None:
+    """The first of them is the third card that is due: it goes to that hand, face down or up."""
+    revealing.want_third_card(turn)
+    first, *rest = turn.round.set_aside
+    hand = turn.round.due
+    assert hand is not None and first.number is not None
+    turn.set_round(set_aside=tuple(rest))
+    placing.lay(turn, (hand, 3), first.card, first.number)
+    placing.look_if_unread(turn, (hand, 3))

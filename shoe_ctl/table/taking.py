@@ -1,0 +1,209 @@
+"""Cards that a Player took away: which they are, by the shoe, by surveillance, by a count.
+
+In: what is declared and said of them. Out: the round's cards named, or replaced; the ledger's
+opinion. Must not know: which step is open, who may say it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal, Protocol
+
+from firmware_proto.cards import Card, card
+
+from . import entering, passing, placing, revealing, shoe_cards
+from .arguments import OfChoice, OfKey, checked
+from .irregularities.grounds import halt_of, note
+from .state import Dealt, TableState
+from .turn import Turn
+
+KEY = "card_taken"
+_HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
+
+
+class OfTaken(OfKey, frozen=True, kw_only=True):
+    """Which hand's cards are gone: all that lie face down, or the one of this index."""
+
+    hand: Literal["player", "banker", "both"]
+    index: int | None = None
+
+
+class OfCards(OfChoice, frozen=True, kw_only=True):
+    """The cards that are gone, by their codes: Player's before Banker's, each hand's in order."""
+
+    cards: str
+
+
+class OfSource(OfChoice, frozen=True, kw_only=True):
+    """Who knows the value."""
+
+    source: Literal["shoe", "surveillance"]
+
+
+class OfCount(OfCards, frozen=True, kw_only=True):
+    """What was counted. ``short``: all that the sorted decks and the cards in play lack.
+
+    Those are the cards that are gone and the ones laid aside, as codes in any order.
+    """
+
+    short: str | None = None
+
+
+class _Standing(Protocol):
+    @property
+    def now(self) -> TableState: ...
+
+
+# What was seen.
+
+
+def gone(standing: _Standing) -> list[Dealt]:
+    """The cards that are gone: those named that nobody has seen, Player's before Banker's."""
+    halt, played = standing.now.halt, standing.now.round
+    assert halt is not None and played is not None
+    noted = halt.top.noted
+    return _face_down(played.cards, noted["hand"], noted.get("index"))
+
+
+def _face_down(cards: tuple[Dealt, ...], hand: str, index: int | None) -> list[Dealt]:
+    down = [d for d in cards if not d.revealed and index in (None, d.index)]
+    return [d for name in _HANDS[hand] for d in down if d.hand == name]
+
+
+def told(standing: _Standing) -> dict[str, Any]:
+    """Which places are empty: all at the table can see them."""
+    return {"gone": [f"{dealt.hand} {dealt.index}" for dealt in gone(standing)]}
+
+
+def why_nothing_is_gone(turn: Turn) -> str | None:
+    """What stands against declaring that a Player left with these cards."""
+    args = checked(turn, OfTaken)
+    if _face_down(turn.round.cards, args.hand, args.index):
+        return None
+    return "no such card lies face down: what was seen is known"
+
+
+def why_not_seen(turn: Turn) -> str | None:
+    """What is wrong with the cards that surveillance names."""
+    return _why_not(turn, checked(turn, OfCards).cards)
+
+
+def why_not_known(turn: Turn) -> str | None:
+    """What stands against going on with the value: whoever is named does not know it."""
+    if checked(turn, OfSource).source == "surveillance":
+        known = "cards" in halt_of(turn).top.noted
+        return None if known else "surveillance did not say yet what was seen: seen"
+    read = all(dealt.card is not None for dealt in gone(turn))
+    return None if read else "the shoe could not read it"
+
+
+def why_no_count(turn: Turn) -> str | None:
+    """What is wrong with the cards that were counted."""
+    args = checked(turn, OfCount)
+    if (why := _why_not(turn, args.cards)) is not None or args.short is None:
+        return why
+    wanted = len(gone(turn)) + len(turn.round.set_aside)
+    return _why_not_cards(turn, args.short, wanted)
+
+
+def _why_not(turn: Turn, codes: str) -> str | None:
+    return _why_not_cards(turn, codes, len(gone(turn)))
+
+
+def _why_not_cards(turn: Turn, codes: str, wanted: int) -> str | None:
+    """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
+    for code in codes.split():
+        if (why := entering.why_not_of_deck(turn, code)) is not None:
+            return why
+    named = len(codes.split())
+    return None if named == wanted else f"{named} cards are named, and {wanted} are missing"
+
+
+# What is done.
+
+
+def note_seen(turn: Turn) -> None:
+    """Surveillance says what it saw; those who may know it are told whether the shoe agrees."""
+    codes = checked(turn, OfCards).cards.split()
+    note(turn, cards=codes)
+    _tell_opinion(turn, "surveillance saw", codes, shoe=_shoes_opinion(turn, codes))
+
+
+def take_value(turn: Turn) -> None:
+    """The value is known: the room knows the cards too, and the round finishes with them."""
+    missing = gone(turn)
+    if checked(turn, OfSource).source == "surveillance":
+        for dealt, code in zip(missing, halt_of(turn).top.noted["cards"], strict=True):
+            _name(turn, dealt, card(code))
+    _show(turn, missing, "value_known")
+
+
+def _name(turn: Turn, dealt: Dealt, face: Card) -> None:
+    """This is the card that lay there, by what was seen of it."""
+    if dealt.card is None:
+        shoe_cards.name_unseen(turn, face)
+    elif dealt.card != face:
+        shoe_cards.correct(turn, dealt.card, face)
+    placing.set_card(turn, (dealt.hand, dealt.index), face)
+    entering.tell_entered(turn, dealt.hand, dealt.index, face)
+
+
+def note_sorted(turn: Turn) -> None:
+    """The shoe's cards lie on the table: this round gets none from it any more."""
+    turn.set_round(shoe_sorted=True)
+
+
+def note_count(turn: Turn) -> None:
+    """The count decides; whether shoe and decks agree with it is told to those who may know."""
+    args = checked(turn, OfCount)
+    codes = args.cards.split()
+    note(turn, counted=codes)
+    decks = None if args.short is None else _decks_opinion(turn, codes, args.short.split())
+    _tell_opinion(turn, "counted", codes, shoe=_shoes_opinion(turn, codes), decks=decks)
+
+
+def _shoes_opinion(turn: Turn, codes: list[str]) -> str:
+    """What the shoe has read of the cards, against what is said of them."""
+    read = [dealt.card.code for dealt in gone(turn) if dealt.card is not None]
+    if len(read) < len(codes):
+        return "unread"
+    return "agrees" if Counter(read) == Counter(codes) else "differs"
+
+
+def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
+    """What the decks lack, less the cards laid aside, against what is said to be missing."""
+    laid = [kept.card.code for kept in turn.round.set_aside if kept.card is not None]
+    if len(laid) < len(turn.round.set_aside):
+        return "unread"
+    return "agrees" if Counter(short) == Counter(laid) + Counter(codes) else "differs"
+
+
+def _tell_opinion(turn: Turn, step: str, codes: list[str], **opinions: str | None) -> None:
+    data = {"key": KEY, "step": step, "cards": codes}
+    turn.tell_restricted("irregularity.step", {**data, **opinions})
+
+
+def replace(turn: Turn) -> None:
+    """Cards of the same face from a complete deck lie in their place; the room has seen them."""
+    missing = gone(turn)
+    for dealt, code in zip(missing, halt_of(turn).top.noted["counted"], strict=True):
+        face = card(code)
+        shoe_cards.recount(turn, dealt.card, face)
+        placing.set_card(turn, (dealt.hand, dealt.index), face)
+        data = {"round_id": turn.round.id, "hand": dealt.hand, "index": dealt.index}
+        rule = turn.game.rule(KEY, "replaced")
+        turn.tell("cards.replaced", {**data, "rule": rule})
+        entering.tell_entered(turn, dealt.hand, dealt.index, face)
+    # What the shoe makes of the round rests on cards that it is not played with.
+    turn.set_round(result_overruled=True)
+    _show(turn, missing, "replaced")
+
+
+def _show(turn: Turn, missing: list[Dealt], end: str) -> None:
+    """The room knows the cards; what is still to come of these hands the dealer exposes."""
+    exposed = {"by": "dealer", "rule": turn.game.rule(KEY, end)}
+    places = [(dealt.hand, dealt.index) for dealt in missing]
+    if turn.is_handed:
+        for hand in dict.fromkeys(hand for hand, _ in places):
+            passing.give_to_dealer(turn, hand)
+    revealing.reveal(turn, [placing.find(turn, place) for place in places], exposed)
