@@ -129,14 +129,9 @@ ROWS: tuple[Row, ...] = spell(
     # — the link and the power —
     ("link_up",           "no_shoe",         "idle",        (link_facts.cannot_name_its_set,),                  (link_facts.connect, replaced, shoe_sets.admit_unnamed_set)),
     ("link_up",           STATES,            "=",           (),                                      (link_facts.connect,)),
-<<<<<<< HEAD
+    ("link_lost",         (*CARDS_OUT, "suspended"), "=",   (set_aside.shoe_is_sorted,),             (link_facts.disconnect,)),
     ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, causes.LINK_LOST)),
     ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, causes.LINK_LOST)),
-=======
-    ("link_lost",         (*CARDS_OUT, "suspended"), "=",   (set_aside.shoe_is_sorted,),             (link_facts.disconnect,)),
-    ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, _LINK_LOST)),
-    ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, _LINK_LOST)),
->>>>>>> 42cd594 (Guide a Player's leaving with cards: value known, or two laid aside, decks counted, cards replaced, the shoe changed)
     ("link_lost",         STATES,            "=",           (),                                      (link_facts.disconnect,)),
     ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (link_facts.restart, causes.HOST_POWER)),
     ("restarted",         CARDS_OUT,         "suspended",   (),                                      (link_facts.restart, causes.RESTARTED)),
@@ -152,36 +147,23 @@ ROWS: tuple[Row, ...] = spell(
     ("hello",             BETWEEN,           "no_shoe",     (shoe_sets.is_empty_handed,),                      (shoe_sets.note_device, replaced, shoe_sets.take_out)),
     ("hello",             NO_ROUND,          "no_shoe",     (shoe_sets.another_set, shoe_sets.unsuitable),               (shoe_sets.note_device, replaced, shoe_sets.refuse_set)),
     ("hello",             NO_ROUND,          "idle",        (shoe_sets.another_set,),                          (shoe_sets.note_device, replaced, shoe_sets.admit_set)),
-<<<<<<< HEAD
-    ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
-=======
     ("hello",             CARDS_OUT,         "=",           (set_aside.shoe_is_sorted,),             (shoe_sets.note_device, shoe_sets.keep_set)),
-    ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, _UNLIKE)),
->>>>>>> 42cd594 (Guide a Player's leaving with cards: value known, or two laid aside, decks counted, cards replaced, the shoe changed)
+    ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
     ("hello",             "resolved",        "=",           (shoe_sets.another_set,),                          (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (shoe_sets.note_device, causes.REBOOTED)),
     *(("hello",           "suspended",       state,         (hears_the_last, returns_here),          (shoe_sets.note_device, hear)) for state in CARDS_OUT),
     ("hello",             "suspended",       "=",           (is_heard,),                             (shoe_sets.note_device, hear)),
-<<<<<<< HEAD
+    ("hello",             "suspended",       "=",           (set_aside.shoe_is_sorted,),             (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             "suspended",       "=",           (cards_were_out, shoe_sets.another_set),           (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
     ("hello",             "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (shoe_sets.note_device, shoe_sets.keep_set, causes.REBOOTED)),
-=======
-    ("hello",             "suspended",       "=",           (set_aside.shoe_is_sorted,),             (shoe_sets.note_device, shoe_sets.keep_set)),
-    ("hello",             "suspended",       "=",           (cards_were_out, shoe_sets.another_set),           (shoe_sets.note_device, shoe_sets.keep_set, _UNLIKE)),
-    ("hello",             "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (shoe_sets.note_device, shoe_sets.keep_set, _REBOOTED)),
->>>>>>> 42cd594 (Guide a Player's leaving with cards: value known, or two laid aside, decks counted, cards replaced, the shoe changed)
     ("hello",             (*BETWEEN, *OPEN, "suspended"), "suspended", (halting.cards_were_missed,),         (halting.halt_for_missed_cards, shoe_sets.note_device)),
     ("hello",             "suspended",       "=",           (),                                      (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             STATES,            "=",           (),                                      (shoe_sets.note_device,)),
     ("shoe_loaded",       NO_ROUND,          "no_shoe",     (shoe_sets.unsuitable,),                           (replaced, shoe_sets.refuse_set)),
     ("shoe_loaded",       "idle",            "=",           (shoe_sets.loads_what_is_known,),                  (shoe_sets.count_from_its_loading,)),
     ("shoe_loaded",       NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_set)),
-<<<<<<< HEAD
-    ("shoe_loaded",       (*BEGUN, *CARDS_OUT), "suspended", (),                                     (shoe_sets.keep_set, causes.RELOADED)),
-=======
     ("shoe_loaded",       (*CARDS_OUT, "suspended"), "=",   (set_aside.shoe_is_sorted,),             (shoe_sets.keep_set,)),
-    ("shoe_loaded",       (*BEGUN, *CARDS_OUT), "suspended", (),                                     (shoe_sets.keep_set, _RELOADED)),
->>>>>>> 42cd594 (Guide a Player's leaving with cards: value known, or two laid aside, decks counted, cards replaced, the shoe changed)
+    ("shoe_loaded",       (*BEGUN, *CARDS_OUT), "suspended", (),                                     (shoe_sets.keep_set, causes.RELOADED)),
     ("shoe_loaded",       "resolved",        "=",           (),                                      (shoe_sets.keep_set,)),
     ("shoe_loaded",       "suspended",       "=",           (cards_were_out,),                       (shoe_sets.keep_set, causes.RELOADED)),
     ("shoe_loaded",       "suspended",       "=",           (),                                      (shoe_sets.keep_set,)),
@@ -267,12 +249,8 @@ ROWS: tuple[Row, ...] = spell(
     ("one_too_many",      STATES,            "suspended",   (),                                      (halting.halt_for_too_many,)),
     ("cards_ran_out",     "dealing",         "idle",        (),                                      (void_for_want_of_cards,)),
     ("cards_ran_out",     STATES,            "=",           (),                                      ()),
-<<<<<<< HEAD
-    ("third_card_due",    "revealing",       "suspended",   (outcome.result_came,),                          (causes.JUDGED_EARLY,)),
-=======
     ("third_card_due",    "revealing",       "=",           (set_aside.has_the_next,),               (set_aside.deal_next,)),
-    ("third_card_due",    "revealing",       "suspended",   (outcome.result_came,),                          (_JUDGED_EARLY,)),
->>>>>>> 42cd594 (Guide a Player's leaving with cards: value known, or two laid aside, decks counted, cards replaced, the shoe changed)
+    ("third_card_due",    "revealing",       "suspended",   (outcome.result_came,),                          (causes.JUDGED_EARLY,)),
     ("third_card_due",    "revealing",       "idle",        (is_empty,),                             (void_for_want_of_cards,)),
     ("third_card_due",    "revealing",       "drawing",     (),                                      (want_third_card,)),
     # — the outcome —
