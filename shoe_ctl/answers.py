@@ -12,7 +12,6 @@ import msgspec
 
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.group import EventIds
-from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
@@ -55,33 +54,44 @@ class Answers:
             del self._known[next(iter(self._known))]
 
 
-def recorded(reader: Reader, table: str, answered: Mapping[str, Answer]) -> Answers:
-    """These answers, with the ids of their events as the journal has them.
+class Gathering:
+    """The ids of the events that commands brought about, from a table's records in order.
 
-    An input's events stand behind it, before the table's next input.
-
-    Raises:
-        JournalError: the journal cannot be read.
+    ``known`` are those of earlier commands. An input's events stand behind it, before the table's
+    next input.
     """
-    events: dict[str, list[str]] = {}
-    if answered:
-        kinds = (Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
-        behind: list[str] | None = None
-        for record in reader.records(table=table, kinds=kinds):
-            if record.kind == Kind.INPUT.value:
-                command_id = _command_id(record)
-                behind = None
-                if command_id is not None and command_id in answered:
-                    behind = events[command_id] = []
-            elif behind is not None:
-                behind.append(msgspec.json.decode(record.body, type=_Told).id)
-    return Answers(
-        {
-            command_id: FirstAnswer(answer, tuple(_ids(events[command_id])))
-            for command_id, answer in answered.items()
-            if command_id in events
-        }
-    )
+
+    def __init__(self, known: Mapping[str, tuple[EventIds, ...]]) -> None:
+        self._known = dict(known)
+        self._events: dict[str, list[str]] = {}
+        self._behind: list[str] | None = None
+
+    def see(self, record: Record) -> None:
+        """The table's next record."""
+        if record.kind == Kind.INPUT.value:
+            command_id = _command_id(record)
+            self._behind = None
+            if command_id is not None:
+                self._events.pop(command_id, None)
+                self._behind = self._events[command_id] = []
+                if len(self._events) > REMEMBERED_COMMANDS:
+                    del self._events[next(iter(self._events))]
+        elif self._behind is not None and record.kind in _EVENTS:
+            self._behind.append(msgspec.json.decode(record.body, type=_Told).id)
+
+    def answers(self, answered: Mapping[str, Answer]) -> Answers:
+        """These answers with the ids of their events, as far as those were seen."""
+        known = self._known | {c: tuple(_ids(told)) for c, told in self._events.items()}
+        return Answers(
+            {
+                command_id: FirstAnswer(answer, known[command_id])
+                for command_id, answer in answered.items()
+                if command_id in known
+            }
+        )
+
+
+_EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
 
 
 class _Told(msgspec.Struct):

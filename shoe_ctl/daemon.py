@@ -18,7 +18,7 @@ import msgspec
 
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
-from shoe_ctl import answers, revised, rules
+from shoe_ctl import resuming, rules
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.config import Config, TableConfig
 from shoe_ctl.errors import ConfigError, ShoeCtlError
@@ -173,19 +173,17 @@ class Daemon:
         settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
-            before, kept = rules.recover(reader, settings.table)
-            known = {} if before is None else before.state.answered
-            answered = answers.recorded(reader, settings.table, known)
-            told = revised.recorded(reader, settings.table)
+            before = resuming.recover(reader, settings.table)
         meta = rules.meta(prepared.game, settings, self._clock.wall_us())
-        controller = rules.go_on(before, kept, meta)
+        controller = rules.go_on(before.controller, before.kept, meta)
         runner = TableRunner(
             controller,
             journal,
             self._clock,
+            under=meta,
             devices=dict(numbers.devices),
-            answers=answered,
-            told=told,
+            answers=before.answers,
+            told=before.told,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
@@ -207,7 +205,7 @@ class Daemon:
             first_connection=numbers.connection + 1,
             arrivals=arrivals(port),
         )
-        await runner.start(meta, self._host_boot)
+        await runner.start(self._host_boot)
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from shoe_ctl.journal.bodies import Kind, Meta
+from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.group import Counters, Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import meta_of
@@ -32,7 +32,7 @@ class Handler(Protocol):
 
 H = TypeVar("H", bound=Handler)
 
-_REPLAYED = (Kind.META, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
+_REPLAYED = (Kind.META, Kind.SNAPSHOT, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _COUNTED = "round.opened"
 
 
@@ -141,8 +141,15 @@ def _text(event: bytes | None) -> str | None:
     return None if event is None else event.decode(errors="backslashreplace")
 
 
-def replay(reader: Reader, make_handler: Callable[[Meta, H | None], H]) -> Replay:
+def replay(
+    reader: Reader,
+    make_handler: Callable[[Meta, H | None], H],
+    agrees: Callable[[H, Snapshot], bool],
+) -> Replay:
     """Runs every table's inputs through a fresh handler and compares what comes of them.
+
+    ``agrees`` says whether a handler stands as a snapshot has it: where it does not, a restart went
+    on from what the inputs do not bear out.
 
     A handler is made where a table is started, and anew, from the one until then, where it is
     started under another game file or other settings.
@@ -165,6 +172,8 @@ def replay(reader: Reader, make_handler: Callable[[Meta, H | None], H]) -> Repla
         differences += _found(run)
         if record.kind == Kind.INPUT.value:
             run.input = record
+        elif record.kind == Kind.SNAPSHOT.value:
+            differences += _held_against(run, record, agrees)
         else:
             _start(run, meta_of(record), make_handler)
     for run in runs.values():
@@ -175,6 +184,24 @@ def replay(reader: Reader, make_handler: Callable[[Meta, H | None], H]) -> Repla
 def _found(run: _Run[H]) -> Iterator[Difference]:
     if (difference := run.compare()) is not None:
         yield difference
+
+
+def _held_against(
+    run: _Run[H], record: Record, agrees: Callable[[H, Snapshot], bool]
+) -> Iterator[Difference]:
+    why = ""
+    try:
+        snapshot = Snapshot.from_bytes(record.body)
+    except ValueError as error:
+        why = f"snapshot cannot be read: {error}"
+    else:
+        told = (snapshot.public, snapshot.restricted)
+        if told != (run.counters.public, run.counters.restricted):
+            why = "the snapshot counts other events"
+        elif run.handler is not None and not agrees(run.handler, snapshot):
+            why = "the snapshot is not what the inputs lead to"
+    if why:
+        yield Difference(run.table, record.n, None, why, None, None)
 
 
 def _start(run: _Run[H], meta: Meta, make_handler: Callable[[Meta, H | None], H]) -> None:

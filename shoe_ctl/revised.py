@@ -6,13 +6,11 @@ Must not know: what an outcome is, why it is revised.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.group import EventIds
-from shoe_ctl.journal.reader import Reader
 
 KINDS = frozenset({"round.outcome", "round.revised"})
 """The types of events that tell an outcome."""
@@ -24,10 +22,16 @@ _MARKS = tuple(f'"type":"{kind}"'.encode() for kind in sorted(KINDS))
 
 
 class Told:
-    """One table's outcomes: by round, the ids of the event that told it last."""
+    """One table's outcomes: by round, oldest first, the ids of the event that told it last."""
 
-    def __init__(self) -> None:
-        self._ids: dict[str, EventIds] = {}
+    def __init__(self, known: Mapping[str, EventIds] | None = None) -> None:
+        self._ids: dict[str, EventIds] = dict(known or {})
+        self._public: str | None = None
+
+    @property
+    def known(self) -> Mapping[str, EventIds]:
+        """All that are remembered."""
+        return self._ids
 
     def of(self, round_id: str) -> EventIds:
         """The event that told this round's outcome last.
@@ -48,31 +52,18 @@ class Told:
 
     def read(self, bodies: Iterable[bytes]) -> None:
         """Events as they stand in the journal: each public copy before its restricted one."""
-        public: str | None = None
         for body in bodies:
             if not any(mark in body for mark in _MARKS):
                 continue
             event = msgspec.json.decode(body, type=_Event)
             if event.id.rpartition("/")[2].startswith("p"):
-                public = event.id
+                self._public = event.id
             else:
-                self.note(event.type, event.subject, EventIds(public, event.id))
-                public = None
+                self.note(event.type, event.subject, EventIds(self._public, event.id))
+                self._public = None
 
 
 class _Event(msgspec.Struct):
     id: str
     type: str
     subject: str | None
-
-
-def recorded(reader: Reader, table: str) -> Told:
-    """The outcomes that the journal has of this table.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
-    told = Told()
-    records = reader.records(table=table, kinds=(Kind.PUBLIC, Kind.RESTRICTED))
-    told.read(record.body for record in records)
-    return told

@@ -1,4 +1,4 @@
-"""What a table is run under, from and to the journal: its game file, its settings, its state.
+"""What a table is run under, from and to the journal: its game file and its settings.
 
 In: a game and settings, or the journal's account of them. Out: Meta records, a controller.
 Must not know: links, sinks, loops.
@@ -6,29 +6,31 @@ Must not know: links, sinks, loops.
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.games import form
 from shoe_ctl.games.game import Game
-from shoe_ctl.journal.bodies import Kind, Meta
-from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import meta_of
+from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.inputs import from_bytes
 from shoe_ctl.table.settings import TableSettings
 
 
 def meta(game: Game, settings: TableSettings, t_us: int) -> Meta:
     """What the journal keeps of a start: enough to run the table's inputs again, anywhere."""
+    return Meta(
+        game=game.source, settings=msgspec.to_builtins(settings), software=software(), t_us=t_us
+    )
+
+
+@cache
+def software() -> str:
+    """The version of shoe-ctl that runs."""
     from importlib.metadata import version  # costs more than the rest of a replay's imports
 
-    return Meta(
-        game=game.source,
-        settings=msgspec.to_builtins(settings),
-        software=version("shoe-ctl"),
-        t_us=t_us,
-    )
+    return version("shoe-ctl")
 
 
 def controller(kept: Meta, before: TableController | None = None) -> TableController:
@@ -53,27 +55,6 @@ def controller(kept: Meta, before: TableController | None = None) -> TableContro
             state, state="no_shoe", shoe=None, halt=None, kept=(), loaded=None, armed=None
         )
     return TableController(game, settings, state)
-
-
-def recover(reader: Reader, table: str) -> tuple[TableController | None, Meta | None]:
-    """The table as its inputs left it, and what it was last run under; None for a new table.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
-    now: TableController | None = None
-    kept: Meta | None = None
-    for record in reader.records(table=table, kinds=(Kind.META, Kind.INPUT)):
-        if record.kind == Kind.META.value:
-            started = meta_of(record)
-            if now is None or kept is None or not started.same_rules(kept):
-                now = controller(started, now)
-            kept = started
-        elif now is None:
-            raise JournalError(f"record {record.n}: an input before the table was started")
-        else:
-            now.handle(from_bytes(record.body))
-    return now, kept
 
 
 def go_on(before: TableController | None, kept: Meta | None, started: Meta) -> TableController:

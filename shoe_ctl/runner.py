@@ -24,6 +24,7 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
+from shoe_ctl.resuming import Sections
 from shoe_ctl.revised import Told
 from shoe_ctl.table import status
 from shoe_ctl.table.controller import TableController
@@ -45,7 +46,9 @@ log = logging.getLogger(__name__)
 
 
 class TableRunner:
-    """Runs one table. ``devices`` is each device's last stored event number.
+    """Runs one table ``under`` a game file and settings.
+
+    ``devices`` is each device's last stored event number.
 
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
     """
@@ -56,6 +59,7 @@ class TableRunner:
         journal: Journal,
         clock: Clock,
         *,
+        under: bodies.Meta,
         devices: dict[str, int],
         answers: Answers | None = None,
         told: Told | None = None,
@@ -64,6 +68,7 @@ class TableRunner:
         self.table = controller.settings.table
         self._journal = journal
         self._clock = clock
+        self._sections = Sections(journal, under, self.table)
         self._devices = devices
         self._answers = Answers() if answers is None else answers
         self._told = Told() if told is None else told
@@ -87,21 +92,18 @@ class TableRunner:
 
     # What happens.
 
-    async def start(self, meta: bodies.Meta, host_boot: str) -> None:
-        """The daemon starts: keep what it runs under, and tell the table."""
-        group = Group()
-        group.meta(self.table, meta)
+    async def start(self, host_boot: str) -> None:
+        """The daemon starts: keep what it runs under and goes on from, and tell the table."""
         async with self._turn:
             now_us = self._now()
-            await self._handle(group, [Restarted(t_us=now_us, host_boot=host_boot)])
+            await self._handle(self._group(), [Restarted(t_us=now_us, host_boot=host_boot)])
 
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
         self._connection, self._device = connection, None
-        group = Group()
         async with self._turn:
-            t_us = self._now()
+            group, t_us = self._group(), self._now()
             known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
             group.connection(
                 self.table,
@@ -131,13 +133,12 @@ class TableRunner:
         self._connection = None
         async with self._turn:
             lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
-            await self._handle(Group(), [lost])
+            await self._handle(self._group(), [lost])
 
     async def receive(self, reception: Reception) -> None:
         """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
-        group = Group()
         async with self._turn:
-            t_us = self._now(reception.t_us)
+            group, t_us = self._group(), self._now(reception.t_us)
             if reception.chunk:
                 group.wire(
                     self.table,
@@ -182,7 +183,7 @@ class TableRunner:
                 async with self._turn:
                     wake_us = self.controller.state.wake_us
                     if wake_us is not None and self._now() >= wake_us:
-                        await self._handle(Group(), [Tick(t_us=self._now())])
+                        await self._handle(self._group(), [Tick(t_us=self._now())])
                     else:
                         self._set_timer()
         finally:
@@ -190,6 +191,12 @@ class TableRunner:
                 self._timer.cancel()
 
     # How it is handled.
+
+    def _group(self) -> Group:
+        """What comes next, behind what a restart would go on from where that is due."""
+        group = Group()
+        self._sections.begin(group, self.controller, self._answers, self._told)
+        return group
 
     def _now(self, t_us: int | None = None) -> int:
         """A time for an input: never before the table's last one."""
@@ -225,7 +232,7 @@ class TableRunner:
         return last
 
     async def _handle_command(self, command: TableCommand) -> FirstAnswer:
-        group = Group()
+        group = self._group()
         handles, answers = self._run(group, [command])
         result = await self._commit(group)
         failed = Answer(

@@ -26,10 +26,11 @@ def replay(ctx: click.Context, journal: Path, as_json: bool) -> None:
     """
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay import replay as run
+    from shoe_ctl.resuming import agrees
     from shoe_ctl.rules import controller
 
     with Reader.open(journal) as reader:
-        found = run(reader, controller)
+        found = run(reader, controller, agrees)
     if as_json:
         import msgspec
 

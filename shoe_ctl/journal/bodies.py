@@ -1,13 +1,16 @@
-"""Exact bytes of the records that the journal itself gives a form: wire, connection, meta.
+"""Exact bytes of the records that the journal itself gives a form: all but inputs and events.
 
-In: raw chunks, what a connection was opened with, what the daemon started with. Out: bodies.
+In: raw chunks, how a connection was opened, what a table was started with, how it stood. Out:
+bodies.
 Must not know: inputs, events, profiles, games; to it they are bytes, names and numbers.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from enum import Enum
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -17,6 +20,7 @@ class Kind(Enum):
     """What a record is; the value stands in the file."""
 
     META = "meta"
+    SNAPSHOT = "snapshot"
     CONNECTION = "connection"
     WIRE = "wire"
     INPUT = "input"
@@ -123,8 +127,46 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
         """
         return msgspec.json.decode(body, type=cls)
 
+    @property
+    def rules(self) -> str:
+        """SHA-256 of the game file and the settings, in hex: the same for the same rules."""
+        return sha256(_json.encode((self.game, self.settings))).hexdigest()
+
     def same_rules(self, other: Meta) -> bool:
         """Whether a table goes on under the same game file and settings."""
-        return _json.encode((self.game, self.settings)) == _json.encode(
-            (other.game, other.settings)
-        )
+        return self.rules == other.rules
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """How a table stood when it had handled ``inputs`` inputs, so that a restart need not run them.
+
+    It stands after the table's record ``after``, whose chain hash is ``hash`` (hex), with so many
+    events told in ``public`` and ``restricted``. ``rules`` and ``software`` say under what; under
+    any other it is worth nothing. ``state`` is JSON; ``answers`` are the ids of the events, public
+    and restricted, that each remembered command brought about; ``outcomes`` are rounds, oldest
+    first, with the ids of the event that told the outcome last.
+    """
+
+    after: int
+    hash: str
+    inputs: int
+    public: int
+    restricted: int
+    rules: str
+    software: str
+    state: msgspec.Raw
+    answers: Mapping[str, tuple[tuple[str | None, str], ...]]
+    outcomes: tuple[tuple[str, str | None, str], ...]
+
+    def to_bytes(self) -> bytes:
+        """JSON; the state's bytes as they are."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Snapshot:
+        """The snapshot that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        return msgspec.json.decode(body, type=cls)

@@ -15,7 +15,7 @@ import msgspec
 
 from shoe_ctl.records import Audience, utc
 
-from .bodies import Connection, Direction, Kind, Meta, Wire
+from .bodies import Connection, Direction, Kind, Meta, Snapshot, Wire
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -131,6 +131,10 @@ class Group:
     def meta(self, table: str, meta: Meta) -> int:
         """What the table is started with."""
         return self._append(_Entry(table, Kind.META, meta.to_bytes()))
+
+    def snapshot(self, table: str, snapshot: Snapshot) -> int:
+        """How the table stood before anything else in this group happened."""
+        return self._append(_Entry(table, Kind.SNAPSHOT, snapshot.to_bytes()))
 
     def connection(self, table: str, connection: Connection) -> int:
         """A connection to the table's shoe was opened; its number is remembered."""

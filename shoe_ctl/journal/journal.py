@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from .group import CommitResult, Group
+from .reader import Head
 from .store import Store
 
 
@@ -31,6 +32,15 @@ class Journal:
     def on_commit(self, listener: Callable[[], None]) -> None:
         """Calls ``listener`` on the loop after every commit that stored something."""
         self._listeners.append(listener)
+
+    @property
+    def last_n(self) -> int:
+        """The last stored record's number; 0 in an empty journal."""
+        return self._store.last_n
+
+    def head(self, table: str) -> Head:
+        """Where this table's chain ends, as it is stored."""
+        return self._store.head(table)
 
     async def commit(self, group: Group) -> CommitResult:
         """Stores the group; groups are stored in the order of the calls.

@@ -153,6 +153,27 @@ class Reader:
                 return
             position = rows[-1][0]
 
+    def landmarks(self, table: str, kind: Kind, *, before: int | None = None) -> Iterator[Record]:
+        """The table's ``meta`` or ``snapshot`` records, newest first, from those before a record.
+
+        Each is looked up when it is asked for, however many records there are.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = (
+            'SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ? AND n < ?'
+            f" AND {schema.LANDMARKS} ORDER BY n DESC LIMIT 1"
+        )
+        position = 2**63 - 1 if before is None else before
+        while True:
+            with schema.one_line(self.path):
+                rows = self._fetch(query, (table, kind.value, position))
+            if not rows:
+                return
+            position, body, digest = rows[0]
+            yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
+
     def events(
         self, audience: Audience, *, after: int, limit: int, table: str | None = None
     ) -> tuple[list[tuple[int, bytes]], int]:

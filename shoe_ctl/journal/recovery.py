@@ -1,7 +1,7 @@
-"""What a restart needs to know of a table.
+"""What a restart needs to know of a table, read in time that does not grow with the journal.
 
-In: a reader. Out: last numbers and times, what the table was started with, its inputs in order.
-Must not know: inputs' meaning; who runs them through what.
+In: a reader. Out: last numbers and times, what the table was started with, its records from any
+one on, proved to be a chain. Must not know: what inputs and states mean; who runs them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Record
 
 from .bodies import Kind, Meta
+from .chain import GENESIS, link
 from .group import Counters
 from .reader import Head, Reader
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """What the journal knows of a table when the daemon starts.
+    """What the journal knows of a table's numbers when the daemon starts.
 
     ``connection`` is the last connection's number (0: none). ``t_us`` is the last input's time
-    (0: none). ``devices`` holds each device's last stored event number. ``meta`` is what the table
-    was last started with, None for a new table; it has been under the same game file and settings
-    since record ``since``.
+    (0: none). ``devices`` holds each device's last stored event number.
     """
 
     table: str
@@ -32,39 +31,36 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     t_us: int
     counters: Counters
     devices: Mapping[str, int]
-    meta: Meta | None
-    since: int
 
 
 def recover(reader: Reader, table: str) -> Recovered:
     """What the journal knows of this table; a table it does not know is as new.
 
     Raises:
-        JournalError: the journal cannot be read, or a ``meta`` record in it.
+        JournalError: the journal cannot be read.
     """
-    _, heads = reader.heads()
-    head = heads.get(table, Head(0, b"", Counters()))
-    meta, since = _rules(reader, table)
+    head = _head(reader, table)
     return Recovered(
         table=table,
         connection=head.connection,
         t_us=head.t_us,
         counters=head.counters,
         devices=reader.devices(table),
-        meta=meta,
-        since=since,
     )
 
 
-def _rules(reader: Reader, table: str) -> tuple[Meta | None, int]:
-    meta: Meta | None = None
-    since = 0
-    for record in reader.records(table=table, kinds=(Kind.META,)):
-        started = meta_of(record)
-        if meta is None or not started.same_rules(meta):
-            since = record.n
-        meta = started
-    return meta, since
+def _head(reader: Reader, table: str) -> Head:
+    return reader.heads()[1].get(table, Head(0, GENESIS, Counters()))
+
+
+def started_before(reader: Reader, table: str, n: int) -> Meta | None:
+    """What the table was last started with before record ``n``; None where it was not.
+
+    Raises:
+        JournalError: the journal cannot be read, or that record in it.
+    """
+    record = next(reader.landmarks(table, Kind.META, before=n), None)
+    return None if record is None else meta_of(record)
 
 
 def meta_of(record: Record) -> Meta:
@@ -81,11 +77,23 @@ def meta_of(record: Record) -> Meta:
         ) from None
 
 
-def inputs(reader: Reader, table: str, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The table's inputs behind record ``after``, in order: record number and bytes.
+def chained(
+    reader: Reader, table: str, *, after: int = 0, end: bytes = GENESIS
+) -> Iterator[Record]:
+    """The table's records behind record ``after``, whose chain hash is ``end``, to the last.
 
     Raises:
-        JournalError: the journal cannot be read.
+        JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
-    for record in reader.records(after=after, table=table, kinds=(Kind.INPUT,)):
-        yield record.n, record.body
+    head = _head(reader, table)
+    for record in reader.records(after=after, upto=head.n, table=table):
+        if link(end, record.n, table, record.kind, record.body) != record.hash:
+            raise _damaged(reader, f"record {record.n} does not follow from the one before it")
+        end = record.hash
+        yield record
+    if end != head.hash:
+        raise _damaged(reader, f"record {head.n} is not the end of table {table}")
+
+
+def _damaged(reader: Reader, how: str) -> JournalError:
+    return JournalError(f"journal {reader.path} is damaged: {how}; shoectl verify tells more")

@@ -19,14 +19,26 @@ from shoe_ctl.errors import JournalError
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
 
-VERSION = 1
+VERSION = 2
 """``PRAGMA user_version``: rises with every change of what stands below."""
+
+OLDEST = 1
+"""The oldest version that is read; a writer brings it up to ``VERSION`` as it opens it."""
 
 BUSY_TIMEOUT_MS = 5000
 """How long to wait for another program that has the file locked, say ``sqlite3``."""
 
 CACHE_KIB = 1024
 """Pages a connection keeps in memory: appending touches few of them."""
+
+LANDMARKS = "kind IN ('meta', 'snapshot')"
+"""The records that a restart looks for. They are few, so that their index costs a commit nothing;
+a query that is to use it says these very words."""
+
+_MIGRATIONS = {
+    1: f'CREATE INDEX landmark ON record ("table", kind, n) WHERE {LANDMARKS};',
+}
+"""What brings a journal of a version up to the next one."""
 
 _TABLES = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -59,6 +71,7 @@ CREATE TABLE cursor (
     n       INTEGER NOT NULL,
     PRIMARY KEY (sink, "table")
 ) STRICT, WITHOUT ROWID;
+{"".join(_MIGRATIONS.values())}
 """
 
 
@@ -132,10 +145,32 @@ def check(connection: apsw.Connection, path: Path) -> None:
     if connection.pragma("application_id") != APPLICATION_ID:
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
     version = connection.pragma("user_version")
-    if version != VERSION:
+    if not OLDEST <= version <= VERSION:
         raise JournalError(
-            f"journal {path} has version {version}; this shoe-ctl reads version {VERSION}"
+            f"journal {path} has version {version}; this shoe-ctl reads versions {OLDEST} "
+            f"to {VERSION}"
         )
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Brings a checked journal up to ``VERSION`` in one transaction: wholly or not at all.
+
+    Raises:
+        apsw.Error: it was not changed.
+    """
+    version = connection.pragma("user_version")
+    if version == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for before in range(version, VERSION):
+            connection.execute(_MIGRATIONS[before])
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if not connection.get_autocommit():
+            connection.execute("ROLLBACK")
+        raise
 
 
 def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:

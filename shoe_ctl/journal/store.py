@@ -45,6 +45,8 @@ class Store:
         with schema.one_line(path):
             self._log = schema.writing(path, vfs, synchronous="FULL")
         try:
+            with schema.one_line(path):
+                schema.migrate(self._log)
             # Cursors need no sync of their own: one lost with the power only repeats events.
             with schema.one_line(path):
                 self._cursors = schema.writing(path, vfs, synchronous="NORMAL")
@@ -112,6 +114,15 @@ class Store:
         self._write(
             self._cursors, lambda connection: connection.execute(_CURSOR, (sink, table or "", n))
         )
+
+    @property
+    def last_n(self) -> int:
+        """The last record's number; 0 in an empty journal."""
+        return self._last_n
+
+    def head(self, table: str) -> Head:
+        """Where this table's chain ends; a table not known yet is as new."""
+        return self._heads.get(table, Head(0, GENESIS, Counters()))
 
     @property
     def failure(self) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shoe_ctl.answers import Answers, FirstAnswer, recorded
+from shoe_ctl.answers import Answers, FirstAnswer, Gathering
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
@@ -41,7 +41,10 @@ def test_the_events_behind_a_command_are_its_own(tmp_path: Path) -> None:
     stored(path, [group])
     answers = {i: Answer(command_id=i, accepted=True) for i in ("a", "b", "never")}
     with Reader.open(path) as reader:
-        known = recorded(reader, "bac-07", answers)
+        gathering = Gathering({})
+        for record in reader.records(table="bac-07"):
+            gathering.see(record)
+        known = gathering.answers(answers)
     first = known.to("a")
     assert first is not None and first.answer == answers["a"]
     assert first.seen_by(public).events == ("bac-07/p1", "bac-07/p2")

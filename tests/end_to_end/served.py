@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from firmware_proto.cards import DECKS
-from shoe_ctl import rules
+from shoe_ctl import resuming, rules
 from shoe_ctl.config import load
 from shoe_ctl.daemon import Daemon, SinkPlace
 from shoe_ctl.journal.reader import Reader
@@ -280,6 +280,6 @@ def nothing_is_wrong_with(journal: Path) -> int:
     with Reader.open(journal) as reader:
         found = verify(reader)
         assert found.ok, found
-        again = replay(reader, rules.controller)
+        again = replay(reader, rules.controller, resuming.agrees)
     assert again.differences == []
     return again.rounds

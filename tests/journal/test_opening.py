@@ -111,7 +111,7 @@ def _foreign(path: Path) -> None:
 
 def _other_version(path: Path) -> None:
     stored(path, [])
-    spoil(path, "PRAGMA user_version = 2")
+    spoil(path, "PRAGMA user_version = 99")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def _other_version(path: Path) -> None:
     [
         (_text, "is not a journal of shoe-ctl: it is not an SQLite file"),
         (_foreign, "is not a journal of shoe-ctl: another program's file"),
-        (_other_version, "has version 2; this shoe-ctl reads version 1"),
+        (_other_version, "has version 99; this shoe-ctl reads versions 1 to 2"),
         (Path.mkdir, "is a"),
     ],
     ids=["text", "foreign", "version", "directory"],

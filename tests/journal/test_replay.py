@@ -80,7 +80,7 @@ def recorded(path: Path, *, change_at: int | None = None) -> None:
 
 def replayed(path: Path, start: type[Toy] = Toy) -> Replay:
     with Reader.open(path) as reader:
-        return replay(reader, start)
+        return replay(reader, start, lambda toy, snapshot: toy.count == snapshot.inputs)
 
 
 @pytest.fixture

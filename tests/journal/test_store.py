@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shoe_ctl.journal.bodies import Connection, Direction, Kind, Meta, Resume, Wire
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import inputs, recover
+from shoe_ctl.journal.recovery import chained, recover, started_before
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope
 from tests.journal.making import T_US, dealt, opened, records, stored, verified
@@ -190,7 +190,6 @@ def test_what_is_no_raw_chunk_is_refused(body: bytes) -> None:
 def test_a_restart_finds_what_it_needs(path: Path) -> None:
     meta = Meta(game=b"id = 'tiger'", settings={"decks": 8}, software="0.1.0", t_us=T_US)
     newer = msgspec.structs.replace(meta, software="0.2.0", t_us=T_US + 5)
-    other = msgspec.structs.replace(newer, settings={"decks": 6})
     connection = Connection(
         number=7, profile="reference", settings={"a": 1}, resume=(Resume("SH-1", 3),), t_us=T_US
     )
@@ -217,13 +216,14 @@ def test_a_restart_finds_what_it_needs(path: Path) -> None:
             {"SH-1": 5, "SH-2": 1},
         )
         assert (found.counters.public, found.counters.restricted) == (1, 1)
-        assert (found.meta, found.since) == (newer, 1)
-        assert [body for _, body in inputs(reader, "a")] == [b"one", b"two"]
-        assert list(inputs(reader, "a", after=5)) == [(8, b"two")]
+        assert started_before(reader, "a", 7) == meta
+        assert started_before(reader, "a", 8) == newer
+        assert started_before(reader, "b", 100) == meta
+        told = [r.body for r in chained(reader, "a") if r.kind == "input"]
+        assert told == [b"one", b"two"]
+        (seventh,) = reader.records(after=6, upto=7)
+        assert [r.n for r in chained(reader, "a", after=7, end=seventh.hash)] == [8, 9, 10]
         new = recover(reader, "c")
-        assert (new.meta, new.connection, new.t_us, new.devices) == (None, 0, 0, {})
-    again = Group()
-    again.meta("a", other)
-    stored(path, [again])
-    with Reader.open(path) as reader:
-        assert recover(reader, "a").since == 11
+        assert (new.connection, new.t_us, new.devices) == (0, 0, {})
+        assert started_before(reader, "c", 100) is None
+        assert list(chained(reader, "c")) == []

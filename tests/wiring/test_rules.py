@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_ctl import rules
+from shoe_ctl import resuming, rules
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
@@ -60,9 +60,15 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
         store.close()
 
 
+def left_by(reader: Reader, table: str = "bac-07") -> tuple[TableController | None, Meta | None]:
+    """The table as the journal left it, and what it was last run under."""
+    before = resuming.recover(reader, table)
+    return before.controller, before.kept
+
+
 def test_a_table_goes_on_in_mid_round_under_the_same_rules(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("2D 3C TS")) as reader:
-        before, kept = rules.recover(reader, "bac-07")
+        before, kept = left_by(reader)
     again = rules.go_on(before, kept, meta())
     assert again is before
     assert again.state.state == "dealing"
@@ -71,14 +77,14 @@ def test_a_table_goes_on_in_mid_round_under_the_same_rules(tmp_path: Path) -> No
 
 def test_other_rules_wait_for_the_round_to_end(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("2D 3C TS")) as reader:
-        before, kept = rules.recover(reader, "bac-07")
+        before, kept = left_by(reader)
     with pytest.raises(ConfigError, match="round bac-07-s1-r1 is open under other settings"):
         rules.go_on(before, kept, meta(rounds_after_cutting_card=2))
 
 
 def test_other_settings_between_rounds_keep_the_shoe_and_its_numbers(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as reader:
-        before, kept = rules.recover(reader, "bac-07")
+        before, kept = left_by(reader)
     assert before is not None
     again = rules.go_on(before, kept, meta(rounds_after_cutting_card=2))
     assert again.settings.rounds_after_cutting_card == 2
@@ -93,7 +99,7 @@ def test_other_cards_leave_the_old_shoe_behind_but_no_number_is_given_twice(
     tmp_path: Path, other: dict[str, Any]
 ) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as reader:
-        before, kept = rules.recover(reader, "bac-07")
+        before, kept = left_by(reader)
     assert before is not None
     state = rules.go_on(before, kept, meta(**other)).state
     assert (state.state, state.shoe, state.armed) == ("no_shoe", None, None)
@@ -105,11 +111,11 @@ def test_a_journal_with_other_rules_half_way_replays_without_a_difference(tmp_pa
     moved = [msgspec.structs.replace(happened, t_us=happened.t_us + 10**9) for happened in later]
     parts = (meta(), later, meta(decks=6), moved, meta(), moved[-1:])
     with journal_of(tmp_path / "j.db", *parts) as reader:
-        found = replay(reader, rules.controller)
+        found = replay(reader, rules.controller, resuming.agrees)
     assert found.differences == []
 
 
 def test_a_journal_that_never_heard_of_the_table_starts_it_anew(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta()) as reader:
-        assert rules.recover(reader, "another") == (None, None)
+        assert left_by(reader, "another") == (None, None)
     assert rules.go_on(None, None, meta()).state.inputs == 0

@@ -1,0 +1,76 @@
+"""A table whose inputs are stored as the daemon stores them, without a loop or a link.
+
+In: a path, what the table runs under, inputs. Out: the journal, and the table as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shoe_ctl import resuming, rules
+from shoe_ctl.answers import Answers, FirstAnswer
+from shoe_ctl.journal.bodies import Meta
+from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.store import Store
+from shoe_ctl.recording import record_input
+from shoe_ctl.replay import Replay, replay
+from shoe_ctl.resuming import Resumed, Sections
+from shoe_ctl.revised import Told
+from shoe_ctl.table.effects import Answer, TableEvent
+from shoe_ctl.table.inputs import Input
+
+
+class AtAJournal:
+    """One table at an open store; goes on from what the store has of it."""
+
+    def __init__(self, store: Store, under: Meta) -> None:
+        self.store = store
+        self.table: str = under.settings["table"]
+        with store.reader() as reader:
+            before = resuming.recover(reader, self.table)
+        self.controller = rules.go_on(before.controller, before.kept, under)
+        self.answers: Answers = before.answers
+        self.told: Told = before.told
+        self.sections = Sections(store, under, self.table)
+
+    def handle(self, happened: Input) -> None:
+        """One input in a group of its own, behind what is due before it."""
+        group = Group()
+        self.sections.begin(group, self.controller, self.answers, self.told)
+        effects = self.controller.handle(happened)
+        handles = record_input(group, self.table, happened, effects, self.told)
+        (result,) = self.store.commit([group])
+        events = [effect for effect in effects if isinstance(effect, TableEvent)]
+        ids = tuple(result.ids[handle] for handle in handles)
+        for event, given in zip(events, ids, strict=True):
+            self.told.note(event.type, event.subject, given)
+        for answer in effects:
+            if isinstance(answer, Answer) and self.answers.to(answer.command_id) is None:
+                self.answers.keep(FirstAnswer(answer, ids))
+
+    def again(self) -> Resumed:
+        """The table as a restart would find it now."""
+        with self.store.reader() as reader:
+            return resuming.recover(reader, self.table)
+
+
+@contextmanager
+def at_a_journal(path: Path, under: Meta, inputs: Iterable[Input] = ()) -> Iterator[AtAJournal]:
+    """A table that has handled these inputs; its store is closed in the end."""
+    store = Store.open(path)
+    try:
+        table = AtAJournal(store, under)
+        for happened in inputs:
+            table.handle(happened)
+        yield table
+    finally:
+        store.close()
+
+
+def replayed(path: Path) -> Replay:
+    """What a replay of this journal finds."""
+    with Reader.open(path) as reader:
+        return replay(reader, rules.controller, resuming.agrees)
