@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
 
-from . import face_up, fitting, shoe_cards, shoe_sets, slots
+from . import composition, face_up, fitting, shoe_cards, shoe_sets, slots
 from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities import stakes
@@ -102,6 +102,12 @@ def halt_for_missed_cards(turn: Turn) -> None:
 def halt_for_face_up(turn: Turn) -> None:
     """The round's first card lay face up: no rule says that it plays (6.1)."""
     raise_irregularity(turn, Cause(face_up.KEY, face_up.SEEN, step=face_up.FIRST))
+
+
+def halt_for_count(turn: Turn) -> None:
+    """What is left in the shoe is not what the ledger says: between rounds nothing is void."""
+    for cause in composition.causes(turn):
+        raise_irregularity(turn, cause)
 
 
 def halt_for_differential(turn: Turn) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import (
     by_hand,
     causes,
+    composition,
     cutting,
     halting,
     heard_later,
@@ -273,7 +274,10 @@ ROWS: tuple[Row, ...] = spell(
     *unless(shoe_control.why_not_relinquish, "relinquish_shoe",     (*BETWEEN, *OPEN, "suspended"), shoe_control.relinquish),
     *unless(shoe_control.why_not_allow,      "allow_without_wager", ("idle", *OPEN),  shoe_control.allow),
     *unless(shoe_control.why_not_declare,    "declare_out_of_view", (*AFTER_BETS, "suspended"), shoe_control.declare_out_of_view),
-    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in METHOD_COMMANDS),
+    *unless(composition.why_not_record,      "record_shoe",         ("idle",),        composition.record),
+    *unless(composition.why_not_count,       "count_remainder",     BETWEEN,          composition.count),
+    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in (*METHOD_COMMANDS, "record_shoe", "count_remainder")),
+    ("count_disagrees",   BETWEEN,           "suspended",   (),                                      (halting.halt_for_count,)),
     # — what people say —
     ("place_your_bets",   "idle",            "=",           (link_facts.only_a_person_aligns,),                 (_ALIGN_FIRST,)),
     ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
@@ -362,6 +366,7 @@ OWN_TRIGGERS = frozenset(
         "change_due",
         "set_shown",
         "differential_due",
+        "count_disagrees",
     }
 )
 """Triggers that the table gives itself, only in the states that they are meant for."""

@@ -11,7 +11,7 @@ from typing import Any
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 
-from . import shoe_cards, shoe_control, wagering
+from . import factory_order, shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
 from .state import Round, Settled, ShoeResult
 from .turn import Turn
@@ -94,6 +94,7 @@ def announce_outcome(turn: Turn) -> None:
     proof = {"first": turn.round.first_input, "last": turn.now.inputs}
     by = "enter_round" if turn.round.manual else "announce_outcome"
     turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
+    factory_order.look(turn)
     if turn.implied:
         turn.then("round_over")
 

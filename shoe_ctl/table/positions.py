@@ -48,6 +48,8 @@ COMMANDS: dict[str, str] = {
     "announce_outcome": "dealer",
     "settle": "dealer",
     "change_shoe": "pit_supervisor",
+    "record_shoe": "dealer",
+    "count_remainder": "pit_supervisor",
     "declare_cutting_card": "dealer",
     "declare_new_shoe": "pit_supervisor",
     "align": "pit_supervisor",

@@ -109,7 +109,9 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
         cutting_card_out=shown.cutting_card_out,
     )
     turn.change(shoes=number, shoe=shoe, loaded=None)
-    turn.tell("shoe.loaded", {"shoe_id": shoe.id, "set_id": shoe.set_id, "decks": shoe.decks})
+    replaces = f"{turn.settings.table}-s{number - 1}" if number > 1 else None
+    data = {"shoe_id": shoe.id, "set_id": shoe.set_id, "decks": shoe.decks, "replaces": replaces}
+    turn.tell("shoe.loaded", data, restricted={**data, "device_id": turn.now.link.device_id})
     if shoe_cards.is_empty(turn):
         turn.then("change_due")
 

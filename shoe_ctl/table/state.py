@@ -88,6 +88,18 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
         return all(d.revealed for d in self.cards)
 
 
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """Cards seen one after the other in a deck's factory order: the last of them, how many.
+
+    ``number`` is its draw's; ``step`` is 1 up the ranks, -1 down, 0 with one card.
+    """
+
+    number: int
+    card: Card
+    length: int = 1
+    step: int = 0
+
+
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
@@ -97,6 +109,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     draws that people entered and nobody heard of, with the card's code where they named it;
     ``missed`` are those of draws that were passed over, and that nobody entered.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
+    ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
     """
 
     id: str
@@ -113,6 +126,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     rounds_since_cutting_card: int = 0
     to_be_replaced: bool = False
     replaced_under: str | None = None
+    recorded: bool = False
+    run: Run | None = None
 
 
 class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):

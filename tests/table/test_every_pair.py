@@ -122,6 +122,8 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("decide", {"choice": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
     ("restrict_wagers", {"number": 2}),
+    ("record_shoe", {"shuffle": "machine", "cut": "ann", "burn": 1, "same_backs": True}),
+    ("count_remainder", {"left": 3}), ("count_remainder", {"cards": "9S 4f"}),
     *(("declare", {"key": key, **DECLARED_WITH.get(key, {})})
       for key in (*PROCEDURES, *RECORDED, "bad_luck")),
     *(("declare", {"key": key, "player": "ann", "seat": 1, "wager": "tie", "amount": 5})
@@ -200,6 +202,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "change_due": {"idle"},
         "set_shown": {"no_shoe", "idle", "shoe_change"},
         "differential_due": {"closed", "dealing", "suspended"},
+        "count_disagrees": {"idle", "shoe_change"},
         "face_up_first": {"dealing", "revealing", "drawing", "suspended"},
     }
     assert set(meant) == machine.OWN_TRIGGERS
