@@ -107,7 +107,7 @@ def _again(seed: int, game: str, profile: str, rounds: int | None) -> str:
     return shlex.join(
         word
         for name, value in given.items()
-        if value != usual[name]
+        if value is not None and value != usual[name]
         for word in (f"--{name}", str(value))
     )
 

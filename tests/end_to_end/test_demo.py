@@ -37,6 +37,12 @@ def rounds(shown: str) -> list[str]:
     return [line for line in shown.splitlines() if re.match(r" *\d+  player", line)]
 
 
+def test_a_whole_shoe_is_dealt_again_by_its_seed_alone(tmp_path: Path) -> None:
+    words = f"{SHOECTL} demo --profile bee_tek --pace-ms 0 --seed 7"
+    says = summary(typed(words, tmp_path).stdout)
+    assert says["deal it again"].split()[1:] == ["demo", "--seed", "7", "--profile", "bee_tek"]
+
+
 def test_its_summary_names_commands_that_verify_replay_and_deal_it_again(tmp_path: Path) -> None:
     game = "--game fa_fa_fabulous_4"
     first = typed(f"{SHOECTL} demo --rounds 3 --pace-ms 0 {game}", tmp_path).stdout
