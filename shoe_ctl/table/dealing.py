@@ -30,17 +30,8 @@ def close_bets(turn: Turn) -> None:
     wagering.close_bets(turn)
 
 
-def open_and_deal(turn: Turn) -> None:
-    """The first card opens the round, closes bets and is dealt."""
-    open_round(turn)
-    close_bets(turn)
-    deal(turn)
-
-
-def close_and_deal(turn: Turn) -> None:
-    """The first card closes bets and is dealt; what exceeds the differential is found after it."""
-    close_bets(turn)
-    deal(turn)
+def look_at_differential(turn: Turn) -> None:
+    """What exceeds the table differential is found after the first card."""
     if not shoe_cards.is_empty(turn):
         wagering.look_at_differential(turn)
 

@@ -261,11 +261,12 @@ def go_on(turn: Turn) -> None:
         shoe_cards.look_if_empty(turn)
         if turn.state == "closed" and not turn.round.cards:
             wagering.look_at_differential(turn)
+            turn.then("opening_due")
 
 
 def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
-    astray = bool(turn.now.kept) and not turn.now.link.replay
+    astray = bool(turn.now.kept or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
     data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}

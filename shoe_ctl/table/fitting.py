@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from . import shoe_cards
 from .cause import Cause
+from .methods import may_draw
 from .slots import INITIAL_DEAL, next_slot, takes_cards
 from .turn import Turn
 
 DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
 _FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
 _EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
-_UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
+UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
+NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
 _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
@@ -37,8 +39,8 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
         # The shoe names hands from cards that the room may not have seen.
         named = f"the shoe named {drawn.hand} {drawn.index} where {slot[0]} {slot[1]} was due"
         return Cause("wrong_order", named, "the shoe named another place than the one due")
-    if drawn.armed is False:
-        return _UNARMED
+    if drawn.armed is False and not may_draw(turn.now.control, turn.now.wagers):
+        return NO_LEAVE
     return _ASTRAY if ends_a_missed_round(turn) else None
 
 

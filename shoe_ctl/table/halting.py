@@ -78,7 +78,9 @@ def because(key: str, seen: str) -> Callable[[Turn], None]:
 
 def halt_for_card(turn: Turn) -> None:
     """A card that does not fit: kept, and the table asks."""
-    raise_irregularity(turn, fitting.what_is_wrong(turn) or fitting.DRAWN_EARLY)
+    wrong = fitting.what_is_wrong(turn)
+    assert wrong is not None, "a row above takes a card that fits"
+    raise_irregularity(turn, wrong)
     keep(turn)
 
 
@@ -148,12 +150,6 @@ def halt_for_unread_card(turn: Turn) -> None:
     """The shoe stopped at a card that it cannot read, with one due: where it is, people see."""
     tell_shoe_fault(turn)
     raise_irregularity(turn, Cause("misread", "the shoe could not read a card"))
-
-
-def halt_for_overdraw(turn: Turn) -> None:
-    """The shoe reports an overdraw: in public no more than any card drawn early."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, fitting.DRAWN_EARLY)
 
 
 def look_after_the_round(turn: Turn) -> None:

@@ -41,7 +41,7 @@ def no_totals_now(turn: Turn) -> str:
 def is_complete(turn: Turn) -> bool:
     """Totals are announced, every card is seen, and the Table of Play wants no further card."""
     played = turn.round
-    return played.totals_announced and played.all_revealed and _next(turn) is None
+    return played.totals_announced and played.all_revealed and due_hand(turn) is None
 
 
 def result_is_awaited(now: TableState) -> bool:
@@ -62,7 +62,8 @@ def named_to_expose(turn: Turn) -> list[Dealt]:
     ]
 
 
-def _next(turn: Turn) -> str | None:
+def due_hand(turn: Turn) -> str | None:
+    """The hand that the Table of Play gives a third card; all cards so far must be revealed."""
     return next_hand(turn.round.hand("player"), turn.round.hand("banker"))
 
 
@@ -107,8 +108,11 @@ def advance(turn: Turn) -> None:
         if not turn.implied:
             return
         announce_totals(turn)
-    if _next(turn) is not None:
+    if due_hand(turn) is not None:
         turn.then("third_card_due")
+        return
+    if turn.now.early:
+        turn.then("overdrawn")
         return
     if turn.round.complete_us is None:
         turn.set_round(complete_us=turn.now.t_us)
@@ -126,4 +130,4 @@ def announce_totals(turn: Turn) -> None:
 
 def want_third_card(turn: Turn) -> None:
     """A third card is due: only now, that revealed cards imply it, may it be armed."""
-    turn.set_round(due=_next(turn))
+    turn.set_round(due=due_hand(turn))

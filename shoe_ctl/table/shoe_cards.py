@@ -64,6 +64,14 @@ def change_due(turn: Turn) -> bool:
     return is_empty(turn) or shoe.to_be_replaced or (shoe.cutting_card_out and played)
 
 
+def is_last_round(turn: Turn) -> bool:
+    """No further round may follow the one that is open, or was played last."""
+    shoe = turn.shoe
+    played = shoe.rounds_since_cutting_card + (0 if turn.now.round is None else 1)
+    over = shoe.cutting_card_out and played > turn.settings.rounds_after_cutting_card
+    return is_empty(turn) or over
+
+
 # What is done.
 
 
@@ -72,7 +80,8 @@ def note_cutting_card(turn: Turn) -> None:
     if turn.shoe.cutting_card_out:
         return
     turn.set_shoe(cutting_card_out=True)
-    first = turn.now.round is None or not turn.now.round.cards
+    dealt = () if turn.now.round is None else turn.now.round.cards
+    first = not dealt and not turn.now.opening
     seen = "the cutting card came " + ("before the first card" if first else "in a round")
     rule = turn.game.rule("cutting_card", "completed")
     turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen, "rule": rule})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.events import Hello, ShoeLoaded
 
-from . import shoe_cards
+from . import early, shoe_cards
 from .state import LoadedSet, Shoe
 from .turn import Turn
 
@@ -98,6 +98,7 @@ def admit_unnamed_set(turn: Turn) -> None:
 
 def _admit(turn: Turn, shown: LoadedSet) -> None:
     """The set gets an id of this table; what was drawn of it before is *unseen* in the ledger."""
+    early.set_aside_opening(turn)
     number = turn.now.shoes + 1
     shoe = Shoe(
         id=f"{turn.settings.table}-s{number}",
@@ -135,6 +136,7 @@ def admit_kept_set(turn: Turn) -> None:
 
 def refuse_set(turn: Turn) -> None:
     """A set of cards that this table is not set for: it is not played; another must be loaded."""
+    early.set_aside_opening(turn)
     turn.change(shoe=None, loaded=None)
     want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
     seen = f"the loaded cards are not the {want} that this table is set for"
@@ -144,4 +146,5 @@ def refuse_set(turn: Turn) -> None:
 
 def take_out(turn: Turn) -> None:
     """The cards were taken out of the shoe: the table has none."""
+    early.set_aside_opening(turn)
     turn.change(shoe=None, loaded=None)

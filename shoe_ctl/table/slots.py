@@ -18,7 +18,7 @@ def next_slot(now: TableState) -> tuple[str, int] | None:
     """The hand and index that the next card is for, where a card is due."""
     dealt = now.round.cards if now.round is not None else ()
     if len(dealt) < len(INITIAL_DEAL):
-        return INITIAL_DEAL[len(dealt)]
+        return INITIAL_DEAL[len(dealt or now.opening)]
     if now.round is not None and now.round.due is not None:
         return now.round.due, 3
     return None

@@ -41,9 +41,10 @@ class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A card drawn while the table was halted: kept, never placed by the controller.
+    """A card that lies on the table in no slot: it came early, or while the table was halted.
 
     ``number`` is None where no shoe was known; not ``counted``: the ledger had this number before.
+    ``exposed``: drawn early, it was seen, and opens no round.
     """
 
     card: Card | None
@@ -51,6 +52,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     hand: str | None
     index: int | None
     counted: bool = True
+    exposed: bool = False
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,7 +248,9 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
     end. ``armed`` is the draw last asked for. ``answered`` holds the last answers by command id.
     ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
-    irregularities that are open and halt nothing yet.
+    irregularities that are open and halt nothing yet. ``kept`` are cards drawn while the table was
+    halted, ``early`` those drawn early whose fate is open, ``opening`` those that were ruled to
+    open the next round, in the order drawn.
     """
 
     state: str = "no_shoe"
@@ -261,6 +265,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     halt: Halt | None = None
     waiting: tuple[Opened, ...] = ()
     kept: tuple[Kept, ...] = ()
+    early: tuple[Kept, ...] = ()
+    opening: tuple[Kept, ...] = ()
     loaded: LoadedSet | None = None
     armed: tuple[int, str, int] | None = None
     wake_us: int | None = None

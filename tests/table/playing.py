@@ -225,7 +225,7 @@ class Playing:
         """Where a shoe that reads all cards would say that the next one belongs."""
         dealt = () if self.now.round is None else self.now.round.cards
         if len(dealt) < 4:
-            return SLOTS[len(dealt)]
+            return SLOTS[len(dealt or self.now.opening)]
         assert self.now.round is not None
         hand = next_hand(self.now.round.hand("player"), self.now.round.hand("banker"))
         return ("player", 1) if hand is None else (hand, 3)

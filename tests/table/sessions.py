@@ -15,7 +15,6 @@ from firmware_proto.events import (
     CardOutsideGame,
     CuttingCard,
     Discarded,
-    Error,
     Gap,
     Started,
     Status,
@@ -95,6 +94,7 @@ def wrong_cards(table: Playing) -> None:
     half_a_round(table)
     table.draw(None)
     table.draw("9C")
+    table.fails()
     table.rules("void")
     half_a_round(table)
     table.draw("4f")
@@ -103,10 +103,22 @@ def wrong_cards(table: Playing) -> None:
 
 def drawn_early(table: Playing) -> None:
     table.open_round()
-    table.deal("2D 3C TS TH")
+    table.deal("7D 7C TS TH")
     table.draw("4C")
-    table.rules("set_aside")
-    table.says(Error(code="cannot_read"))
+    table.turn_over()
+    if not table.settings.implied:
+        table.does("announce_totals")
+    table.rules("first_card")
+    if table.angel_eye:
+        table.judges()
+    if not table.settings.implied:
+        table.does("announce_outcome")
+        table.does("settle")
+        table.open_round()
+    table.deal("3C TS TH")
+    table.draw("5C")
+    table.turn_over()
+    table.fails()
     table.rules("play_on")
     table.says(CardOutsideGame(card=card("9D"), mode="lock"))
     table.rules("void")

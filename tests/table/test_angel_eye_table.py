@@ -221,16 +221,16 @@ def test_a_link_lost_in_a_round_goes_on_where_a_person_says_that_nothing_is_miss
 def test_a_link_lost_while_halted_is_an_irregularity_of_its_own() -> None:
     table = shoe(way=0)
     table.open_round()
-    table.deal(STAND)
-    table.draw("4C", hand="player", index=1)
-    assert table.key == "overdraw"
+    table.deal("2D 3C")
+    table.draw("4C", hand="banker", index=1)
+    assert table.key == "wrong_order"
     table.disconnect()
     assert table.now.halt is not None
-    assert (table.now.halt.earlier, table.key) == (("overdraw",), "link_lost")
+    assert (table.now.halt.earlier, table.key) == (("wrong_order",), "link_lost")
     assert not table.asks("decide", choice="set_aside", reason="r").accepted
     table.rules("void")
     resolved = [d["key"] for d in table.told("irregularity.resolved")]
-    assert resolved == ["link_lost", "drawn_early"]
+    assert resolved == ["link_lost", "wrong_order"]
     assert table.kinds.count("table.halted") == table.kinds.count("table.resumed") == 1
 
 
@@ -248,7 +248,7 @@ def test_a_card_given_another_place_or_drawn_outside_the_game_halts(codes: str) 
     table = shoe()
     table.deal(codes)
     table.says(Redesignated(card=card("9C"), hand="player", index=1))
-    assert table.key == "overdraw"
+    assert table.key == "other"
     table.rules("play_on")
     table.says(CardOutsideGame(card=card("9C"), mode="lock"))
     assert table.key == "other"
@@ -264,7 +264,7 @@ def test_a_hand_that_the_shoe_deals_anew_halts_and_loses_the_alignment() -> None
     table = shoe()
     table.deal("2D 3C")
     table.says(Redesignated(card=card("9C"), hand="player", index=1, meaning="next_round"))
-    assert (table.key, table.now.link.aligned) == ("overdraw", True)
+    assert (table.key, table.now.link.aligned) == ("other", True)
 
 
 def test_a_burn_in_a_round_is_out_of_order() -> None:

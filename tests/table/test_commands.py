@@ -161,19 +161,23 @@ def test_a_refusal_is_told_to_those_who_may_know_and_to_nobody_else() -> None:
     }
 
 
+OFFERED = "the choice is one of play_on, set_aside, void"
+
+
 @pytest.mark.parametrize(
     ("choice", "why"),
     [
         ("play_on", "cards were drawn that have no place in the round"),
         ("set_aside", None),
-        ("toss_a_coin", "the choice is one of play_on, set_aside, void"),
-        (None, "the choice is one of play_on, set_aside, void"),
+        ("toss_a_coin", OFFERED),
+        (None, OFFERED),
         ("void", None),
     ],
 )
 def test_a_ruling_that_cannot_be_taken_says_why(choice: str | None, why: str | None) -> None:
     table = table_at_idle()
     table.does("place_your_bets")
+    table.fails()
     table.draw("9C")
     answer = table.asks("decide", choice=choice, reason="r")
     assert answer.accepted is (why is None)

@@ -111,6 +111,10 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
 REFUSALS = ("command.refused", "wager.refused")
 TOO_LATE = ["irregularity.raised", "irregularity.resolved"]
 WAGER_COMMANDS = machine.WAGER_COMMANDS
+CHOICES = (
+    *dict.fromkeys(c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices),
+    "toss_a_coin",
+)
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *((command, {}) for command in positions.COMMANDS),
     *((command, {"hand": "player", "seat": 3}) for command in ("pass_cards", "name_holder")),
@@ -119,7 +123,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *((command, {"seat": 3}) for command in ("offer_shoe", "allow_without_wager")),
     ("change_method", {"method": "A"}), ("change_method", {"method": "C"}),
     ("expose", {"hand": "player"}), ("expose", {"hand": "banker", "index": 2}),
-    *(("decide", {"choice": r}) for r in ("play_on", "set_aside", "void", "toss_a_coin")),
+    *(("decide", {"choice": r}) for r in CHOICES),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
     ("restrict_wagers", {"number": 2}),
     ("record_shoe", {"shuffle": "machine", "cut": "ann", "burn": 1, "same_backs": True}),
@@ -197,6 +201,8 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "cards_placed": {*machine.BETWEEN, *machine.BEGUN, *CARDS_OUT},
         "one_too_many": set(machine.STATES),
         "third_card_due": {"revealing"},
+        "overdrawn": {"revealing"},
+        "opening_due": {"closed", "suspended"},
         "outcome_due": {"revealing"},
         "round_over": {"resolved"},
         "change_due": {"idle"},

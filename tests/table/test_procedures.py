@@ -37,9 +37,10 @@ def dealt(codes: str = "2D 3C TS") -> Playing:
 
 
 def ways(step: Step) -> list[str]:
-    """Where the step's choices, and what it hears, lead."""
+    """Where the step's choices, what it hears, and the table itself lead."""
     instead = [choice.instead[1] for choice in step.choices if choice.instead is not None]
-    return [c.then for c in step.choices] + instead + [heard.then for heard in step.hears]
+    heard = [heard.then for heard in step.hears]
+    return [c.then for c in step.choices] + instead + heard + list(step.turns)
 
 
 def declares(table: Playing, key: str) -> None:
@@ -217,12 +218,13 @@ def test_a_void_ends_all_that_is_open_under_the_rule_of_the_one_decided() -> Non
 
 
 def test_each_decides_on_the_cards_that_came_with_it() -> None:
-    table = dealt("2D 3C TS TH")
+    table = dealt("2D 3C TS")
+    table.fails()
     table.draw("4C")
-    declares(table, "other")
+    declares(table, "unshuffled")
     table.rules("play_on")
-    assert (table.key, len(table.now.kept)) == ("overdraw", 1)
-    declares(table, "other")
+    assert (table.key, len(table.now.kept)) == ("other", 1)
+    declares(table, "unshuffled")
     table.draw("5C")
     refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error == "decide: play_on: cards were drawn that have no place in the round"

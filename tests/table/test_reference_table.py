@@ -157,29 +157,14 @@ def test_a_number_that_was_drawn_already_is_not_counted_twice() -> None:
     assert table.now.shoe.counts == {"2D": 1, "3C": 1}
 
 
-def test_a_card_that_was_not_armed_waits_for_a_ruling() -> None:
-    table = shoe()
-    table.deal("2D 3C")
-    table.draw("TS", armed=False)
-    assert table.key == "overdraw"
-    table.rules("set_aside")
-    resolved = table.told("irregularity.resolved")[-1]
-    assert (resolved["key"], resolved["rule"]) == ("drawn_early", "6.1")
-    assert table.desired == Armed(4, "player", 2)
-    table.deal("KD 6C")
-    (outcome,) = table.told("round.outcome")
-    assert outcome["player"]["cards"] == ["2D", "KD"]
-
-
-@pytest.mark.parametrize("state", ["idle", "betting", "revealing", "resolved"])
+@pytest.mark.parametrize("state", ["idle", "betting", "resolved"])
 def test_a_card_drawn_where_none_is_due_waits_for_a_ruling(state: str) -> None:
     table = shoe(way=0)
     if state != "idle":
         table.does("place_your_bets")
-    if state in ("revealing", "resolved"):
+    if state == "resolved":
         table.does("no_more_bets")
         table.deal(STAND)
-    if state == "resolved":
         table.turn_over()
         table.does("announce_totals")
         table.does("announce_outcome")
@@ -193,7 +178,7 @@ def test_a_card_drawn_where_none_is_due_waits_for_a_ruling(state: str) -> None:
     assert (table.now.state, table.now.round) == (state, before)
     resolved = next(e for e in reversed(table.events) if e.type == "irregularity.resolved")
     assert resolved.restricted_data is not None
-    assert resolved.restricted_data["cards_kept"] == 2
+    assert resolved.restricted_data["cards_kept"] == 1
 
 
 def test_a_restart_of_the_controller_alone_resumes_by_itself() -> None:

@@ -64,7 +64,8 @@ def test_a_card_drawn_early_is_told_alike_whether_it_is_due_or_not(angel_eye: bo
     else:
         not_due.draw("4C")
     assert in_public(due) == in_public(not_due)
-    assert due.told("table.halted") == [{"reason": "drawn_early"}]
+    assert due.told("irregularity.raised")[-1]["key"] == "drawn_early"
+    assert due.told("table.halted") == []
     assert due.desires == not_due.desires
 
 

@@ -5,23 +5,10 @@ In: nothing. Out: their procedures. Must not know: which card it was, what the r
 
 from __future__ import annotations
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, RULED, aside, ruling, stands, void
-from .grounds import no_card_to_set_aside
-from .procedure import Declared, Procedure, Step
+from .endings import aside, ruling, stands, void
+from .procedure import Declared, Procedure
 
 _CARDS_DRAWN = ("dealing", "revealing", "drawing", "suspended")
-
-OVERDRAW = Procedure(
-    "overdraw",
-    (
-        Step(
-            "ruling",
-            "leave the card face down where it lies",
-            (GO_ON, LAY_ASIDE._replace(unless=no_card_to_set_aside), CALL_VOID),
-        ),
-    ),
-    (stands(), aside(("overdraw", "set_aside")), void(RULED)),
-)
 
 WRONG_ORDER = Procedure(
     "wrong_order",

@@ -131,6 +131,7 @@ class Step(NamedTuple):
     ``window``: the game's withdrawal window of this key opens with it (``withdrawal.window_step``
     writes such steps).
     ``cites``: the key and end whose rule number is told with it, where the step has one of its own.
+    ``turns`` are the steps and ends that the table itself takes it to.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Step(NamedTuple):
     arms: Draw = no_draw
     window: str | None = None
     cites: tuple[str, str] | None = None
+    turns: tuple[str, ...] = ()
 
 
 class End(NamedTuple):

@@ -316,7 +316,7 @@ def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
     """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:
         tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(waiting=())
+    turn.change(waiting=(), early=())
 
 
 def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:

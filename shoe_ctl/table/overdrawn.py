@@ -1,0 +1,119 @@
+"""A card drawn early, from the shoe's word to its turn: waiting beside the round, or halting it.
+
+In: cards and errors that come before their turn; a third card that is due, or a round's end.
+Out: the irregularity raised, resolved by itself, or brought up for a ruling.
+Must not know: what is ruled, how a card gets its place.
+"""
+
+from __future__ import annotations
+
+from . import early, fitting, halting, revealing
+from .cause import Cause
+from .inputs import ShoeSaid
+from .irregularities import stack
+from .irregularities.overdraw import OVERDRAW
+from .state import Opened
+from .turn import Turn
+
+KEY = OVERDRAW.key
+RULING = "ruling"
+
+# What was seen.
+
+
+def is_early(turn: Turn) -> bool:
+    """A card came before its turn."""
+    cause = fitting.what_is_wrong(turn)
+    return cause is not None and cause.key == KEY
+
+
+def is_undecided(turn: Turn) -> bool:
+    """What everyone has seen does not say yet whether a card is due."""
+    return not revealing.is_complete(turn)
+
+
+def is_known_already(turn: Turn) -> bool:
+    """The shoe objects to the card that it gave just now."""
+    lying = turn.now.early
+    return bool(lying) and lying[-1].hand == "set_aside" and lying[-1].number == turn.shoe.drawn
+
+
+def is_objected_to(turn: Turn) -> bool:
+    """A card that a shoe in error gives, of which it did not say yet that it came early."""
+    event = turn.shoe_event
+    return getattr(event, "mode", None) == early.IN_ERROR and getattr(event, "code", None) == 2
+
+
+# What is done.
+
+
+def tell_unarmed(turn: Turn) -> None:
+    """The shoe was not armed for a card that is due: it came early, and is that hand's *(5.7)*."""
+    if turn.drawn.armed is not False:
+        return
+    cause = _cause(turn, fitting.UNARMED)
+    end = OVERDRAW.end("kept")
+    assert end is not None
+    stack.wait_beside(turn, cause)
+    stack.close_waiting(turn, turn.now.waiting[-1], end)
+
+
+def wait(turn: Turn) -> None:
+    """It lies face down until revealed cards say whether it was due."""
+    stack.wait_beside(turn, _cause(turn, fitting.DRAWN_EARLY))
+    early.lay_down(turn)
+
+
+def wait_unread(turn: Turn) -> None:
+    """The same for a card that the shoe objects to: in public there is no difference."""
+    halting.tell_shoe_fault(turn)
+    stack.wait_beside(turn, _cause(turn, fitting.DRAWN_EARLY))
+    early.lay_down_unread(turn)
+
+
+def wait_objected(turn: Turn) -> None:
+    """The same where the shoe gives the card before it objects."""
+    stack.wait_beside(turn, _cause(turn, fitting.DRAWN_EARLY))
+    early.lay_down_unread(turn)
+    early.read(turn)
+
+
+def halt(turn: Turn) -> None:
+    """A card for which there is no turn: whoever decides says what becomes of it (6.1)."""
+    cause = fitting.what_is_wrong(turn)
+    assert cause is not None
+    stack.raise_irregularity(turn, _cause(turn, cause)._replace(step=RULING))
+    early.lay_down(turn)
+
+
+def halt_unread(turn: Turn) -> None:
+    """The shoe objects to a card where the table has no doubt whether one is due."""
+    halting.tell_shoe_fault(turn)
+    stack.raise_irregularity(turn, _cause(turn, fitting.DRAWN_EARLY)._replace(step=RULING))
+    early.lay_down_unread(turn)
+
+
+def take(turn: Turn) -> None:
+    """It was due after all: it takes its slot by itself *(5.7, reading)*."""
+    first, end = turn.now.early[0], OVERDRAW.end("kept")
+    assert end is not None
+    stack.close_waiting(turn, _opened(turn), end)
+    early.take(turn, first)
+
+
+def bring_up(turn: Turn) -> None:
+    """It was not due, or the shoe has it elsewhere: the table halts and asks."""
+    stack.halt_for_waiting(turn, _opened(turn), RULING)
+
+
+def _opened(turn: Turn) -> Opened:
+    """What is open for the first card drawn early."""
+    number = turn.now.early[0].number
+    assert number is not None
+    named = early.subject(number)
+    return next(o for o in turn.now.waiting if (o.key, o.subject) == (KEY, named))
+
+
+def _cause(turn: Turn, cause: Cause) -> Cause:
+    assert isinstance(turn.happened, ShoeSaid)
+    return cause._replace(subject=early.subject(early.next_number(turn)))
