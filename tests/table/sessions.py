@@ -62,6 +62,23 @@ def shoe_reset(table: Playing) -> None:
     table.does("decide", choice="keep_cards")
 
 
+def hands_astray(table: Playing) -> None:
+    """A hand was seen in error; then a Player leaves with a card that nobody knows."""
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    table.asks("declare", key="wrong_player", hand="banker", reason="it fell")
+    table.asks("decide", choice="exposed", index=1)
+    table.asks("declare", key="card_taken", hand="player", index=1, reason="gone")
+    table.asks("decide", choice="not_known", reason="no camera")
+    for _ in range(2):
+        if table.now.halt is not None and table.key == "card_taken":
+            table.draw("4C")
+    for choice in ("sorted", "determined"):
+        table.asks("decide", choice=choice, consented_by="lee", **CHOSEN_WITH.get(choice, {}))
+    if table.now.halt is not None:
+        table.asks("decide", choice="replaced", consented_by="lee")
+
+
 def half_a_round(table: Playing) -> None:
     table.open_round()
     table.deal("2D 3C TS")
@@ -204,7 +221,7 @@ def shows_another_set(table: Playing) -> None:
 
 BOTH: tuple[Session, ...] = (
     whole_round, power_cut, link_lost, wrong_cards, drawn_early, cutting_card, hello_first,
-    power_and_a_window, shoe_reset,
+    power_and_a_window, shoe_reset, hands_astray,
 )  # fmt: skip
 REFERENCE: tuple[Session, ...] = (no_shoe, halts_between)
 ANGEL_EYE: tuple[Session, ...] = (judged_otherwise, never_judged)
@@ -224,6 +241,14 @@ DECLARED_WITH: dict[str, dict[str, Any]] = {
     "card_taken": {"hand": "player"},
 }
 """What is said with an irregularity when it is declared, by key; nothing more for most."""
+
+CHOSEN_WITH: dict[str, dict[str, Any]] = {
+    "pass_on": {"seat": 3},
+    "seen": {"cards": "9S"},
+    "value_known": {"source": "shoe"},
+    "determined": {"cards": "9S"},
+}
+"""What is said with a choice of this name."""
 
 
 def kind_of(shoe: str) -> dict[str, Any]:
@@ -291,7 +316,13 @@ def decides(table: Playing) -> None:
     """Whatever ends the step that is open, or, where a review cannot be over, leads on from it."""
     if table.key != "review":
         answers = (
-            table.asks("decide", choice=c.name, reason="go on", consented_by="lee")
+            table.asks(
+                "decide",
+                choice=c.name,
+                reason="go on",
+                consented_by="lee",
+                **CHOSEN_WITH.get(c.name, {}),
+            )
             for c in stack.step_of(table.now.halt.top).choices
         )
         assert any(answer.accepted for answer in answers), table.now.halt

@@ -28,10 +28,10 @@ from shoe_ctl.table import inputs, state
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.positions import COMMANDS
+from shoe_ctl.table.positions import APART, COMMANDS
 from shoe_ctl.table.recording import RECORDED
 from tests.table.playing import SHIFT, Playing, balanced
-from tests.table.sessions import DECLARED_WITH, WAYS, goes_on
+from tests.table.sessions import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
@@ -109,7 +109,7 @@ steps = st.one_of(
         st.just("asks"),
         st.tuples(
             st.sampled_from(sorted(COMMANDS)),
-            st.sampled_from(["dealer", SHIFT]),
+            st.sampled_from(["dealer", SHIFT, APART]),
             st.sampled_from([*CHOICES, "player", "banker", "tie", *sorted(PROCEDURES), *RECORDED]),
         ),
     ),
@@ -160,7 +160,7 @@ def said(command: str, word: str) -> dict[str, object]:
         case "decide" if word in ("withdraw_all", "stand"):
             return {"choice": word, "player": "ann"}
         case "decide":
-            return {"choice": word}
+            return {"choice": word, **CHOSEN_WITH.get(word, {})}
         case "declare":
             return {"key": word, **DECLARED_WITH.get(word, {})}
         case _:
