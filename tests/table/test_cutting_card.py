@@ -65,7 +65,9 @@ def test_a_set_that_is_loaded_ends_the_change() -> None:
     table.load("set-2")
     assert table.now.state == "idle"
     assert table.desired == Armed(1, "player", 1)
-    assert table.told("shoe.loaded")[-1] == {"shoe_id": "bac-07-s2", "set_id": "set-2", "decks": 8}
+    assert table.told("shoe.loaded")[-1] == {
+        "shoe_id": "bac-07-s2", "set_id": "set-2", "decks": 8, "replaces": "bac-07-s1",
+    }  # fmt: skip
     table.play(STAND)
     assert table.told("round.outcome")[-1]["round_id"] == "bac-07-s2-r2"
 
