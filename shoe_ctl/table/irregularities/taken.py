@@ -8,12 +8,11 @@ from __future__ import annotations
 from shoe_ctl.table import set_aside, shoe_cards, taking
 from shoe_ctl.table.turn import Turn
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .endings import CALL_VOID, GO_ON, align, stands, void
 from .grounds import cards_have_no_place, halt_of, something_is_missing
 from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
 
 KEY = "card_taken"
-_SHUT = (LAY_ASIDE, CALL_VOID)
 
 
 def _shoe_is_empty(standing: Standing) -> bool:
@@ -39,7 +38,7 @@ def _draws(index: int, then: str) -> Step:
         (
             Choice("shoe_is_empty", DECIDES, "sort", when=_shoe_is_empty, reason=False),
             GO_ON,
-            *_SHUT,
+            CALL_VOID,
         ),
         (Hears("card_drawn", set_aside.is_for_it, then, (set_aside.lay,)),),
         facts=taking.told,
@@ -83,7 +82,7 @@ CARD_TAKEN = Procedure(
                 ),
                 Choice("not_known", DECIDES, "first_aside", unless=_why_not_unknown),
                 GO_ON,
-                *_SHUT,
+                CALL_VOID,
             ),
             facts=taking.told,
             cites=(KEY, "value_known"),
@@ -99,7 +98,7 @@ CARD_TAKEN = Procedure(
                     "sorted", DECIDES, "determine", (taking.note_sorted, _must_be_replaced),
                     cards_have_no_place, reason=False,
                 ),
-                *_SHUT,
+                CALL_VOID,
             ),
             facts=taking.told,
             cites=(KEY, "sorted"),
@@ -108,7 +107,7 @@ CARD_TAKEN = Procedure(
             "determine",
             "say which cards are missing, by the sorted decks, the cards in play and the two laid "
             "aside: the count decides",
-            (_COUNTED, *_SHUT),
+            (_COUNTED, CALL_VOID),
             facts=taking.told,
             cites=(KEY, "determined"),
         ),
@@ -121,7 +120,7 @@ CARD_TAKEN = Procedure(
                     reason=False, second=True,
                 ),
                 _COUNTED,
-                *_SHUT,
+                CALL_VOID,
             ),
             facts=taking.told,
             cites=(KEY, "replaced"),
@@ -131,7 +130,6 @@ CARD_TAKEN = Procedure(
         End("known", "value_known", (KEY, "value_known")),
         End("finished", "replaced", (KEY, "finished")),
         stands(),
-        aside(),
         void(),
     ),
     Declared(
