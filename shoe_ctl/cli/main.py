@@ -25,7 +25,7 @@ COMMANDS = {
     "demo": "A simulated shoe dealt to the end, as you watch.",
     "games": "The games, or what is wrong with a game file.",
     "odds": "What each wager gives back, exactly.",
-    "replay": "Run a journal's inputs again and compare the events.",
+    "replay": "Run a journal again and compare, or read its rounds.",
     "run": "The daemon: shoe, round, journal, outcomes.",
     "settle": "What each wager of a round pays.",
     "table": "Act on a running daemon's tables, or see how they stand.",

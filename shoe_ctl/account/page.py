@@ -1,0 +1,137 @@
+"""An account laid out for reading: 80 columns, no colour, the raw bytes beneath what they said.
+
+In: an account. Out: lines of text. Must not know: the journal, terminals.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from shoe_ctl.records import utc
+
+from . import happened, told
+from .frames import RawFrame
+from .gather import Account, Entry
+
+COLUMNS = 80
+BYTES_A_LINE = 16
+_NAME = 10
+
+RESTRICTED = "This account is restricted: it holds cards that the table had not seen."
+
+
+def page(account: Account) -> Iterator[str]:
+    """The account, line by line."""
+    yield f"Round {account.round_id}"
+    yield from _header(account)
+    yield ""
+    yield from _entries(account.entries)
+    if account.afterwards:
+        yield ""
+        yield "After the round"
+        yield ""
+        yield from _entries(account.afterwards)
+    yield ""
+    yield from _footer(account)
+
+
+def _named(name: str, text: str) -> Iterator[str]:
+    """A name and what is said of it, wrapped beside it."""
+    lead = f"{name:<{_NAME}}"
+    yield from _wrapped(text, lead, " " * _NAME)
+
+
+def _wrapped(text: str, lead: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        text, COLUMNS, initial_indent=lead, subsequent_indent=rest, break_on_hyphens=False
+    ) or [lead.rstrip()]
+
+
+def _header(account: Account) -> Iterator[str]:
+    yield RESTRICTED
+    yield ""
+    yield from _named("table", account.table)
+    rules = account.rules
+    if rules is None:
+        yield from _named("game", "the journal does not say how the table was started")
+    else:
+        yield from _named("game", f"{rules.title} ({rules.game})")
+        version = "" if rules.version is None else f"version {rules.version}, "
+        yield from _named("rules", f"{version}of {rules.date}")
+        yield from _named("sha256", rules.sha256)
+        chosen = {k: v for k, v in rules.settings.items() if v not in (None, {}) and k != "table"}
+        yield from _named("set to", happened.values(chosen))
+        yield from _named("software", f"shoe-ctl {rules.software}")
+    outcome = next(account.events("round.outcome"), None)
+    if outcome is not None:
+        yield from _named("method", outcome.data.get("method") or "none: the game has no methods")
+    yield from _named("shoe", account.round_id.rpartition("-r")[0])
+    if account.entries:
+        yield from _named("began", utc(account.entries[0].t_us))
+        yield from _named("ended", utc(account.entries[-1].t_us) if account.ended else "not yet")
+
+
+def _footer(account: Account) -> Iterator[str]:
+    outcomes = list(account.events("round.outcome", "round.revised"))
+    if outcomes:
+        last = outcomes[-1]
+        yield from _named("outcome", told.outcome(last.data))
+        yield from _named("won", told.won(last.data))
+        yield from _named("event", _ids(last.public, last.restricted))
+        if (proof := last.data.get("proof")) is not None:
+            first, last_input = proof["first"], proof["last"]
+            yield from _named("proof", f"inputs {first} to {last_input} of the table")
+    void = next(account.events("round.void"), None)
+    if void is not None:
+        rule = void.data.get("rule")
+        yield from _named("void", "no rule to cite" if rule is None else f"under rule {rule}")
+        yield from _named("event", _ids(void.public, void.restricted))
+    if account.ended is None:
+        yield from _named("ended", "not within this journal")
+    if account.entries:
+        span = f"{account.entries[0].n} to {account.entries[-1].n}"
+        yield from _named("records", f"inputs in {span} of the journal")
+
+
+def _ids(public: str | None, restricted: str) -> str:
+    return restricted if public is None else f"{public}, restricted {restricted}"
+
+
+def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
+    width = max((len(str(entry.n)) for entry in entries), default=1)
+    for entry in entries:
+        if entry.happened["input"] == "tick" and not entry.told:
+            continue
+        yield from _entry(entry, width)
+
+
+def _entry(entry: Entry, width: int) -> Iterator[str]:
+    at = utc(entry.t_us)[11:23]
+    lead = f"{entry.n:>{width}} {at} "
+    indent = " " * len(lead)
+    head, more = happened.words(entry.happened)
+    yield from _wrapped(head, lead, indent)
+    for line in more:
+        yield from _wrapped(line, indent, indent + "  ")
+    if entry.frame is not None:
+        yield from _hex(entry.frame, indent)
+    commanded = entry.happened["input"] == "command"
+    for event in entry.told:
+        text, lines = told.words(event.type, event.data, commanded=commanded)
+        secret = "" if event.public is not None else " [restricted]"
+        yield from _wrapped(text + secret, indent + "> ", indent + "    ")
+        for line in lines:
+            yield from _wrapped(line, indent + "    ", indent + "      ")
+
+
+def _hex(frame: RawFrame, indent: str) -> Iterator[str]:
+    """The bytes, as many a line as are easily counted."""
+    place = f"connection {frame.connection}, bytes {frame.first} to {frame.last - 1}"
+    if frame.data is None:
+        yield from _wrapped(f"{place}: not all of them are in the journal", indent, indent + "  ")
+        return
+    yield from _wrapped(place + ":", indent, indent + "  ")
+    data = bytes.fromhex(frame.data)
+    for at in range(0, len(data), BYTES_A_LINE):
+        yield f"{indent}  {data[at : at + BYTES_A_LINE].hex(' ')}"
