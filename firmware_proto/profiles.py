@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -15,12 +15,34 @@ PROFILES = ("reference", "angel_eye", "bee_tek")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialSettings:
-    """How a serial port is set for a profile. ``parity`` is N, E or O."""
+    """How a serial port is set for a profile. ``parity`` is N, E or O.
+
+    ``others``: rates that shoes of the profile have been met at, too.
+    """
 
     baud: int
+    others: tuple[int, ...] = ()
     bits: int = 8
     parity: str = "N"
     stop_bits: int = 1
+
+    @property
+    def rates(self) -> tuple[int, ...]:
+        """Every rate that is known, in baud, the usual one first."""
+        return (self.baud, *self.others)
+
+    def at(self, baud: int | None) -> SerialSettings:
+        """The same at another of the rates that are known; None: as they are.
+
+        Raises:
+            ValueError: a rate that shoes of the profile are not known to have.
+        """
+        if baud is None or baud == self.baud:
+            return self
+        if baud not in self.rates:
+            raise ValueError(f"baud: expected {' or '.join(map(str, self.rates))}, not {baud}")
+        others = tuple(rate for rate in self.rates if rate != baud)
+        return replace(self, baud=baud, others=others)
 
 
 class Profile(Protocol):

@@ -38,12 +38,15 @@ class JournalConfig(_Strict, frozen=True, kw_only=True):
 class ShoeConfig(_Strict, frozen=True, kw_only=True):
     """The shoe: its profile and its port. ``options`` are settings of the profile itself.
 
+    ``baud`` is one of the rates that shoes of the profile have been met at.
+
     ``key_file`` holds the keys of the shoes that are believed; ``firmware`` lists the SHA-256 of
     those that are allowed.
     """
 
     profile: str
     port: str
+    baud: int | None = None
     commands: bool | None = None
     key_file: str | None = None
     firmware: list[str] | None = None

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -33,7 +34,7 @@ from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.key_file import read_keys
 from shoe_ctl.link.openers import opener
-from shoe_ctl.link.ports import parse_port
+from shoe_ctl.link.ports import SerialPort, parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
@@ -191,12 +192,12 @@ class Daemon:
             await runner.link_up(connection, shoe.profile, session_settings)
             waiting.reached(settings.table)
 
-        port = parse_port(shoe.port)
+        port, serial = parse_port(shoe.port), profile.SERIAL.at(shoe.baud)
         supervisor = Supervisor(
             name=settings.table,
             profile=profile,
             settings=session_settings,
-            opener=opener(port, profile.SERIAL, self._executor, self._usb),
+            opener=opener(port, serial, self._executor, self._usb),
             clock=self._clock,
             resume=runner.resume,
             on_up=on_up,
@@ -233,7 +234,12 @@ def check(config: Config) -> list[Checked]:
     return [_check(config, table) for table in config.table]
 
 
-def _check(config: Config, table: TableConfig) -> Checked:
+def profile_of(config: Config, table: TableConfig) -> tuple[Profile, dict[str, Any]]:
+    """A table's profile, with its keys, and the settings of its sessions, all checked.
+
+    Raises:
+        ConfigError: a profile, a setting, the port, its rate or the file of keys is wrong.
+    """
     where = f"table {table.id}"
     try:
         chosen = profile_named(table.shoe.profile)
@@ -242,12 +248,21 @@ def _check(config: Config, table: TableConfig) -> Checked:
             chosen = with_keys(chosen, keys, partial(secrets.token_bytes, NONCE_BYTES))
         session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
         chosen.host_session(resume=None, settings=session_settings)
+        chosen.SERIAL.at(table.shoe.baud)
     except (ConfigError, ValueError) as error:
         raise ConfigError(f"{where}: shoe: {error}") from None
     try:
-        parse_port(table.shoe.port)
+        port = parse_port(table.shoe.port)
     except ConfigError as error:
         raise ConfigError(f"{where}: shoe.{error}") from None
+    if table.shoe.baud is not None and not isinstance(port, SerialPort):
+        raise ConfigError(f"{where}: shoe: baud: {port} has none: it is for serial ports")
+    return chosen, session_settings
+
+
+def _check(config: Config, table: TableConfig) -> Checked:
+    where = f"table {table.id}"
+    chosen, _ = profile_of(config, table)
     is_file = "/" in table.game or table.game.endswith(".toml")
     game = catalog.load(str(config.path(table.game)) if is_file else table.game)
     if game.deck.name not in chosen.CAPABILITIES.decks:

@@ -14,6 +14,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+PortCause = Literal[
+    "no_such_port", "permission", "taken", "not_serial", "no_device", "kernel_driver",
+    "two_devices", "no_libusb", "host_unknown", "refused", "no_answer", "no_way", "other",
+]  # fmt: skip
+"""Why a port does not open."""
+
 
 class ShoeCtlError(Exception):
     """Base: ``str(error)`` is one clear line; ``exit_code`` is what the command line exits with."""
@@ -46,7 +54,11 @@ class EnvironmentFault(ShoeCtlError):
 
 
 class PortError(EnvironmentFault):
-    """The shoe's port cannot be opened or used."""
+    """The shoe's port cannot be opened or used. ``cause`` is one of a few words for programs."""
+
+    def __init__(self, line: str, cause: PortCause = "other") -> None:
+        super().__init__(line)
+        self.cause = cause
 
 
 class JournalError(EnvironmentFault):

@@ -16,7 +16,7 @@ from .settings import device_settings, host_settings
 
 __all__ = ["CAPABILITIES", "SERIAL", "device_session", "host_session"]
 
-SERIAL = SerialSettings(baud=4800)
+SERIAL = SerialSettings(baud=4800, others=(9600,))
 """8 data bits, no parity, 1 stop bit, no flow control."""
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "decided": "Which wagers are won or lost already.",
     "decode": "What the bytes of a shoe say, one event a line.",
     "demo": "A simulated shoe dealt to the end, as you watch.",
+    "doctor": "What is plugged in, and what is wrong at a shoe's port.",
     "games": "The games, or what is wrong with a game file.",
     "odds": "What each wager gives back, exactly.",
     "replay": "Run a journal again and compare, or read its rounds.",

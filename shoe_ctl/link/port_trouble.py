@@ -15,6 +15,8 @@ from pathlib import Path
 
 from shoe_ctl.errors import PortError
 
+from .holders import holders_of
+
 _PLACES = (
     ("/dev/card-shoe", "*"),
     ("/dev/serial/by-id", "*"),
@@ -31,15 +33,16 @@ def trouble(path: str, error: Exception) -> PortError:
     """The error that a user is told for this error of the system."""
     match _errno(error):
         case errno.ENOENT | errno.ENOTDIR:
-            return PortError(f"no such port: {path} ({_whereabouts(Path(path))})")
+            return PortError(f"no such port: {path} ({_whereabouts(Path(path))})", "no_such_port")
         case errno.EACCES | errno.EPERM:
-            return PortError(f"permission denied: {path} ({_who_may(path)})")
+            return PortError(f"permission denied: {path} ({_who_may(path)})", "permission")
         case errno.EAGAIN | errno.EBUSY:
-            return PortError(f"port taken: {path} {_held_by(path)}")
+            return PortError(f"port taken: {path} {_held_by(path)}", "taken")
         case errno.EISDIR | errno.ENOTTY:
-            return PortError(f"not a serial port: {path}")
+            return PortError(f"not a serial port: {path}", "not_serial")
         case errno.ENXIO | errno.ENODEV | errno.EIO:
-            return PortError(f"no device answers behind {path} (is it plugged in and powered?)")
+            line = f"no device answers behind {path} (is it plugged in and powered?)"
+            return PortError(line, "no_device")
         case _:
             why = " ".join(str(error).split()) or type(error).__name__
             return PortError(f"cannot open port {path}: {why}")
@@ -94,26 +97,10 @@ def _who_may(path: str) -> str:
 
 
 def _held_by(path: str) -> str:
-    """Who holds the lock on a port, where the system tells."""
-    unknown = f"by another program (fuser -v {path} names it)"
-    try:
-        info = Path(path).stat()
-        locks = Path("/proc/locks").read_text()
-    except OSError:
-        return unknown
-    file = f"{os.major(info.st_dev):02x}:{os.minor(info.st_dev):02x}:{info.st_ino}"
-    for line in locks.splitlines():
-        words = line.split()
-        if file in words and (pid := words[words.index(file) - 1]).isdigit():
-            return _holder(pid)
-    return unknown
-
-
-def _holder(pid: str) -> str:
-    if int(pid) == os.getpid():
+    """Who holds a port, where the system tells."""
+    holders = holders_of(path)
+    if not holders:
+        return f"by another program (fuser -v {path} names it)"
+    if holders[0].pid == os.getpid():
         return "by this very program (is it configured twice?)"
-    try:
-        name = Path("/proc", pid, "comm").read_text().strip()
-    except OSError:
-        return f"by process {pid}"
-    return f"by {name} (process {pid})"
+    return f"by {holders[0]}"

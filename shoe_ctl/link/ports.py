@@ -28,6 +28,9 @@ class SerialPort:
 
     path: str
 
+    def __str__(self) -> str:
+        return self.path
+
 
 @dataclass(frozen=True, slots=True)
 class TcpPort:

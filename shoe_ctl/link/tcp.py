@@ -75,7 +75,8 @@ async def _addresses(port: TcpPort, executor: Executor) -> list[_Address]:
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "not a name"
         raise PortError(
-            f"host unknown: {port.host} ({why}: check the name in {port}, or give the address)"
+            f"host unknown: {port.host} ({why}: check the name in {port}, or give the address)",
+            "host_unknown",
         ) from None
 
 
@@ -122,13 +123,16 @@ def _trouble(port: TcpPort, error: OSError) -> PortError:
     """The one line for a connection that could not be made."""
     if isinstance(error, TimeoutError):
         return PortError(
-            f"no answer from {port} (is the device server powered, cabled and on this network?)"
+            f"no answer from {port} (is the device server powered, cabled and on this network?)",
+            "no_answer",
         )
     if error.errno == errno.ECONNREFUSED:
         return PortError(
             f"refused by {port} (is it in raw TCP server mode on port {port.port}, and free? "
-            "many serve one host at a time)"
+            "many serve one host at a time)",
+            "refused",
         )
     if error.errno in _NO_WAY:
-        return PortError(f"no way to {port} ({error.strerror}: check cable, address and route)")
+        line = f"no way to {port} ({error.strerror}: check cable, address and route)"
+        return PortError(line, "no_way")
     return PortError(f"cannot connect to {port}: {error.strerror or error}")

@@ -42,9 +42,14 @@ class UsbDevice:
 
     @property
     def name(self) -> str:
-        """Vendor and product, and the node that one needs leave to write to."""
+        """Vendor and product, and the node."""
         ids = f"{self.device.idVendor:04x}:{self.device.idProduct:04x}"
-        return f"{ids} at /dev/bus/usb/{self.device.bus:03d}/{self.device.address:03d}"
+        return f"{ids} at {self.node}"
+
+    @property
+    def node(self) -> str:
+        """What one needs leave to write to."""
+        return f"/dev/bus/usb/{self.device.bus:03d}/{self.device.address:03d}"
 
     def release(self) -> None:
         """Gives back what was claimed or opened. May be called again, and when it is unplugged."""
@@ -76,11 +81,12 @@ def libusb() -> Any:
         import usb.core  # noqa: F401
     except ImportError:
         raise PortError(
-            "a usb: port needs pyusb and libusb-package: pip install 'shoe-ctl[usb]'"
+            "a usb: port needs pyusb and libusb-package: pip install 'shoe-ctl[usb]'", "no_libusb"
         ) from None
     backend = libusb_package.get_libusb1_backend()
     if backend is None:
-        raise PortError("libusb cannot be loaded: reinstall with pip install 'shoe-ctl[usb]'")
+        line = "libusb cannot be loaded: reinstall with pip install 'shoe-ctl[usb]'"
+        raise PortError(line, "no_libusb")
     return backend
 
 
@@ -150,19 +156,22 @@ def _chosen(port: UsbPort, seen: list[UsbDevice]) -> UsbDevice:
     if found:
         names = " and ".join(device.name for device in found)
         raise PortError(
-            f"two USB devices have the serial number {port.serial}, {names}: unplug one"
+            f"two USB devices have the serial number {port.serial}, {names}: unplug one",
+            "two_devices",
         )
     barred = [device for device in seen if not device.permitted]
     if barred:
         raise PortError(
             f"permission denied: USB device {barred[0].name} may be {port} "
-            "(a udev rule must give this user that node)"
+            "(a udev rule must give this user that node)",
+            "permission",
         )
     have = ", ".join(f"usb:{d.serial}" for d in seen[:_NAMED_AT_MOST] if d.serial is not None)
     hint = f"there are: {have}" if have else "none is plugged in: check cable and power"
     raise PortError(
         f"no USB device with serial number {port.serial} ({hint}; a shoe that makes a serial port "
-        "is named by its path)"
+        "is named by its path)",
+        "no_such_port",
     )
 
 
@@ -213,16 +222,20 @@ def _pair(interface: Any) -> tuple[Any, Any, Any] | None:
     return None if into is None or out is None else (interface, into, out)
 
 
+def place_of(device: Any) -> str:
+    """What the kernel calls the socket that it is plugged into: bus, then ports, ``1-1.4``."""
+    return f"{device.bus}-{'.'.join(map(str, device.port_numbers or ()))}"
+
+
 def _driven(port: UsbPort, chosen: UsbDevice, configuration: Any, interface: Any) -> PortError:
     """A driver of the kernel has it: a serial adapter, most likely."""
-    device = chosen.device
-    place = f"{device.bus}-{'.'.join(map(str, device.port_numbers or ()))}"
     number = f"{configuration.bConfigurationValue}.{interface.bInterfaceNumber}"
-    link = Path("/sys/bus/usb/devices", f"{place}:{number}", "driver")
+    link = Path("/sys/bus/usb/devices", f"{place_of(chosen.device)}:{number}", "driver")
     name = f" {link.resolve().name}" if link.is_symlink() else ""
     return PortError(
         f"{port} is taken by the kernel driver{name} (as a serial port? then name its path under "
-        "/dev/serial/by-id; else unbind the driver by a udev rule)"
+        "/dev/serial/by-id; else unbind the driver by a udev rule)",
+        "kernel_driver",
     )
 
 
@@ -231,13 +244,16 @@ def _trouble(port: UsbPort, chosen: UsbDevice, error: OSError) -> PortError:
         case errno.EACCES | errno.EPERM:
             return PortError(
                 f"permission denied: {port} is {chosen.name} (a udev rule must give this user "
-                "that node)"
+                "that node)",
+                "permission",
             )
         case errno.EBUSY:
             return PortError(
-                f"port taken: {port} is in use by another program (is a second daemon running?)"
+                f"port taken: {port} is in use by another program (is a second daemon running?)",
+                "taken",
             )
         case number if number in _GONE:
-            return PortError(f"{port} was unplugged as it was opened (check cable and power)")
+            line = f"{port} was unplugged as it was opened (check cable and power)"
+            return PortError(line, "no_device")
         case _:
             return PortError(f"cannot open {port}: {error.strerror or error}")

@@ -25,11 +25,11 @@ from shoe_ctl.link.openers import opener
 from shoe_ctl.link.ports import SerialPort, TcpPort, UsbPort
 from shoe_ctl.link.supervisor import LinkState
 from shoe_ctl.link.transport import Opener, Transport
-from simulators.ports.port import Wire
 from simulators.ports.usb import UsbPort as SimulatedUsb
 from simulators.ports.usb_bus import UsbBus
 from tests.link.ends import HandClock, LineProfile, ScriptedTransport, until
 from tests.link.host import Host, end
+from tests.link.patients import Nobody
 
 LATE_S = 200.0
 """By then a port is tried every five seconds."""
@@ -235,7 +235,7 @@ async def test_the_node_of_a_usb_device_that_returns_is_noticed(
     (tmp_path / "001").mkdir()
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
-    shoe.start(_Nobody())
+    shoe.start(Nobody())
     (tmp_path / "001" / "007").touch()
     await is_up(host)
     shoe.close()
@@ -297,15 +297,3 @@ def test_the_kernels_refusals_are_errors_with_their_number(tmp_path: Path) -> No
         assert list(inotify.read()) == []
     finally:
         inotify.close()
-
-
-class _Nobody(Wire):
-    """A shoe's end that hears nothing and says nothing."""
-
-    def opened(self) -> None: ...
-
-    def received(self, data: bytes) -> None: ...
-
-    def closed(self) -> None: ...
-
-    def drained(self) -> None: ...

@@ -1,0 +1,186 @@
+"""``shoectl doctor``: what is plugged in, who may open it, and what is wrong at a shoe's port.
+
+In: a configuration, or a profile and ports. Out: a table or JSON; 0 all well, 1 something wrong.
+Must not know: how a port is tried, the daemon's insides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import click
+
+from firmware_proto.profiles import PROFILES
+from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused, PortError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoe_ctl.cli.doctor_view import Report, TriedPort
+    from shoe_ctl.link.inventory import System, UsbFound
+    from shoe_ctl.link.trial import Target
+    from shoe_ctl.link.usb_devices import Backends
+
+
+@click.command
+@click.option("--config", "config_file", metavar="FILE", help="Try the ports of its tables.")
+@click.option(
+    "--profile",
+    "name",
+    metavar="PROFILE",
+    help=f"What should be spoken at --port: {', '.join(PROFILES)}.",
+)
+@click.option(
+    "--port",
+    "ports",
+    metavar="PORT",
+    multiple=True,
+    help="As in a configuration: a path, tcp://…, usb:… May be given again.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 3600, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="How long to listen at a port, at each rate.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+def doctor(
+    config_file: str | None, name: str | None, ports: tuple[str, ...], seconds: float, as_json: bool
+) -> int:
+    """List serial ports and USB devices; say what is wrong at a shoe's port.
+
+    Without options it lists, and opens no port. With --config (all its tables, or those of
+    --port), or with --profile and --port, it listens at each port and says in one line what is
+    wrong there and what to do.
+
+    No shoe is told to do anything. A vendor's shoe is sent nothing at all: let it speak while
+    this listens. A reference shoe is asked who it is, and to prove it where a key
+    is given (hello_request, challenge): it answers, sends again what was not acknowledged, and
+    keeps everything. A port that another process has, a daemon above all, is left alone.
+
+    Exit code 0: all is well; 1: something is wrong; 3: this host cannot tell.
+
+    Example: shoectl doctor --config table.toml
+    """
+    from shoe_ctl.cli import doctor_view
+    from shoe_ctl.link.inventory import System
+    from shoe_ctl.link.usb_devices import libusb
+
+    # what a link logs of each connection is in the line that is told of it
+    logging.getLogger("shoe_ctl").addHandler(logging.NullHandler())
+    targets = _targets(config_file, name, ports)
+    report = examine(targets, seconds, System(), libusb)
+    click.echo(doctor_view.as_json(report) if as_json else doctor_view.as_text(report))
+    if any(tried.diagnosis.cause == "no_libusb" for tried in report.tried):
+        raise EnvironmentFault("USB cannot be looked at: pip install 'shoe-ctl[usb]'")
+    wrong = sum(not tried.diagnosis.well for tried in report.tried)
+    if wrong:
+        raise InputRefused(f"{wrong} of {len(report.tried)} ports: something is wrong")
+    return 0
+
+
+def examine(
+    targets: Sequence[tuple[str | None, Target]], seconds: float, system: System, usb: Backends
+) -> Report:
+    """What is there, and what is found at each target, all of them tried at the same time."""
+    from shoe_ctl.cli.doctor_view import Report
+    from shoe_ctl.link.inventory import serial_ports
+
+    candidates, usb_note = _usb(system, usb)
+    return Report(
+        ports=serial_ports(system),
+        usb=candidates,
+        usb_note=usb_note,
+        tried=asyncio.run(_try_all(targets, seconds, system, usb)),
+        proc=system.proc,
+    )
+
+
+def _usb(system: System, usb: Backends) -> tuple[list[UsbFound], str | None]:
+    """The USB devices, or why they cannot be looked at."""
+    from shoe_ctl.link.inventory import usb_candidates
+
+    try:
+        return usb_candidates(system, usb()), None
+    except PortError as error:
+        return [], str(error)
+
+
+async def _try_all(
+    targets: Sequence[tuple[str | None, Target]], seconds: float, system: System, usb: Backends
+) -> list[TriedPort]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from shoe_ctl.cli.doctor_view import TriedPort
+    from shoe_ctl.link.clock import SystemClock
+    from shoe_ctl.link.diagnosis import Doctor
+
+    with ThreadPoolExecutor(max_workers=max(1, len(targets)), thread_name_prefix="port") as pool:
+        here = Doctor(system=system, clock=SystemClock(), executor=pool, usb=usb, seconds=seconds)
+        found = await asyncio.gather(*(here.diagnose(target) for _, target in targets))
+    return [
+        TriedPort(table=table, port=str(target.port), profile=target.name, diagnosis=diagnosis)
+        for (table, target), diagnosis in zip(targets, found, strict=True)
+    ]
+
+
+def _targets(
+    config_file: str | None, name: str | None, ports: tuple[str, ...]
+) -> list[tuple[str | None, Target]]:
+    """What is to be tried, each with its table where a configuration names one."""
+    if config_file is not None:
+        if name is not None:
+            raise UsageError("--profile: the configuration names it: leave one of the two out")
+        return _of_config(config_file, ports)
+    if name is None:
+        if ports:
+            raise UsageError("--profile is missing: what should be spoken at --port?")
+        return []
+    if not ports:
+        raise UsageError("--port is missing: where should --profile be tried?")
+    if name not in PROFILES:
+        raise UsageError(f"--profile: unknown profile {name!r} (have: {', '.join(PROFILES)})")
+    return [(None, _named(name, port)) for port in dict.fromkeys(ports)]
+
+
+def _named(name: str, port: str) -> Target:
+    from firmware_proto.profiles import profile
+    from shoe_ctl.link.ports import parse_port
+    from shoe_ctl.link.trial import Target
+
+    try:
+        where = parse_port(port)
+    except ConfigError as error:
+        raise UsageError(f"--{error}") from None
+    chosen = profile(name)
+    return Target(port=where, name=name, profile=chosen, settings={}, serial=chosen.SERIAL)
+
+
+def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
+    from shoe_ctl.config import load
+    from shoe_ctl.daemon import profile_of
+    from shoe_ctl.link.ports import parse_port
+    from shoe_ctl.link.trial import Target
+
+    config = load(config_file)
+    have = [table.shoe.port for table in config.table]
+    for port in ports:
+        if port not in have:
+            raise UsageError(f"--port: no table has {port!r} (have: {', '.join(have)})")
+    found: list[tuple[str | None, Target]] = []
+    for table in config.table:
+        shoe = table.shoe
+        chosen, settings = profile_of(config, table)
+        if not ports or shoe.port in ports:
+            target = Target(
+                port=parse_port(shoe.port),
+                name=shoe.profile,
+                profile=chosen,
+                settings=settings,
+                serial=chosen.SERIAL.at(shoe.baud),
+            )
+            found.append((table.id, target))
+    return found

@@ -1,0 +1,158 @@
+"""How ``shoectl doctor`` shows what it found: 80 columns for people, JSON for programs.
+
+In: a Report. Out: text. Must not know: how anything was found.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from shoe_ctl.link.holders import holders_of
+from shoe_ctl.link.inventory import Access, Identity, SerialFound, UsbFound
+from shoe_ctl.link.verdicts import Diagnosis
+
+COLUMNS = 80
+
+_NONE = "-"
+_WIDTHS = (22, 10, 18, 12)
+"""Of node, ids, serial number and driver; who may open it takes the rest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedPort:
+    """A port that was tried; ``table`` where a configuration named it."""
+
+    table: str | None
+    port: str
+    profile: str
+    diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that was found. ``usb_note`` says why USB could not be looked at."""
+
+    ports: Sequence[SerialFound]
+    usb: Sequence[UsbFound]
+    usb_note: str | None
+    tried: Sequence[TriedPort]
+    proc: Path
+
+
+def as_json(report: Report) -> str:
+    """The whole report as one object; what is not known is null."""
+    return json.dumps(
+        {
+            "ports": [_port_object(port, report.proc) for port in report.ports],
+            "usb": [_usb_object(found) for found in report.usb],
+            "usb_note": report.usb_note,
+            "tried": [_tried_object(tried) for tried in report.tried],
+        }
+    )
+
+
+def _port_object(port: SerialFound, proc: Path) -> dict[str, Any]:
+    plain = {"path": port.path, "by_id": port.by_id, "card_shoe": port.card_shoe}
+    held = [asdict(holder) for holder in holders_of(port.path, proc)]
+    return plain | _known(port.identity, port.driver, port.access) | {"held_by": held}
+
+
+def _usb_object(found: UsbFound) -> dict[str, Any]:
+    serial = found.identity.serial
+    plain = {"node": found.node, "port": None if serial is None else f"usb:{serial}"}
+    return plain | _known(found.identity, found.driver, found.access)
+
+
+def _known(identity: Identity, driver: str | None, access: Access) -> dict[str, Any]:
+    may = {"driver": driver, "may_open": access.may, "group": access.group}
+    return asdict(identity) | may
+
+
+def _tried_object(tried: TriedPort) -> dict[str, Any]:
+    plain = {"table": tried.table, "port": tried.port, "profile": tried.profile}
+    return plain | asdict(tried.diagnosis)
+
+
+def as_text(report: Report) -> str:
+    """A table of what is there, then a line for each port that was tried."""
+    lines = [*_serial(report), "", *_usb(report)]
+    if report.tried:
+        lines.append("")
+    for tried in report.tried:
+        lines += _told(tried)
+    return "\n".join(lines)
+
+
+def _serial(report: Report) -> Iterator[str]:
+    if not report.ports:
+        yield "no serial port is plugged in"
+        return
+    yield _row("SERIAL PORT", "VENDOR", "SERIAL NUMBER", "DRIVER", "OPEN")
+    for port in report.ports:
+        yield _row(port.path, *_middle(port.identity, port.driver), _may(port.access))
+        yield from _more(port.identity)
+        yield from (f"  {link}" for link in (port.card_shoe, port.by_id) if link is not None)
+        yield from (f"  in use by {holder}" for holder in holders_of(port.path, report.proc))
+
+
+def _usb(report: Report) -> Iterator[str]:
+    if report.usb_note is not None:
+        yield from textwrap.wrap(report.usb_note, COLUMNS)
+    elif not report.usb:
+        yield "no USB device that could be a shoe by itself"
+    else:
+        yield _row("USB DEVICE", "VENDOR", "SERIAL NUMBER", "DRIVER", "OPEN")
+        for found in report.usb:
+            yield _row(found.node, *_middle(found.identity, found.driver), _may(found.access))
+            yield from _more(found.identity)
+            if found.identity.serial is not None:
+                yield f"  usb:{found.identity.serial}"
+
+
+def _middle(identity: Identity, driver: str | None) -> tuple[str, str, str]:
+    ids = _NONE
+    if identity.vendor_id and identity.product_id:
+        ids = f"{identity.vendor_id}:{identity.product_id}"
+    return ids, identity.serial or _NONE, driver or _NONE
+
+
+def _more(identity: Identity) -> Iterator[str]:
+    """Vendor and product in words."""
+    words = " ".join(word for word in (identity.vendor, identity.product) if word)
+    if words:
+        yield f"  {_short(words, COLUMNS - 2)}"
+
+
+def _may(access: Access) -> str:
+    if access.may:
+        return "yes"
+    return "no" if access.group is None else f"no: {access.group}"
+
+
+def _row(*cells: str) -> str:
+    """Cells in columns; one that is a path is never cut, and then pushes the others on."""
+    *columns, last = cells
+    padded = [
+        cell.ljust(width) if cell.startswith("/") else _short(cell, width).ljust(width)
+        for cell, width in zip(columns, _WIDTHS, strict=True)
+    ]
+    return " ".join([*padded, last]).rstrip()
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _told(tried: TriedPort) -> list[str]:
+    """One line, folded where it is longer than the screen is wide."""
+    table = "" if tried.table is None else f"{tried.table} "
+    mark = "well" if tried.diagnosis.well else "WRONG"
+    line = f"{mark}: {table}{tried.port} ({tried.profile}): {tried.diagnosis.says}"
+    return textwrap.wrap(
+        line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,117 @@
+"""Which processes have a port open, or a connection to a device server.
+
+In: a path or an address; what the kernel lists under /proc. Out: holders, with their names.
+Must not know: how ports are opened, what is spoken there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+MODEM_MANAGER = "ModemManager"
+_ESTABLISHED = "01"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process. ``pid`` is None where the system does not tell whose it is.
+
+    ``daemon``: it is a ``shoectl run``.
+    """
+
+    pid: int | None
+    name: str
+    daemon: bool = False
+
+    def __str__(self) -> str:
+        return self.name if self.pid is None else f"{self.name} (process {self.pid})"
+
+
+def holders_of(path: str, proc: Path = PROC) -> list[Holder]:
+    """Who has this port, or holds a lock on it, as far as this user may know; locks first."""
+    real = os.path.realpath(path)
+    pids = [*_lockers(real, proc), *_openers({real}.__contains__, proc)]
+    return [_holder(pid, proc) for pid in dict.fromkeys(pids)]
+
+
+def connected_to(addresses: Iterable[tuple[str, int]], proc: Path = PROC) -> list[Holder]:
+    """Who on this host is connected to one of these numeric addresses."""
+    inodes = set(_connections(set(addresses), proc))
+    if not inodes:
+        return []
+    pids = _openers(inodes.__contains__, proc)
+    found = [_holder(pid, proc) for pid in dict.fromkeys(pids)]
+    return found or [Holder(None, "a program of another user")]
+
+
+def modem_manager(proc: Path = PROC) -> Holder | None:
+    """ModemManager, where it runs."""
+    return next((h for pid in _pids(proc) if (h := _holder(pid, proc)).name == MODEM_MANAGER), None)
+
+
+def _pids(proc: Path) -> list[int]:
+    with suppress(OSError):
+        return sorted(int(entry.name) for entry in proc.iterdir() if entry.name.isdigit())
+    return []
+
+
+def _openers(wanted: Callable[[str], bool], proc: Path) -> Iterator[int]:
+    """Processes with a descriptor that leads to what is wanted; those of others do not show."""
+    for pid in _pids(proc):
+        with suppress(OSError):
+            for descriptor in (proc / str(pid) / "fd").iterdir():
+                with suppress(OSError):  # closed while it was looked at
+                    if wanted(str(descriptor.readlink())):
+                        yield pid
+                        break
+
+
+def _lockers(path: str, proc: Path) -> Iterator[int]:
+    """Processes with a lock, whosever they are."""
+    with suppress(OSError):
+        info = Path(path).stat()
+        file = f"{os.major(info.st_dev):02x}:{os.minor(info.st_dev):02x}:{info.st_ino}"
+        for line in (proc / "locks").read_text().splitlines():
+            words = line.split()
+            if file in words and (pid := words[words.index(file) - 1]).isdigit():
+                yield int(pid)
+
+
+def _holder(pid: int, proc: Path) -> Holder:
+    try:
+        name = (proc / str(pid) / "comm").read_text("utf-8", "replace").strip()
+        words = (proc / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return Holder(pid, "a program")
+    daemon = "run" in words and any(
+        "shoectl" in word.rpartition("/")[2] or "shoe_ctl" in word
+        for word in words[: words.index("run")]
+    )
+    return Holder(pid, "shoectl run" if daemon else name, daemon)
+
+
+def _connections(addresses: set[tuple[str, int]], proc: Path) -> Iterator[str]:
+    """The sockets, as descriptors lead to them, that are connected to one of the addresses."""
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (proc / "net" / table).read_text().splitlines()[1:]:
+                words = line.split()
+                if words[3] == _ESTABLISHED and _address(words[2]) in addresses:
+                    yield f"socket:[{words[9]}]"
+
+
+def _address(text: str) -> tuple[str, int]:
+    """``0100007F:0FA1`` as address and port; the kernel prints words as its machine stores them."""
+    words, _, port = text.partition(":")
+    raw = b"".join(
+        int(words[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(words), 8)
+    )
+    family = socket.AF_INET if len(raw) == 4 else socket.AF_INET6
+    return socket.inet_ntop(family, raw).removeprefix("::ffff:"), int(port, 16)
