@@ -30,9 +30,13 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class JournalConfig(_Strict, frozen=True, kw_only=True):
-    """Where the journal is; a relative path is taken from the configuration file's folder."""
+    """Where the journal is; a relative path is taken from the configuration file's folder.
+
+    It is signed at each shoe, and every ``checkpoint_every_s`` seconds in between.
+    """
 
     path: str = "journal.db"
+    checkpoint_every_s: Positive = 600
 
 
 class ShoeConfig(_Strict, frozen=True, kw_only=True):

@@ -25,10 +25,12 @@ from shoe_ctl.config import Config, TableConfig
 from shoe_ctl.errors import ConfigError, ShoeCtlError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
+from shoe_ctl.journal import signing
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Store
+from shoe_ctl.keeping import Keeper
 from shoe_ctl.link.arrivals import arrivals
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection
@@ -71,7 +73,7 @@ class Daemon:
     """Serves the tables of a configuration. ``sinks`` come beside those configured.
 
     ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block; ``usb``
-    finds USB devices.
+    finds USB devices. ``new_key``: the journal may be signed with another key from now on.
 
     Raises:
         ConfigError: the configuration names a game, a profile, a port or a setting that is wrong.
@@ -87,6 +89,7 @@ class Daemon:
         host_boot: str,
         sinks: Sequence[SinkPlace] = (),
         usb: Backends = libusb,
+        new_key: bool = False,
     ) -> None:
         self._config = config
         self._clock = clock
@@ -94,6 +97,7 @@ class Daemon:
         self._host_boot = host_boot
         self._sinks = sinks
         self._usb = usb
+        self._new_key = new_key
         self._prepared = check(config)
         self._users = {} if config.socket is None else users_of(config.socket)
         self._gid = None if config.socket is None else gid_of(config.socket)
@@ -120,9 +124,14 @@ class Daemon:
             writer = stack.enter_context(ThreadPoolExecutor(1, "journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
+            signer = signing.signer(store.path, store.signed_with, new_key=self._new_key)
+            every_s = self._config.journal.checkpoint_every_s
+            keeper = Keeper(journal, signer, self._clock, every_s=every_s)
             await stack.enter_async_context(self._deliver(journal, store))
             waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
-            at_work = [await self._open_table(p, journal, store, waiting) for p in self._prepared]
+            at_work = [
+                await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
+            ]
             staff = Staff(self.runners)
             if (path := self._config.socket_path) is not None:
                 way_in = serving_socket(path, self._users, staff.answer, gid=self._gid)
@@ -130,12 +139,16 @@ class Daemon:
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(staff.watch(), name="staff")
+                    group.create_task(keeper.run(), name="checkpoints")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = supervisor.run(must_open_first=True)
                         group.create_task(serving, name=f"{runner.table} link")
             except BaseExceptionGroup as errors:
                 raise _first(errors) from None
+            finally:
+                if store.failure is None:
+                    await keeper.sign()
 
     @asynccontextmanager
     async def _deliver(self, journal: Journal, store: Store) -> AsyncIterator[None]:
@@ -169,7 +182,12 @@ class Daemon:
                         log.error("a sink stopped: %s", ended)
 
     async def _open_table(
-        self, prepared: Checked, journal: Journal, store: Store, waiting: _Waiting
+        self,
+        prepared: Checked,
+        journal: Journal,
+        store: Store,
+        waiting: _Waiting,
+        keeper: Keeper,
     ) -> tuple[TableRunner, Supervisor]:
         settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
         with store.reader() as reader:
@@ -185,6 +203,7 @@ class Daemon:
             devices=dict(numbers.devices),
             answers=before.answers,
             told=before.told,
+            on_shoe=keeper.new_shoe,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

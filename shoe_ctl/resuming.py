@@ -72,6 +72,7 @@ class Sections:
         self._under = under
         self._table = table
         self._shoes: int | None = None
+        self._turned = False
         self._inputs = 0
         self._n = 0
 
@@ -85,10 +86,16 @@ class Sections:
             return
         if new_section:
             group.meta(self._table, self._under)
+            self._turned = not started
             self._shoes = state.shoes
         head = self._journal.head(self._table)
         group.snapshot(self._table, take(controller, self._under, head, given, told))
         self._inputs, self._n = state.inputs, last_n
+
+    def turned(self) -> bool:
+        """Whether a new set of cards began a section since this was last asked."""
+        turned, self._turned = self._turned, False
+        return turned
 
 
 class _Start(msgspec.Struct, frozen=True, kw_only=True):

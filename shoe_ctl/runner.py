@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -63,6 +63,7 @@ class TableRunner:
         devices: dict[str, int],
         answers: Answers | None = None,
         told: Told | None = None,
+        on_shoe: Callable[[], None] = lambda: None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -71,6 +72,7 @@ class TableRunner:
         self._sections = Sections(journal, under, self.table)
         self._devices = devices
         self._answers = Answers() if answers is None else answers
+        self._on_shoe = on_shoe
         self._told = Told() if told is None else told
         self._telling: list[tuple[int, TableEvent]] = []
         self._device: str | None = None
@@ -272,6 +274,8 @@ class TableRunner:
     async def _commit(self, group: Group) -> Any:
         telling, self._telling = self._telling, []
         result = await self._journal.commit(group)
+        if self._sections.turned():
+            self._on_shoe()
         for handle, event in telling:
             self._told.note(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:

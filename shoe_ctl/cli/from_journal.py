@@ -12,6 +12,7 @@ from pathlib import Path
 from firmware_proto.capture import HOST, SHOE, Chunk, Header, Lost, Opened, header_line, line
 from shoe_ctl.errors import UsageError
 from shoe_ctl.journal.bodies import Connection, Direction, Kind, Wire
+from shoe_ctl.journal.checkpoint import JOURNAL
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import utc
 
@@ -43,7 +44,7 @@ def lines(journal: Path, table: str | None) -> Iterator[str]:
 
 
 def _chosen(reader: Reader, table: str | None) -> str:
-    tables = sorted(reader.heads()[1])
+    tables = sorted(reader.heads()[1].keys() - {JOURNAL})
     if table is None and len(tables) == 1:
         return tables[0]
     if table not in tables:

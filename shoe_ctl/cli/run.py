@@ -34,8 +34,9 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
     "--config", "config_file", required=True, metavar="FILE", help="The tables, their shoes, sinks."
 )
 @click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
+@click.option("--new-key", is_flag=True, help="Sign the journal with another key from now on.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every attempt to reach a shoe.")
-def run(config_file: str, as_json: bool, verbose: bool) -> None:
+def run(config_file: str, as_json: bool, new_key: bool, verbose: bool) -> None:
     """Run the daemon: read the shoe, hold the round to the rules, journal, publish.
 
     Example: shoectl run --config table.toml --json
@@ -51,11 +52,11 @@ def run(config_file: str, as_json: bool, verbose: bool) -> None:
     config = load(config_file)
     if as_json and all(sink.path != "-" for sink in config.sink):
         config.sink.append(SinkConfig(kind="jsonl", path="-"))
-    if asyncio.run(serve(config)):
+    if asyncio.run(serve(config, new_key=new_key)):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
-async def serve(config: Config) -> bool:
+async def serve(config: Config, *, new_key: bool = False) -> bool:
     """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
 
     Raises:
@@ -72,7 +73,9 @@ async def serve(config: Config) -> bool:
         service_manager(os.environ, os.getpid()) as manager,
         ThreadPoolExecutor(thread_name_prefix="port") as executor,
     ):
-        daemon = Daemon(config, clock=clock, executor=executor, host_boot=host_boot())
+        daemon = Daemon(
+            config, clock=clock, executor=executor, host_boot=host_boot(), new_key=new_key
+        )
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):

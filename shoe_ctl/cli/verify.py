@@ -17,14 +17,23 @@ if TYPE_CHECKING:
 
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
+@click.option(
+    "--public-key",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="Believe only checkpoints of this key: 64 hex digits, or a file. May be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
-def verify(ctx: click.Context, journal: Path, as_json: bool) -> None:
+def verify(ctx: click.Context, journal: Path, keys: tuple[str, ...], as_json: bool) -> None:
     """Check that JOURNAL is what was written: nothing altered, missing, added or reordered.
 
     Example: shoectl verify journal.db
     """
-    found = _verified(journal)
+    from shoe_ctl.journal.signing import public_key
+
+    found = _verified(journal, frozenset(public_key(key) for key in keys))
     if as_json:
         import msgspec
 
@@ -34,13 +43,13 @@ def verify(ctx: click.Context, journal: Path, as_json: bool) -> None:
     ctx.exit(0 if found.ok else 1)
 
 
-def _verified(journal: Path) -> Verification:
+def _verified(journal: Path, trusted: frozenset[bytes]) -> Verification:
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as walk
 
     while True:
         with Reader.open(journal) as reader:
-            found = walk(reader)
+            found = walk(reader, trusted)
             # a journal at rest is read without locks: if a daemon was started on it meanwhile,
             # what looks wrong may only have been read at two different moments
             if found.ok or not reader.disturbed:
@@ -54,7 +63,30 @@ def _show(journal: Path, found: Verification) -> None:
         rows.append(("chains", "whole"))
     else:
         bad = found.first_bad
-        rows.append(("first bad", f"record {bad.n} of table {bad.table or '(unknown)'}"))
+        rows.append(("first bad", f"record {bad.n} {_whose(bad.table)}"))
         rows.append(("why", bad.why))
+    rows += _signed(found)
     for name, value in rows:
-        click.echo(f"{name:<10} {value}")
+        click.echo(f"{name:<11} {value}")
+
+
+def _whose(table: str | None) -> str:
+    if table is None:
+        return "of table (unknown)"
+    return f"of table {table}" if table else "of the journal's own"
+
+
+def _signed(found: Verification) -> list[tuple[str, str]]:
+    """What is signed, by which keys, and what is not."""
+    from shoe_ctl.records import utc
+
+    covered = found.signed
+    if covered.t_us is None:
+        return [("signed", "nothing: no checkpoint stands in it")]
+    many = "1 checkpoint" if covered.checkpoints == 1 else f"{covered.checkpoints:,} checkpoints"
+    rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
+    rows += [("public key", key) for key in covered.keys]
+    if found.ok:
+        behind = found.last_n - covered.upto - 1
+        rows.append(("not signed", f"{behind:,} records behind that" if behind else "nothing"))
+    return rows

@@ -21,6 +21,7 @@ class Kind(Enum):
 
     META = "meta"
     SNAPSHOT = "snapshot"
+    CHECKPOINT = "checkpoint"
     CONNECTION = "connection"
     WIRE = "wire"
     INPUT = "input"

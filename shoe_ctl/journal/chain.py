@@ -23,6 +23,21 @@ def link(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
     (8), all big-endian, then ``table`` and ``kind`` in UTF-8 and ``body``. With its lengths in
     front no two different records give the same bytes.
     """
-    table_bytes, kind_bytes = table.encode(), kind.encode()
-    head = _HEAD.pack(n, len(table_bytes), len(kind_bytes), len(body))
-    return sha256(before + head + table_bytes + kind_bytes + body).digest()
+    return Names(table, kind).link(before, n, body)
+
+
+class Names:
+    """A table and a kind, made ready for many links. ``count`` is for whoever counts records."""
+
+    __slots__ = ("_bytes", "_kind_length", "_table_length", "count")
+
+    def __init__(self, table: str, kind: str) -> None:
+        table_bytes, kind_bytes = table.encode(), kind.encode()
+        self._table_length, self._kind_length = len(table_bytes), len(kind_bytes)
+        self._bytes = table_bytes + kind_bytes
+        self.count = 0
+
+    def link(self, before: bytes, n: int, body: bytes) -> bytes:
+        """As ``link``, of a record of this table and kind."""
+        head = _HEAD.pack(n, self._table_length, self._kind_length, len(body))
+        return sha256(before + head + self._bytes + body).digest()

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 
 from .group import CommitResult, Group
 from .reader import Head
+from .signing import Signer
 from .store import Store
 
 
@@ -64,6 +65,15 @@ class Journal:
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._writer, self._store.move_cursor, sink, n, table)
+
+    async def checkpoint(self, signer: Signer, t_us: int) -> int | None:
+        """As ``Store.checkpoint``, in the writer's thread.
+
+        Raises:
+            JournalError: the store takes nothing more.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writer, self._store.checkpoint, signer, t_us)
 
     async def close(self) -> None:
         """Waits until everything handed in is stored, then closes the store."""

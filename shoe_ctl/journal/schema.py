@@ -31,7 +31,7 @@ BUSY_TIMEOUT_MS = 5000
 CACHE_KIB = 1024
 """Pages a connection keeps in memory: appending touches few of them."""
 
-LANDMARKS = "kind IN ('meta', 'snapshot')"
+LANDMARKS = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;
 a query that is to use it says these very words."""
 

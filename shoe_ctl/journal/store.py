@@ -16,10 +16,14 @@ import msgspec
 from shoe_ctl.errors import JournalError
 
 from . import schema
+from .bodies import Kind
 from .chain import GENESIS, link
+from .checkpoint import JOURNAL, Checkpoint, SignedHead
+from .checkpoint import read as read_checkpoint
 from .group import CommitResult, Counters, Group
 from .lock import WriterLock
 from .reader import Head, Reader
+from .signing import Signer
 
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -52,6 +56,7 @@ class Store:
                 self._cursors = schema.writing(path, vfs, synchronous="NORMAL")
             try:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
+                self._checkpoints, self._signed_with = _last_checkpoint(path, vfs)
             except BaseException:
                 self._cursors.close()
                 raise
@@ -103,6 +108,36 @@ class Store:
         self._last_n = batch.last_n
         self._heads.update(batch.heads)
         return results
+
+    def checkpoint(self, signer: Signer, t_us: int) -> int | None:
+        """Signs where every chain ends; the checkpoint's record number, None if it adds nothing.
+
+        ``t_us`` is the time, in µs since 1970 UTC.
+
+        Raises:
+            JournalError: as ``commit``.
+        """
+        if self._last_n == self.head(JOURNAL).n and self._signed_with == signer.public_key:
+            return None
+        group = Group()
+        said = Checkpoint(
+            number=self._checkpoints + 1,
+            t_us=t_us,
+            upto=self._last_n,
+            heads={
+                table: SignedHead(head.n, head.hash.hex()) for table, head in self._heads.items()
+            },
+            public_key=signer.public_key.hex(),
+        )
+        group.add(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
+        (result,) = self.commit([group])
+        self._checkpoints, self._signed_with = said.number, signer.public_key
+        return result.last_n
+
+    @property
+    def signed_with(self) -> bytes | None:
+        """The public key that the last checkpoint names; None before the first."""
+        return self._signed_with
 
     def move_cursor(self, sink: str, n: int, table: str | None = None) -> None:
         """Remembers that this sink has every event (of this table) up to record ``n``.
@@ -229,3 +264,17 @@ def _trusted_heads(path: Path, vfs: str | None) -> tuple[int, dict[str, Head]]:
                     f"journal {path} is damaged: record {head.n} is not the end of table {table}"
                 )
     return last_n, heads
+
+
+def _last_checkpoint(path: Path, vfs: str | None) -> tuple[int, bytes | None]:
+    """How many checkpoints there are, and the key that the last one names."""
+    with Reader.open(path, in_use=True, vfs=vfs) as reader:
+        for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT):
+            try:
+                said = read_checkpoint(record.body)
+                return said.number, bytes.fromhex(said.public_key)
+            except ValueError:
+                raise JournalError(
+                    f"journal {path} is damaged: record {record.n} is no checkpoint"
+                ) from None
+    return 0, None

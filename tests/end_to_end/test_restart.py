@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from tests.end_to_end.rounds import all_agree, lines_of, of_type, once_each
 from tests.end_to_end.served import (
@@ -182,3 +185,21 @@ async def test_an_angel_eye_round_is_not_resumed_by_a_restart(tmp_path: Path) ->
             await told.times(1, "shoe.change_due")
         all_agree(told.data("round.outcome"), [shoe.rounds[0], *shoe.rounds[3:]])
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_a_daemon_that_was_stopped_leaves_nothing_unsigned(tmp_path: Path) -> None:
+    told = Told()
+    config = config_for(tmp_path, "reference")
+    with ShoeAtTable(tmp_path, "reference", seed=36) as shoe:
+        shoe.rest_at(2, "player", 2)
+        async with serving(config, told):
+            await shoe.rests()
+            await told.times(len(shoe.truth.cards), "round.card_dealt")
+    with Reader.open(tmp_path / "journal.db") as reader:
+        first = verify(reader)
+    assert first.ok
+    assert first.last_n == first.signed.upto + 1
+    (tmp_path / "journal.db-key").unlink()
+    with pytest.raises(JournalError, match=r"journal\.db-key is missing"):
+        async with serving(config, told):
+            pass

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "shoe_ctl/games": {"msgspec"},
     "shoe_ctl/table": {"msgspec", "transitions"},
     "shoe_ctl/link": {"libusb_package", "serial", "usb"},
-    "shoe_ctl/journal": {"apsw", "msgspec"},
+    "shoe_ctl/journal": {"apsw", "cryptography", "msgspec"},
     "shoe_ctl/sinks": {"msgspec"},
 }
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from shoe_ctl.journal.bodies import Direction, Kind, Meta
 from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.signing import Signer, is_signed, signer
 from shoe_ctl.records import Audience
-from tests.journal.making import T_US, stored
+from tests.journal.making import T_US, opened
 
 PAGE = (Path(__file__).parents[2] / "docs/auditor/journal.md").read_text("utf-8")
 
 
-def journal(path: Path) -> None:
+def journal(path: Path) -> Signer:
     group = Group()
     group.meta("bac-07", Meta(game=b"x", settings={}, software="0.1.0", t_us=T_US))
     group.wire(
@@ -26,22 +27,29 @@ def journal(path: Path) -> None:
     group.event(
         "bac-07", Audience.PUBLIC, "round.outcome", t_us=T_US, subject="ROUND", data={"a": 1}
     )
-    stored(path, [group])
+    with opened(path) as store:
+        store.commit([group])
+        key = signer(path, None)
+        store.checkpoint(key, T_US + 901)
+    return key
 
 
 def test_the_queries_of_the_page_find_what_they_say(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    journal(path)
+    key = journal(path)
     (block,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
     queries = [query for query in block.split(";\n") if query.strip()]
     with closing(sqlite3.connect(path)) as connection:
         found = [connection.execute(query).fetchall() for query in queries]
-    heads, outcomes, round_, inputs, raw, games = found
-    assert [head[:2] for head in heads] == [("bac-07", 903)]
+    heads, outcomes, round_, inputs, raw, signed, games = found
+    assert [head[:2] for head in heads] == [("", 904), ("bac-07", 903)]
     assert [n for n, _ in outcomes] == [902]
     assert [n for n, *_ in round_] == [903]
     assert [body for _, body in inputs] == [f'{{"n":{n}}}' for n in range(812, 828)]
     assert raw == [(2, ">", "05FF")]
+    ((n, signature, statement),) = signed
+    assert n == 904
+    assert is_signed(statement.encode(), bytes.fromhex(signature), key.public_key)
     assert games == [(1, "eA==")]
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.chain import GENESIS, link
+from shoe_ctl.journal.checkpoint import Coverage
 from shoe_ctl.journal.diagnosis import BadRecord
 from shoe_ctl.journal.store import Store
 from tests.journal.making import dealt, opened, records, spoil, stored, verified
@@ -232,7 +233,10 @@ def test_a_journal_can_be_verified_while_it_is_written(path: Path) -> None:
 
 def test_verify_says_whole_and_exits_0(path: Path) -> None:
     result = CliRunner().invoke(command, [str(path), "--json"])
-    assert result.output == '{"ok":true,"records":80,"tables":2,"first_bad":null}\n'
+    assert result.output == (
+        '{"ok":true,"records":80,"tables":2,"first_bad":null,'
+        '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[]},"last_n":80}\n'
+    )
     assert result.exit_code == 0
     assert "whole" in CliRunner().invoke(command, [str(path)]).output
 
@@ -241,7 +245,8 @@ def test_verify_places_what_is_wrong_and_exits_1(path: Path) -> None:
     spoil(path, "UPDATE record SET body = x'00' WHERE n = 7")
     result = CliRunner().invoke(command, [str(path), "--json"])
     assert result.output == (
-        '{"ok":false,"records":6,"tables":2,"first_bad":{"table":"b","n":7,"why":"altered"}}\n'
+        '{"ok":false,"records":6,"tables":2,"first_bad":{"table":"b","n":7,"why":"altered"},'
+        '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[]},"last_n":80}\n'
     )
     assert result.exit_code == 1
     shown = CliRunner().invoke(command, [str(path)])
@@ -263,11 +268,11 @@ def test_a_writer_that_comes_while_a_journal_at_rest_is_read_is_noticed(
     walk: Callable[..., module.Verification] = module.verify
     stores: list[Store] = []
 
-    def misread(reader: object) -> module.Verification:
+    def misread(reader: object, trusted: frozenset[bytes]) -> module.Verification:
         if not stores:
             stores.append(Store.open(path))
-            return module.Verification(False, 0, 0, BadRecord("a", 1, "altered"))
-        return walk(reader)
+            return module.Verification(False, 0, 0, BadRecord("a", 1, "altered"), Coverage(), 0)
+        return walk(reader, trusted)
 
     monkeypatch.setattr(module, "verify", misread)
     try:

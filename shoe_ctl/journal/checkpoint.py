@@ -1,0 +1,124 @@
+"""Signed statements of where every table's chain ends: what makes rewriting a journal show.
+
+In: the chains' ends, a signer. Out: a checkpoint's exact bytes; whether one says what is stored.
+Must not know: files, when it is time for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from .diagnosis import BadRecord
+from .signing import SIGNATURE_BYTES, Signer, is_signed
+
+JOURNAL = ""
+"""The chain that checkpoints stand in: it belongs to no table of play."""
+
+_json = msgspec.json.Encoder(order="deterministic")
+
+Sign = Callable[[bytes], bytes]
+
+
+class SignedHead(msgspec.Struct, frozen=True):
+    """A chain's end: its last record and that record's hash, in hex."""
+
+    n: int
+    hash: str
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What is signed: all chains' ends when records up to ``upto`` were stored.
+
+    ``number`` counts the journal's checkpoints from 1; ``public_key`` is in hex.
+    """
+
+    number: int
+    t_us: int
+    upto: int
+    heads: Mapping[str, SignedHead]
+    public_key: str
+
+    def to_bytes(self, signer: Signer) -> bytes:
+        """The signature (64 bytes), then the statement that it signs: deterministic JSON."""
+        statement = _json.encode(self)
+        return signer.sign(statement) + statement
+
+
+def read(body: bytes) -> Checkpoint:
+    """What a checkpoint's record says, signed or not.
+
+    Raises:
+        ValueError: it is none (msgspec's errors are ValueErrors).
+    """
+    return msgspec.json.decode(body[SIGNATURE_BYTES:], type=Checkpoint)
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """What is signed: ``checkpoints`` of them, all records up to ``upto``, last at ``t_us``.
+
+    ``keys`` are the public keys (hex) that signed, in the order they came.
+    """
+
+    checkpoints: int = 0
+    upto: int = 0
+    t_us: int | None = None
+    keys: tuple[str, ...] = ()
+
+
+class Checkpoints:
+    """Holds a journal's checkpoints against its chains, one after the other.
+
+    ``trusted`` are the public keys that may sign; none: any may.
+    """
+
+    def __init__(self, trusted: frozenset[bytes] = frozenset()) -> None:
+        self._trusted = {key.hex() for key in trusted}
+        self._last: Checkpoint | None = None
+        self.coverage = Coverage()
+
+    def see(self, n: int, body: bytes, ends: Mapping[str, bytes]) -> BadRecord | None:
+        """Record ``n`` is a checkpoint; ``ends`` are the chains' ends before it."""
+        try:
+            said = read(body)
+            key = bytes.fromhex(said.public_key)
+        except ValueError:
+            return BadRecord(JOURNAL, n, "altered: it is no checkpoint")
+        if not is_signed(body[SIGNATURE_BYTES:], body[:SIGNATURE_BYTES], key):
+            return BadRecord(JOURNAL, n, "altered: not signed by the key that it names")
+        if self._trusted and said.public_key not in self._trusted:
+            return BadRecord(JOURNAL, n, f"signed by another key: {said.public_key}")
+        wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
+        if wrong is None:
+            keys = dict.fromkeys((*self.coverage.keys, said.public_key))
+            self.coverage = Coverage(
+                self.coverage.checkpoints + 1, said.upto, said.t_us, tuple(keys)
+            )
+            self._last = said
+        return wrong
+
+    def _out_of_turn(self, n: int, said: Checkpoint) -> BadRecord | None:
+        due = 1 if self._last is None else self._last.number + 1
+        if said.number != due:
+            return BadRecord(JOURNAL, n, f"missing: checkpoint {due} before checkpoint {n}")
+        if said.upto != n - 1:
+            why = f"altered: the checkpoint was signed as record {said.upto + 1}"
+            return BadRecord(JOURNAL, n, why)
+        return None
+
+    def _against(self, n: int, said: Checkpoint, ends: Mapping[str, bytes]) -> BadRecord | None:
+        before = {} if self._last is None else self._last.heads
+        for table in sorted(said.heads.keys() | ends.keys()):
+            signed = said.heads.get(table)
+            if signed is None:
+                return BadRecord(table, n, f"added: checkpoint {said.number} knows no such table")
+            found = ends.get(table)
+            if found is None or found.hex() != signed.hash:
+                first = before[table].n + 1 if table in before else 1
+                why = (
+                    f"rewritten: records {first} to {signed.n} are not those that checkpoint "
+                    f"{said.number} signed"
+                )
+                return BadRecord(table, signed.n, why)
+        return None

@@ -1,0 +1,165 @@
+"""The key that a journal's checkpoints are signed with: Ed25519, beside the journal, never in it.
+
+In: a journal's path, the key that it was signed with so far. Out: a Signer; whether a signature is
+a key's. Must not know: records, what is signed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoe_ctl.errors import JournalError, UsageError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+SIGNATURE_BYTES = 64
+KEY_BYTES = 32
+LONGEST_BYTES = 1 << 14
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Signer:
+    """Signs with one private key; ``public_key`` is 32 bytes."""
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+        self.public_key = key.public_key().public_bytes_raw()
+
+    def sign(self, statement: bytes) -> bytes:
+        """The 64 bytes of the signature."""
+        return self._key.sign(statement)
+
+
+def key_path(journal: Path) -> Path:
+    """Where the private key of this journal is."""
+    return journal.with_name(journal.name + "-key")
+
+
+def signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
+    """The journal's key; made where there is none and the journal was never signed.
+
+    ``signed_with`` is the public key of the journal's last checkpoint. With ``new_key`` another key
+    that lies there is taken all the same, and one is made where none lies.
+
+    Raises:
+        JournalError: the key is missing, unreadable, open to others, or another one.
+    """
+    path = key_path(journal)
+    has = "" if signed_with is None else f"journal {journal} is signed with {signed_with.hex()}"
+    again = "or sign with a new one from now on: shoectl run --new-key"
+    if not path.exists():
+        if signed_with is not None and not new_key:
+            raise JournalError(f"{has}, and its key {path} is missing: put it back, {again}")
+        return _made(path)
+    found = _read(path)
+    if signed_with not in (None, found.public_key) and not new_key:
+        raise JournalError(
+            f"{has}, and {path} is another key, {found.public_key.hex()}: put the right one back, "
+            f"{again}"
+        )
+    return found
+
+
+def _read(path: Path) -> Signer:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_mode & _OTHERS:
+                raise JournalError(
+                    f"key {path} may be used by others: take that away with chmod 600"
+                )
+            pem = file.read(LONGEST_BYTES)
+    except OSError as error:
+        raise JournalError(f"key {path} cannot be read: {error.strerror}") from None
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None  # what stood in it is never repeated
+    if not isinstance(key, Ed25519PrivateKey):
+        raise JournalError(f"key {path} is not an Ed25519 private key in PEM, without a password")
+    return Signer(key)
+
+
+def _made(path: Path) -> Signer:
+    """A new key, on the disk before it is used."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    new = path.with_name(path.name + "-new")
+    try:
+        new.unlink(missing_ok=True)
+        fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(pem)
+            file.flush()
+            os.fsync(fd)
+        new.rename(path)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise JournalError(f"key {path} cannot be made: {error.strerror}") from None
+    return Signer(key)
+
+
+def is_signed(statement: bytes, signature: bytes, public_key: bytes) -> bool:
+    """Whether this is the key's signature under this statement."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, statement)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def public_key(text: str) -> bytes:
+    """A public key as people hand it on: 64 hex digits, or a file with those or with PEM.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    with suppress(ValueError):
+        if len(found := bytes.fromhex(text)) == KEY_BYTES:
+            return found
+    try:
+        content = Path(text).read_bytes()[:LONGEST_BYTES]
+    except OSError as error:
+        raise UsageError(
+            f"{text}: neither a public key of 64 hex digits nor a file ({error.strerror})"
+        ) from None
+    with suppress(ValueError):
+        if len(found := bytes.fromhex(content.decode("ascii", "replace").strip())) == KEY_BYTES:
+            return found
+    return _from_pem(content, text)
+
+
+def _from_pem(content: bytes, name: str) -> bytes:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    with suppress(ValueError, UnsupportedAlgorithm):
+        key = load_pem_public_key(content)
+        if isinstance(key, Ed25519PublicKey):
+            return key.public_bytes_raw()
+    raise UsageError(f"{name}: no Ed25519 public key, in 64 hex digits or PEM")

@@ -1,0 +1,74 @@
+"""When a journal is signed: at the start, at each shoe, in between, and never over nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.signing import signer
+from shoe_ctl.journal.store import Store
+from shoe_ctl.keeping import Keeper
+from tests.journal.making import dealt, records, verified
+from tests.link.ends import HandClock, until
+
+EVERY_S = 600.0
+
+
+class AtWork:
+    """A journal that is kept; ``signed`` counts its checkpoints."""
+
+    def __init__(self, path: Path, writer: ThreadPoolExecutor) -> None:
+        self.store = Store.open(path)
+        self.journal = Journal(self.store, writer)
+        self.clock = HandClock()
+        self.keeper = Keeper(self.journal, signer(path, None), self.clock, every_s=EVERY_S)
+
+    def signed(self) -> int:
+        return sum(record.kind == "checkpoint" for record in records(self.store.path))
+
+    async def until_signed(self, number: int) -> None:
+        await until(lambda: self.signed() >= number)
+
+
+@asynccontextmanager
+async def at_work(path: Path) -> AsyncIterator[AtWork]:
+    with ThreadPoolExecutor(1) as writer:
+        kept = AtWork(path, writer)
+        task = asyncio.create_task(kept.keeper.run())
+        try:
+            await kept.until_signed(1)
+            yield kept
+        finally:
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await kept.journal.close()
+
+
+async def test_it_is_signed_at_the_start_at_each_shoe_and_at_intervals(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    async with at_work(path) as kept:
+        await kept.journal.commit(dealt(1))
+        kept.keeper.new_shoe()
+        await kept.until_signed(2)
+        await kept.journal.commit(dealt(2))
+        await until(lambda: kept.clock.waiting)
+        kept.clock.advance(EVERY_S - 1)
+        assert kept.clock.waiting
+        kept.clock.advance(1)
+        await kept.until_signed(3)
+    assert verified(path).signed.upto == 10
+
+
+async def test_nothing_new_is_not_signed_again(tmp_path: Path) -> None:
+    async with at_work(tmp_path / "journal.db") as kept:
+        for _ in range(3):
+            await kept.clock.pass_next()
+            await kept.keeper.sign()
+        assert kept.signed() == 1
