@@ -124,9 +124,7 @@ class Daemon:
             writer = stack.enter_context(ThreadPoolExecutor(1, "journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
-            signer = signing.signer(store.path, store.signed_with, new_key=self._new_key)
-            every_s = self._config.journal.checkpoint_every_s
-            keeper = Keeper(journal, signer, self._clock, every_s=every_s)
+            keeper = self._keeper(journal, store)
             await stack.enter_async_context(self._deliver(journal, store))
             waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
             at_work = [
@@ -149,6 +147,14 @@ class Daemon:
             finally:
                 if store.failure is None:
                     await keeper.sign()
+
+    def _keeper(self, journal: Journal, store: Store) -> Keeper:
+        """What signs the journal; whether its key is there is told at once."""
+        key = (store.path, store.signed_with)
+        signing.check(*key, new_key=self._new_key)
+        load = partial(signing.signer, *key, new_key=self._new_key)
+        every_s = self._config.journal.checkpoint_every_s
+        return Keeper(journal, load, self._clock, self._executor, every_s=every_s)
 
     @asynccontextmanager
     async def _deliver(self, journal: Journal, store: Store) -> AsyncIterator[None]:

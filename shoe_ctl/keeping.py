@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
 
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer
@@ -16,13 +18,30 @@ from shoe_ctl.link.clock import Clock, sleep
 log = logging.getLogger(__name__)
 
 
-class Keeper:
-    """Signs when it starts, at each shoe, at least every ``every_s`` seconds, and in the end."""
+FIRST_S = 1.0
+"""How long the first signature waits: what signs takes longer to load than the tables to start."""
 
-    def __init__(self, journal: Journal, signer: Signer, clock: Clock, *, every_s: float) -> None:
+
+class Keeper:
+    """Signs soon after it starts, at each shoe, at least every ``every_s`` seconds, in the end.
+
+    ``load`` gives the key; it blocks, and is called once, in ``executor``.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        load: Callable[[], Signer],
+        clock: Clock,
+        executor: Executor,
+        *,
+        every_s: float,
+    ) -> None:
         self._journal = journal
-        self._signer = signer
+        self._load = load
+        self._signer: Signer | None = None
         self._clock = clock
+        self._executor = executor
         self._every_s = every_s
         self._due = asyncio.Event()
 
@@ -36,6 +55,7 @@ class Keeper:
         Raises:
             JournalError: the journal takes nothing more.
         """
+        await sleep(self._clock, FIRST_S, unless=self._due)
         while True:
             self._due.clear()
             await self.sign()
@@ -45,8 +65,11 @@ class Keeper:
         """Signs what is stored, if anything was added since it was last signed.
 
         Raises:
-            JournalError: as ``run``.
+            JournalError: as ``run``; or the key is not to be had any more.
         """
+        if self._signer is None:
+            loop = asyncio.get_running_loop()
+            self._signer = await loop.run_in_executor(self._executor, self._load)
         n = await self._journal.checkpoint(self._signer, self._clock.wall_us())
         if n is not None:
             key = self._signer.public_key.hex()

@@ -7,6 +7,7 @@ a key's. Must not know: records, what is signed.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 SIGNATURE_BYTES = 64
 KEY_BYTES = 32
 LONGEST_BYTES = 1 << 14
+_NOTED = re.compile(rb"public key: ([0-9a-f]{64})\n")
+"""The key file's first line: the public key, so that it can be compared at once."""
+
+_AGAIN = "or sign with a new one from now on: shoectl run --new-key"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -40,8 +45,8 @@ def key_path(journal: Path) -> Path:
     return journal.with_name(journal.name + "-key")
 
 
-def signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
-    """The journal's key; made where there is none and the journal was never signed.
+def check(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> None:
+    """Whether ``signer`` would have the journal's key, told in a moment: without cryptography.
 
     ``signed_with`` is the public key of the journal's last checkpoint. With ``new_key`` another key
     that lies there is taken all the same, and one is made where none lies.
@@ -50,37 +55,61 @@ def signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -
         JournalError: the key is missing, unreadable, open to others, or another one.
     """
     path = key_path(journal)
-    has = "" if signed_with is None else f"journal {journal} is signed with {signed_with.hex()}"
-    again = "or sign with a new one from now on: shoectl run --new-key"
-    if not path.exists():
-        if signed_with is not None and not new_key:
-            raise JournalError(f"{has}, and its key {path} is missing: put it back, {again}")
-        return _made(path)
-    found = _read(path)
-    if signed_with not in (None, found.public_key) and not new_key:
+    if path.exists():
+        text = _text(path)
+        noted = _NOTED.match(text)
+        named = bytes.fromhex(noted[1].decode()) if noted else _key(path, text).public_key
+        _compare(journal, named, signed_with, new_key=new_key)
+    elif signed_with is not None and not new_key:
         raise JournalError(
-            f"{has}, and {path} is another key, {found.public_key.hex()}: put the right one back, "
-            f"{again}"
+            f"journal {journal} is signed with {signed_with.hex()}, and its key {path} is missing: "
+            f"put it back, {_AGAIN}"
         )
+
+
+def signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
+    """The journal's key; made where there is none and the journal was never signed.
+
+    Raises:
+        JournalError: as ``check``; or it cannot be made.
+    """
+    check(journal, signed_with, new_key=new_key)
+    path = key_path(journal)
+    if not path.exists():
+        return _made(path)
+    found = _key(path, _text(path))
+    _compare(journal, found.public_key, signed_with, new_key=new_key)
     return found
 
 
-def _read(path: Path) -> Signer:
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+def _compare(journal: Path, found: bytes, signed_with: bytes | None, *, new_key: bool) -> None:
+    if signed_with not in (None, found) and not new_key:
+        assert signed_with is not None
+        raise JournalError(
+            f"journal {journal} is signed with {signed_with.hex()}, and {key_path(journal)} is "
+            f"another key, {found.hex()}: put the right one back, {_AGAIN}"
+        )
 
+
+def _text(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_mode & _OTHERS:
                 raise JournalError(
                     f"key {path} may be used by others: take that away with chmod 600"
                 )
-            pem = file.read(LONGEST_BYTES)
+            return file.read(LONGEST_BYTES)
     except OSError as error:
         raise JournalError(f"key {path} cannot be read: {error.strerror}") from None
+
+
+def _key(path: Path, text: bytes) -> Signer:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     try:
-        key = load_pem_private_key(pem, password=None)
+        key = load_pem_private_key(_NOTED.sub(b"", text), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None  # what stood in it is never repeated
     if not isinstance(key, Ed25519PrivateKey):
@@ -99,12 +128,13 @@ def _made(path: Path) -> Signer:
 
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    text = f"public key: {key.public_key().public_bytes_raw().hex()}\n".encode() + pem
     new = path.with_name(path.name + "-new")
     try:
         new.unlink(missing_ok=True)
         fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(pem)
+            file.write(text)
             file.flush()
             os.fsync(fd)
         new.rename(path)

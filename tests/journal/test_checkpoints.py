@@ -263,7 +263,9 @@ def test_the_key_is_made_once_for_its_owner_only_and_is_not_in_the_journal(path:
     before = file.read_bytes()
     assert signer(path, the_key(path)).public_key == the_key(path)
     assert file.read_bytes() == before
-    key = load_pem_private_key(before, password=None)
+    noted, _, pem = before.partition(b"\n")
+    assert noted.decode() == f"public key: {the_key(path).hex()}"
+    key = load_pem_private_key(pem, password=None)
     assert isinstance(key, Ed25519PrivateKey)
     secret = key.private_bytes_raw()
     assert secret not in path.read_bytes()
@@ -281,8 +283,25 @@ def test_a_key_that_is_missing_is_told_and_none_is_made_in_its_place(path: Path)
 def test_a_key_that_is_another_one_is_told(path: Path) -> None:
     key, other = the_key(path), other_key(path)
     key_path(path.with_name("other.db")).rename(key_path(path))
-    with pytest.raises(JournalError, match=f"another key, {other.public_key.hex()}"):
+    for asked in (signing.check, signer):
+        with pytest.raises(JournalError, match=f"another key, {other.public_key.hex()}"):
+            asked(path, key)
+
+
+def test_a_key_file_that_says_it_is_another_key_is_not_believed(path: Path) -> None:
+    key, other = the_key(path), key_path(path.with_name("other.db"))
+    other_key(path)
+    pem = other.read_bytes().partition(b"\n")[2]
+    key_path(path).write_bytes(f"public key: {key.hex()}\n".encode() + pem)
+    with pytest.raises(JournalError, match="another key"):
         signer(path, key)
+
+
+def test_a_key_file_that_is_only_pem_is_taken(path: Path) -> None:
+    key, file = the_key(path), key_path(path)
+    file.write_bytes(file.read_bytes().partition(b"\n")[2])
+    signing.check(path, key)
+    assert signer(path, key).public_key == key
 
 
 @pytest.mark.parametrize(

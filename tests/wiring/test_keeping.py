@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.journal.store import Store
-from shoe_ctl.keeping import Keeper
+from shoe_ctl.keeping import FIRST_S, Keeper
 from tests.journal.making import dealt, records, verified
 from tests.link.ends import HandClock, until
 
@@ -27,7 +28,8 @@ class AtWork:
         self.store = Store.open(path)
         self.journal = Journal(self.store, writer)
         self.clock = HandClock()
-        self.keeper = Keeper(self.journal, signer(path, None), self.clock, every_s=EVERY_S)
+        load = partial(signer, path, None)
+        self.keeper = Keeper(self.journal, load, self.clock, writer, every_s=EVERY_S)
 
     def signed(self) -> int:
         return sum(record.kind == "checkpoint" for record in records(self.store.path))
@@ -42,6 +44,9 @@ async def at_work(path: Path) -> AsyncIterator[AtWork]:
         kept = AtWork(path, writer)
         task = asyncio.create_task(kept.keeper.run())
         try:
+            await until(lambda: kept.clock.asked == [FIRST_S])
+            assert kept.signed() == 0
+            await kept.clock.pass_next()
             await kept.until_signed(1)
             yield kept
         finally:
