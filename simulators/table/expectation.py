@@ -18,6 +18,9 @@ ANY = "*"
 
 _TYPE = re.compile(r"[a-z][a-z_]*(\.[a-z][a-z_]*)*")
 _KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+_QUOTED = frozenset(" ;\"'\\")
+"""A value with one of these is shown in quotes, so that it reads back as what it is."""
+
 _SHOWN = 4
 
 
@@ -102,7 +105,8 @@ def _word(value: Any) -> str:
 
 
 def _pair(key: str, value: str) -> str:
-    return f"{key}={value if value and not set(value) & set(' ;') else json.dumps(value)}"
+    plain = value and not set(value) & _QUOTED
+    return f"{key}={value if plain else json.dumps(value, ensure_ascii=False)}"
 
 
 def _lines(expected: Sequence[Pattern], came: Sequence[Told]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulators.table.expectation import Told, difference, flat, pattern
@@ -120,6 +120,8 @@ def test_streams_agree_exactly_when_their_listed_events_do(
 
 
 @given(st.text(max_size=12))
+@example('"')
+@example("it's a\\b")
 def test_any_value_is_shown_so_that_it_reads_back(value: str) -> None:
     told = Told("a.b", {"k": value})
     shown = difference([], {"a.b"}, [told])
