@@ -49,12 +49,12 @@ def nothing_waits(turn: Turn) -> bool:
 
 
 def is_contested(turn: Turn) -> bool:
-    """The first card drawn early is due, and the shoe did not read it or has it elsewhere."""
+    """The first card drawn early is due, and the shoe objected to it or has it elsewhere."""
     if not turn.now.early:
         return False
     first, due = turn.now.early[0], revealing.due_hand(turn)
     named = None if first.hand is None else (first.hand, first.index)
-    return first.card is None or named not in (None, (due, len(INITIAL_DEAL) - 1))
+    return named not in (None, (due, len(INITIAL_DEAL) - 1))
 
 
 def lacks_its_card(turn: Turn) -> bool:
@@ -171,7 +171,10 @@ def _place(turn: Turn, card: Kept) -> None:
     """It lies in the slot that is due."""
     slot = next_slot(turn.now)
     assert slot is not None and card.number is not None
+    if card.card is None:
+        shoe_cards.count_card(turn, None, card.number)
     placing.lay(turn, slot, card.card, card.number)
+    placing.look_if_unread(turn, slot)
 
 
 def set_aside_opening(turn: Turn) -> None:

@@ -26,6 +26,9 @@ CANNOT_READ = "cannot_read"
 """The code of a shoe that names hands, where others tell of a card without saying which."""
 
 
+REVERSE_RUNS = ("reverse_run_at_exit", "reverse_run_midway")
+"""The shoes' own codes for a card that ran backwards."""
+
 # What was seen.
 
 
@@ -62,6 +65,13 @@ def shoe_could_not_read(turn: Turn) -> bool:
     assert isinstance(event, Error)
     awaited = slots.next_slot(turn.now) is not None and turn.now.link.names_hands
     return event.code == CANNOT_READ and awaited
+
+
+def order_was_altered(turn: Turn) -> bool:
+    """A card ran back into the shoe: which comes next is not known."""
+    event = turn.shoe_event
+    assert isinstance(event, Error)
+    return event.code in REVERSE_RUNS
 
 
 # Actions that halt, one for each cause.
@@ -163,6 +173,12 @@ def halt_for_too_many(turn: Turn) -> None:
     raise_irregularity(turn, Cause("extra_card", seen, subject=str(turn.now.inputs)))
 
 
+def halt_for_reverse_run(turn: Turn) -> None:
+    """The shoe saw a card run backwards in a round."""
+    tell_shoe_fault(turn)
+    raise_irregularity(turn, Cause("order_altered", "a card ran back into the shoe"))
+
+
 def tell_unforeseen(turn: Turn) -> None:
     """The shoe said something that this table has no step for, where it can do no harm."""
     turn.tell_restricted("frame.discarded", {"reason": f"not foreseen: {turn.shoe_event.type}"})
@@ -199,7 +215,8 @@ def keep_another(turn: Turn) -> None:
     if wrong is not None:
         raise_irregularity(turn, wrong)
     elif is_on_top(turn.now):
-        raise_irregularity(turn, fitting.DRAWN_EARLY)
+        # A row above takes the next card; this one is not it.
+        raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
     keep(turn)
 
 

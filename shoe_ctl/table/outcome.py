@@ -55,6 +55,12 @@ def no_outcome_yet(turn: Turn) -> str:
     return "the shoe's own result has not come yet"
 
 
+def card_is_due(turn: Turn) -> str:
+    """Which card is to be drawn before there is an outcome: one called all the same missed it."""
+    assert turn.round.due is not None
+    return f"{turn.round.due.capitalize()}'s third card is due"
+
+
 def result_is_forced(turn: Turn) -> bool:
     """The shoe was told to quit the round."""
     event = turn.shoe_event

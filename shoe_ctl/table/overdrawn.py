@@ -10,13 +10,14 @@ from __future__ import annotations
 from . import early, fitting, halting, revealing
 from .cause import Cause
 from .inputs import ShoeSaid
-from .irregularities import stack
+from .irregularities import reviewing, stack
 from .irregularities.overdraw import OVERDRAW
 from .state import Opened
 from .turn import Turn
 
 KEY = OVERDRAW.key
 RULING = "ruling"
+_NO_HAND = ("idle", "betting", "resolved", "shoe_change")
 
 # What was seen.
 
@@ -30,6 +31,21 @@ def is_early(turn: Turn) -> bool:
 def is_undecided(turn: Turn) -> bool:
     """What everyone has seen does not say yet whether a card is due."""
     return not revealing.is_complete(turn)
+
+
+def comes_in_review(turn: Turn) -> bool:
+    """The shoe's next card came while the table is paused, and nothing else is open since."""
+    if not reviewing.is_on_top(turn.now) or turn.now.shoe is None:
+        return False
+    is_next = turn.drawn.number in (None, turn.shoe.drawn + 1)
+    return is_next and fitting.not_the_shoes(turn) is None
+
+
+def comes_undecided_in_review(turn: Turn) -> bool:
+    """The same, and what everyone has seen does not say whether it is due."""
+    halt = turn.now.halt
+    reveals = halt is not None and halt.back_to == "revealing"
+    return reveals and comes_in_review(turn) and is_undecided(turn)
 
 
 def is_known_already(turn: Turn) -> bool:
@@ -86,11 +102,42 @@ def halt(turn: Turn) -> None:
     early.lay_down(turn)
 
 
+def halt_in_review(turn: Turn) -> None:
+    """Whoever decides says what becomes of a card that was drawn while the table was paused."""
+    cause = _cause(turn, fitting.DRAWN_EARLY)
+    stack.raise_irregularity(turn, cause._replace(step=RULING))
+    early.lay_down(turn)
+
+
 def halt_unread(turn: Turn) -> None:
     """The shoe objects to a card where the table has no doubt whether one is due."""
     halting.tell_shoe_fault(turn)
     stack.raise_irregularity(turn, _cause(turn, fitting.DRAWN_EARLY)._replace(step=RULING))
     early.lay_down_unread(turn)
+
+
+def has_no_round_for_it(turn: Turn) -> bool:
+    """Halted where no hand of a round could still want a card."""
+    halt = turn.now.halt
+    return bool(_unraised(turn)) and halt is not None and halt.back_to in _NO_HAND
+
+
+def _unraised(turn: Turn) -> list[Cause]:
+    subjects = [early.subject(lying.number) for lying in turn.now.early if lying.number is not None]
+    causes = [fitting.DRAWN_EARLY._replace(subject=subject) for subject in subjects]
+    return [cause for cause in causes if not stack.is_open(turn, KEY, cause.subject)]
+
+
+def wait_left_over(turn: Turn) -> None:
+    """It was drawn with others and none is due: it waits as any card drawn early."""
+    for cause in _unraised(turn):
+        stack.wait_beside(turn, cause)
+
+
+def halt_left_over(turn: Turn) -> None:
+    """It was drawn with others, and there is no turn for it."""
+    for cause in _unraised(turn):
+        stack.raise_irregularity(turn, cause._replace(step=RULING))
 
 
 def take(turn: Turn) -> None:

@@ -21,7 +21,9 @@ from .irregularities.stack import raise_irregularity
 from .state import Kept
 from .turn import Turn
 
-halt_for_card_pushed_back = because("other", "a card was pushed back into the shoe in a round")
+halt_for_card_pushed_back = because(
+    "order_altered", "a card was pushed back into the shoe in a round"
+)
 halt_for_lid = because("other", "the shoe was opened in a round")
 halt_for_tampering = because("other", "the shoe says that someone meddled with it in a round")
 halt_for_failed_test = because("other", "a part of the shoe failed its test in a round")
@@ -77,9 +79,12 @@ def halt_for_cards_together(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, CardsDrawn)
     seen = f"{len(event.cards)} cards were drawn together"
-    raise_irregularity(turn, Cause("double_draw", seen))
+    noted = {"order_known": event.order_known}
+    raise_irregularity(turn, Cause("double_draw", seen, subject=str(event.number), noted=noted))
     for place, card in enumerate(event.cards):
         number = None if event.number is None else event.number + place
         shoe_cards.count_nowhere(turn, card, number)
+        if number is None and turn.now.shoe is not None:
+            number = turn.shoe.drawn
         kept = Kept(card=card, number=number, hand=None, index=None)
         turn.change(kept=(*turn.now.kept, kept))

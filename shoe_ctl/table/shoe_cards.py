@@ -185,6 +185,12 @@ def show_instead(turn: Turn, wrong: Card, right: Card) -> None:
     turn.set_shoe(shown=_one_more(_one_less(turn.shoe.shown, wrong), right))
 
 
+def forget(turn: Turn, card: Card) -> None:
+    """A card that was counted lies where nobody knows it any more."""
+    shoe = turn.shoe
+    turn.set_shoe(unseen=shoe.unseen + 1, counts=_one_less(shoe.counts, card))
+
+
 def name_unseen(turn: Turn, card: Card) -> None:
     """One of the cards that were counted and not known is this."""
     shoe = turn.shoe

@@ -14,6 +14,7 @@ from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
 from simulators.shoe.memory import EventMemory
 from simulators.shoe.model import CuttingCardOut, Refused
+from simulators.shoe.reference import ReferenceDevice
 
 from .bench import Bench, Stuck
 from .expectation import Pattern
@@ -121,6 +122,9 @@ class Performance:
 
     async def _draw(self, step: Draw) -> None:
         device = self._bench.device
+        if step.manner in ("as_one", "unordered"):
+            await self._pull_as_one(step.count, order_known=step.manner == "as_one")
+            return
         if step.manner == "together":
             for _ in range(step.count):
                 self._pull(force=True)
@@ -151,6 +155,14 @@ class Performance:
                 return
         bench.touched()
         await bench.taken_up(1)
+
+    async def _pull_as_one(self, count: int, *, order_known: bool) -> None:
+        device = self._bench.device
+        if not isinstance(device, ReferenceDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not tell of cards drawn as one")
+        device.pull_together(self._bench.now, count, order_known=order_known)
+        self._bench.touched()
+        await self._bench.taken_up(count)
 
     async def _draw_one(self, *, force: bool) -> None:
         self._pull(force=force)

@@ -22,7 +22,7 @@ VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
 NEEDS = ("position", "state", "consent", "other")
 
-Manner = Literal["freed", "early", "together", "under_key"]
+Manner = Literal["freed", "early", "together", "as_one", "unordered", "under_key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class Draw:
     """Whoever holds the shoe draws so many cards.
 
     ``freed``: each once the shoe shows that it may be drawn. ``early``: each at once, bolt or not.
-    ``together``: all in one pull. ``under_key``: by hand, while the shoe is locked by its key.
+    ``together``: all in one pull, and the shoe counts each. ``as_one``, ``unordered``: the shoe
+    tells of the pull, and knows in which order they came, or does not. ``under_key``: by hand,
+    while the shoe is locked by its key.
     """
 
     count: int
@@ -119,6 +121,8 @@ def _draw(fields: Fields, verb: str) -> Step:
         "draw": "freed",
         "draw_early": "early",
         "draw_together": "together",
+        "draw_as_one": "as_one",
+        "draw_unordered": "unordered",
         "draw_under_key": "under_key",
     }
     return Draw(fields.whole(verb, at_least=1), manners[verb])
@@ -193,6 +197,8 @@ _READERS: dict[str, Callable[[Fields, str], Step]] = {
     "draw": _draw,
     "draw_early": _draw,
     "draw_together": _draw,
+    "draw_as_one": _draw,
+    "draw_unordered": _draw,
     "draw_under_key": _draw,
     "play": _play,
     "wait": _wait,

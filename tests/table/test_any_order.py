@@ -13,6 +13,7 @@ from firmware_proto.cards import CARDS, card
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
+    CardsDrawn,
     CuttingCard,
     Error,
     ErrorCleared,
@@ -49,7 +50,12 @@ events: st.SearchStrategy[ShoeEvent] = st.one_of(
         armed=st.sampled_from([None, True, False]),
         face_up=st.booleans(),
     ),
-    st.builds(CardOutsideGame, card=faces, mode=st.just("lock")),
+    st.builds(CardOutsideGame, card=faces, mode=st.sampled_from(["lock", "error"])),
+    st.builds(
+        CardsDrawn,
+        cards=st.lists(faces, min_size=2, max_size=3).map(tuple),
+        order_known=st.booleans(),
+    ),
     st.builds(Redesignated, card=faces, hand=st.just("player"), index=st.just(1)),
     st.builds(
         Result,

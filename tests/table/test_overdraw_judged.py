@@ -8,7 +8,6 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import (
-    Armed,
     CardDrawn,
     CardOutsideGame,
     Error,
@@ -16,7 +15,7 @@ from firmware_proto.events import (
     Redesignated,
 )
 from shoe_ctl.records import Audience
-from tests.table.playing import ROUNDS, Playing
+from tests.table.playing import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 DRAWS = "2D 3C TS TH"  # each hand wants a third card
@@ -67,15 +66,13 @@ def test_a_card_that_its_shoe_objects_to_does_not_take_its_place_by_itself(known
         table.says(Error(code="overdraw", in_error_mode=True))
     sees_all(table)
     assert (table.key, table.now.halt.top.step) == ("overdraw", "ruling")
-    answer = table.asks("decide", choice="due", reason="the shoe is wrong")
-    assert answer.accepted is known
-    if known:
-        assert table.now.round.cards[4].card.code == "4C"
-        assert table.now.state == "revealing"
-    else:
-        assert answer.error == "decide: due: the shoe did not read the card"
-        table.rules("set_aside")
-        assert table.desired == Armed(5, "player", 3)
+    table.rules("due")
+    third = table.now.round.cards[4]
+    assert (third.hand, third.index, third.number) == ("player", 3, 5)
+    assert third.card == (card("4C") if known else None)
+    assert [o.key for o in table.now.waiting] == ([] if known else ["misread"])
+    assert (table.now.state, table.now.shoe.drawn) == ("revealing", 5)
+    assert balanced(table.now)
 
 
 def test_a_card_told_before_its_error_is_one_card() -> None:

@@ -1,36 +1,102 @@
-"""Cards that came at the wrong time or to the wrong place.
+"""Cards that came to the wrong place, not at all, or from a shoe whose order was altered.
 
 In: nothing. Out: their procedures. Must not know: which card it was, what the round will want.
 """
 
 from __future__ import annotations
 
-from .endings import aside, ruling, stands, void
-from .procedure import Declared, Procedure
+from shoe_ctl.table.turn import Turn
 
-_CARDS_DRAWN = ("dealing", "revealing", "drawing", "suspended")
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .exchanging import exchange
+from .grounds import CARDS_OUT, shoe_is_not_ready, something_is_missing
+from .missed import PLACE
+from .procedure import Choice, Declared, End, Procedure, Standing, Step
+
+_CARDS_DRAWN = (*CARDS_OUT, "suspended")
+
+
+def _cards_are_out(at: Standing) -> bool:
+    return at.now.halt is not None and at.now.halt.back_to in CARDS_OUT
+
+
+def _why_not_reconstructed(turn: Turn) -> str | None:
+    """A card still lies nowhere, or the round could not go on."""
+    return shoe_is_not_ready(turn)
+
+
+_RECONSTRUCT = Choice(
+    "reconstruct", "dealer", "reconstructed", (align,), _why_not_reconstructed, reason=False,
+    when=_cards_are_out,
+)  # fmt: skip
 
 WRONG_ORDER = Procedure(
     "wrong_order",
-    (ruling("leave the cards as they lie; the order in which they were drawn counts"),),
-    (stands(), aside(), void(("wrong_order", "void"))),
+    (
+        Step(
+            "ruling",
+            "put every card where the order of the draws wants it, and let none be seen",
+            (_RECONSTRUCT, PLACE._replace(when=_cards_are_out), exchange("ruling"), GO_ON,
+             LAY_ASIDE, CALL_VOID),
+        ),
+    ),
+    (
+        End("reconstructed", "reconstructed", ("wrong_order", "reconstructed")),
+        stands(),
+        aside(),
+        void(("wrong_order", "void")),
+    ),
     Declared("dealer", _CARDS_DRAWN, "cards in a wrong order are declared"),
-)
+)  # fmt: skip
 
-DOUBLE_DRAW = Procedure(
-    "double_draw",
-    (ruling("leave the cards as they lie; do not put them in order yet"),),
-    (stands(), aside(), void(("double_draw", "void"))),
-    Declared("dealer", _CARDS_DRAWN, "cards drawn together are declared"),
+MISSED_DRAW = Procedure(
+    "missed_draw",
+    (
+        Step(
+            "ruling",
+            "leave the cards and the chips as they lie; a card that was due is drawn after all",
+            (_RECONSTRUCT, GO_ON, LAY_ASIDE, CALL_VOID),
+        ),
+    ),
+    (
+        End("reconstructed", "reconstructed", ("missed_draw", "reconstructed")),
+        stands(("missed_draw", "ruled")),
+        aside(("missed_draw", "ruled")),
+        void(("missed_draw", "ruled")),
+    ),
+    Declared(
+        "dealer",
+        ("idle", *CARDS_OUT, "resolved", "suspended"),
+        "it is declared that a card was due and not drawn",
+    ),
 )
 
 ORDER_ALTERED = Procedure(
     "order_altered",
-    (ruling("leave the shoe as it is; if the order cannot be found again the round is void"),),
-    (stands(("order_altered", "reconstructed")), aside(), void(("order_altered", "void"))),
+    (
+        Step(
+            "ruling",
+            "leave the shoe as it is; if the order cannot be found again the round is void",
+            (
+                Choice(
+                    "reconstructed", "pit_supervisor", "reconstructed", (align,),
+                    something_is_missing,
+                ),
+                GO_ON,
+                LAY_ASIDE,
+                CALL_VOID,
+            ),
+        ),
+    ),
+    (
+        End("reconstructed", "reconstructed", ("order_altered", "reconstructed")),
+        stands(),
+        aside(),
+        void(("order_altered", "void")),
+    ),
     Declared(
         "dealer",
         ("betting", "closed", *_CARDS_DRAWN),
         "it is declared that the order of the cards was altered",
     ),
-)
+)  # fmt: skip

@@ -43,6 +43,14 @@ def own_kept(turn: Turn) -> tuple[Kept, ...]:
     return turn.now.kept[halt_of(turn).deciding[0].kept_before :]
 
 
+def lay_together(turn: Turn) -> tuple[Kept, ...]:
+    """The cards that were drawn since it was raised leave those kept."""
+    before = len(turn.now.kept) - len(own_kept(turn))
+    lying = turn.now.kept[before:]
+    turn.change(kept=turn.now.kept[:before])
+    return lying
+
+
 def take_first_kept(turn: Turn) -> Kept:
     """The card that was kept first leaves those kept, whichever irregularity it came with."""
     first, halt = turn.now.kept[0], halt_of(turn)

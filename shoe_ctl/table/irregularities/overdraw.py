@@ -64,22 +64,13 @@ def _may_be_exposed(at: Standing) -> bool:
     return _is_of_no_round(at) and card is not None and not card.exposed
 
 
-def _why_not_due(turn: Turn) -> str | None:
+def _why_not_first(turn: Turn) -> str | None:
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
-    return _why_unread(turn)
-
-
-def _why_unread(turn: Turn) -> str | None:
-    card = _card(turn)
-    return "the shoe did not read the card" if card is None or card.card is None else None
-
-
-def _why_not_first(turn: Turn) -> str | None:
-    if (why := _why_not_due(turn)) is not None:
-        return why
     card = _card(turn)
     assert card is not None
+    if card.card is None:
+        return "the shoe did not read the card"
     if card.exposed:
         return "a card that was seen never opens a round"
     if turn.now.opening:
@@ -119,7 +110,7 @@ def _drop(turn: Turn) -> None:
         link_facts.lose_alignment(turn)
 
 
-_TAKE_IN_DEAL = Choice("due", DECIDES, "kept_in_deal", (_take,), _why_not_due,
+_TAKE_IN_DEAL = Choice("due", DECIDES, "kept_in_deal", (_take,), cards_have_no_place,
                        in_round=True, when=_is_due_in_the_deal)  # fmt: skip
 _TAKE = _TAKE_IN_DEAL._replace(then="kept", when=_is_due_after_it)
 _OPEN = Choice("first_card", DECIDES, "next_round", (_open_next,), _why_not_first,
