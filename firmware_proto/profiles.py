@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from .session import Capabilities, DeviceSession, HostSession, Resume
+from .shoe_event import ShoeEvent
 
 PROFILES = ("reference", "angel_eye", "bee_tek")
 """The names a configuration may use."""
@@ -88,3 +89,22 @@ def with_keys(
     from .reference.keys import HostKeys
 
     return cast(Profile, chosen.Keyed(HostKeys(keys, nonce)))
+
+
+def recorded(
+    chosen: Profile,
+    verdict_of: Callable[[int], ShoeEvent | None],
+    keys: Mapping[str, Mapping[int, bytes]] | None,
+    missing: Callable[[str, int], None],
+) -> Profile:
+    """The same profile, whose host sessions hear again what keyed ones heard, for a replay.
+
+    ``verdict_of`` gives what was recorded of the frame at this place. With ``keys`` proofs and MACs
+    are checked again; ``missing`` is told the device and id of a key that is not among them.
+
+    Raises:
+        ValueError: shoes of this profile cannot prove anything.
+    """
+    if not hasattr(chosen, "Recorded"):
+        raise ValueError("shoes of this profile have no keys")
+    return cast(Profile, chosen.Recorded(verdict_of, keys, missing))

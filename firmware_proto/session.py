@@ -21,7 +21,9 @@ class Capabilities:
     hand a card belongs to. ``decks``: the decks whose cards it can name. ``authenticated``: what
     a session gives of a shoe was proved to be that shoe's with a key; where it is false, the link
     is to be shown as unauthenticated. ``silence_s``: a shoe that is there, and asked as the
-    session asks, is never silent for so many seconds; None: it may be silent for hours.
+    session asks, is never silent for so many seconds; None: it may be silent for hours. ``timed``:
+    what a session gives depends not on the bytes alone but on what it was told to desire and on its
+    ticks: whoever decodes the bytes again needs those too, in their order among the bytes.
     """
 
     arm: bool
@@ -31,6 +33,7 @@ class Capabilities:
     decks: tuple[str, ...]
     authenticated: bool = False
     silence_s: float | None = None
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Hello
+from firmware_proto.events import Armed, Hello, Locked
 from firmware_proto.session import Resume
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.link.clock import Clock, Timer
-from shoe_ctl.link.connection import Connection, Reception
+from shoe_ctl.link.connection import Call, Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
@@ -115,6 +115,7 @@ class TableRunner:
                     settings=settings,
                     resume=known,
                     t_us=t_us,
+                    calls=can.timed,
                 ),
             )
             up = LinkUp(
@@ -141,6 +142,10 @@ class TableRunner:
         """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
         async with self._turn:
             group, t_us = self._group(), self._now(reception.t_us)
+            if reception.calls:
+                calls = tuple(_call(call) for call in reception.calls)
+                kept = bodies.Calls(connection=reception.connection, calls=calls)
+                group.calls(self.table, kept)
             if reception.chunk:
                 group.wire(
                     self.table,
@@ -291,3 +296,13 @@ class TableRunner:
         if wake_us is not None:
             delay_s = max(0, wake_us - self._clock.wall_us()) / 1_000_000
             self._timer = self._clock.call_later(delay_s, self._due.set)
+
+
+def _call(call: Call) -> bodies.Call:
+    """What a session was told, as the journal keeps it."""
+    match call:
+        case Armed(number=number, hand=hand, index=index):
+            return bodies.Desired((number, hand, index))
+        case Locked():
+            return bodies.Desired(None)
+    return bodies.Ticked(call)

@@ -41,11 +41,14 @@ UNANSWERED = "command_unanswered"
 
 
 class AngelEyeHost:
-    """A ``HostSession``. Without leave to send commands no byte ever goes to the shoe."""
+    """A ``HostSession``. Without leave to send commands no byte ever goes to the shoe.
 
-    capabilities = CAPABILITIES
+    With it, which replies count depends on what is outstanding, and giving up is heard of: it is
+    ``timed``.
+    """
 
     def __init__(self, settings: HostSettings) -> None:
+        self.capabilities = replace(CAPABILITIES, timed=settings.commands)
         self._decoder = Decoder(settings.command_bcc)
         self._repeats = Repeats(settings.repeats)
         self._redesignation = settings.redesignation.value

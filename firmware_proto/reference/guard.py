@@ -6,7 +6,7 @@ Must not know: event numbers, what is stored, the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -22,13 +22,11 @@ from firmware_proto.events import (
     RotateKey,
     ShoeEvent,
 )
-from firmware_proto.session import Heard
-
 from .codec import SEALED_READERS, Checked, Message, body_of, encode, read, read_sealed, unwrapped
 from .derived import FrameError
 from .framing import framed
 from .keys import HostKeys
-from .layouts import SEALED, Kind
+from .layouts import NONCE_BYTES, SEALED, Kind
 from .seal import NO_SESSION, VERDICTS, Agreed, Transcript
 
 LINK_EVENTS = (Authenticated, AuthenticationFailed, Challenged)
@@ -40,6 +38,10 @@ MOST_TOLD = 32
 NO_KEY = "no key for this shoe"
 NO_PROOF = "the shoe cannot prove who it is"
 WRONG_PROOF = "wrong proof"
+
+
+VerdictOf = Callable[[int], ShoeEvent | None]
+"""What was recorded of the frame whose first byte stands here; None where nothing was."""
 
 
 class Guard(Protocol):
@@ -193,17 +195,18 @@ def _failed(asked: Challenged, reason: str) -> AuthenticationFailed:
 class RecordedGuard:
     """A ``Guard`` without keys, for replay: it goes by the verdicts that were recorded.
 
-    ``heard`` is what the connection gave; only what a guard decides is taken from it.
+    ``verdict_of`` gives what was recorded of the frame at this place; only what a guard decides is
+    taken from it.
     """
 
-    def __init__(self, heard: Iterable[Heard]) -> None:
+    def __init__(self, verdict_of: VerdictOf) -> None:
         self.greets = False
-        self._heard = {h.first: h.event for h in heard}
+        self._verdict_of = verdict_of
 
     def read(self, stuffed: bytes, first: int) -> Checked:
         """See ``Guard``."""
         frame = unwrapped(stuffed)
-        verdict = self._heard.get(first)
+        verdict = self._verdict_of(first)
         if frame[0] == SEALED:
             if isinstance(verdict, Discarded) and verdict.reason in VERDICTS:
                 raise FrameError(verdict.reason)
@@ -214,6 +217,54 @@ class RecordedGuard:
                 raise FrameError("not recorded" if verdict is None else verdict.reason)
             return 0, verdict, 0, 0, 0
         raise FrameError(f"{Kind(kind).name.lower()} without a MAC")
+
+    def seal(self, message: Message) -> bytes:  # noqa: ARG002
+        """Nothing is said in a replay."""
+        return b""
+
+    def outgoing(self) -> bytes:
+        """Nothing is said in a replay."""
+        return b""
+
+
+class CheckingGuard:
+    """A ``Guard`` for replay that checks every proof and MAC again, with the nonces recorded.
+
+    Of ``keys``, which may have come and gone since, those are used that the shoe was asked for. One
+    that is not among them is told to ``missing`` once; from there on the recorded verdicts count.
+    """
+
+    def __init__(
+        self,
+        keys: Mapping[str, Mapping[int, bytes]],
+        verdict_of: VerdictOf,
+        missing: Callable[[str, int], None],
+    ) -> None:
+        self.greets = False
+        self._keys = keys
+        self._verdict_of = verdict_of
+        self._missing = missing
+        self._recorded = RecordedGuard(verdict_of)
+        self._checks = True
+        self._asked_for: dict[str, dict[int, bytes]] = {}
+        self._nonce = bytes(NONCE_BYTES)
+        self._guard = KeyGuard(HostKeys(self._asked_for, lambda: self._nonce))
+
+    def read(self, stuffed: bytes, first: int) -> Checked:
+        """See ``Guard``."""
+        verdict = self._verdict_of(first)
+        if self._checks and isinstance(verdict, Challenged):
+            self._ask_for(verdict)
+        return (self._guard if self._checks else self._recorded).read(stuffed, first)
+
+    def _ask_for(self, asked: Challenged) -> None:
+        key = self._keys.get(asked.device_id, {}).get(asked.key_id)
+        if key is None:
+            self._checks = False
+            self._missing(asked.device_id, asked.key_id)
+            return
+        self._asked_for.setdefault(asked.device_id, {})[asked.key_id] = key
+        self._nonce = bytes.fromhex(asked.nonce)
 
     def seal(self, message: Message) -> bytes:  # noqa: ARG002
         """Nothing is said in a replay."""

@@ -6,7 +6,7 @@ Must not know: ports, clocks, files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from firmware_proto.profiles import SerialSettings
@@ -14,12 +14,12 @@ from firmware_proto.session import Capabilities, Resume
 
 from .device import ReferenceDevice
 from .firmware import allowed_firmware
-from .guard import Guard, KeyGuard
+from .guard import CheckingGuard, Guard, KeyGuard, RecordedGuard, VerdictOf
 from .host import CAPABILITIES, ReferenceHost
 from .keys import HostKeys, ShoeKeys
 from .shoe_guard import ShoeGuard
 
-__all__ = ["CAPABILITIES", "SERIAL", "Keyed", "device_session", "host_session"]
+__all__ = ["CAPABILITIES", "SERIAL", "Keyed", "Recorded", "device_session", "host_session"]
 
 SERIAL = SerialSettings(baud=115200)
 """SPEC 1."""
@@ -62,6 +62,33 @@ class Keyed:
     ) -> ReferenceHost:
         """As the module's own, with a guard of its own for each connection."""
         return host_session(resume=resume, settings=settings, guard=KeyGuard(self.keys))
+
+    def device_session(self, *, settings: Mapping[str, object]) -> ReferenceDevice:
+        """The shoe's end, without a key of its own."""
+        return device_session(settings=settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The profile for replay of what keyed sessions heard: a ``Profile`` that needs no key.
+
+    With ``keys`` what was proved is checked again; see ``CheckingGuard``.
+    """
+
+    verdict_of: VerdictOf
+    keys: Mapping[str, Mapping[int, bytes]] | None = field(repr=False)
+    missing: Callable[[str, int], None]
+    CAPABILITIES: Capabilities = field(default=replace(CAPABILITIES, authenticated=True))
+    SERIAL: SerialSettings = SERIAL
+
+    def host_session(
+        self, *, resume: Resume | None, settings: Mapping[str, object]
+    ) -> ReferenceHost:
+        """As the module's own, with a guard of its own for each connection."""
+        guard: Guard = RecordedGuard(self.verdict_of)
+        if self.keys is not None:
+            guard = CheckingGuard(self.keys, self.verdict_of, self.missing)
+        return host_session(resume=resume, settings=settings, guard=guard)
 
     def device_session(self, *, settings: Mapping[str, object]) -> ReferenceDevice:
         """The shoe's end, without a key of its own."""

@@ -24,6 +24,7 @@ class Kind(Enum):
     CHECKPOINT = "checkpoint"
     CONNECTION = "connection"
     WIRE = "wire"
+    CALLS = "calls"
     INPUT = "input"
     PUBLIC = "event.public"
     RESTRICTED = "event.restricted"
@@ -85,13 +86,17 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """How a connection was opened: what decoding its bytes again needs, but never a key."""
+    """How a connection was opened: what decoding its bytes again needs, but never a key.
+
+    ``calls``: what it gives depends on what its session was told as well; ``Calls`` keep that.
+    """
 
     number: int
     profile: str
     settings: dict[str, Any]
     resume: tuple[Resume, ...]
     t_us: int
+    calls: bool = False
 
     def to_bytes(self) -> bytes:
         """Deterministic JSON."""
@@ -103,6 +108,41 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises:
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        return msgspec.json.decode(body, type=cls)
+
+
+class Desired(msgspec.Struct, frozen=True, tag_field="call", tag="desire"):
+    """The session was told what the shoe should be: armed for this draw; None is locked."""
+
+    armed: tuple[int, str | None, int | None] | None
+
+
+class Ticked(msgspec.Struct, frozen=True, tag_field="call", tag="tick"):
+    """The session was told the time: seconds on its own scale."""
+
+    t_s: float
+
+
+Call = Desired | Ticked
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """What a connection's session was told besides bytes, after the chunk that stands before it."""
+
+    connection: int
+    calls: tuple[Call, ...]
+
+    def to_bytes(self) -> bytes:
+        """Deterministic JSON."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Calls:
+        """The calls that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: these bytes are none (msgspec's errors are ValueErrors).
         """
         return msgspec.json.decode(body, type=cls)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from shoe_ctl.records import Audience, utc
 
-from .bodies import Connection, Direction, Kind, Meta, Snapshot, Wire
+from .bodies import Calls, Connection, Direction, Kind, Meta, Snapshot, Wire
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -154,6 +154,10 @@ class Group:
         """Raw bytes; see ``bodies.Wire``."""
         wire = Wire(connection=connection, direction=direction, offset=offset, t_us=t_us, data=data)
         return self._append(_Entry(table, Kind.WIRE, wire.to_bytes()))
+
+    def calls(self, table: str, calls: Calls) -> int:
+        """What a connection's session was told since its last bytes."""
+        return self._append(_Entry(table, Kind.CALLS, calls.to_bytes()))
 
     def input(self, table: str, body: bytes, t_us: int) -> int:
         """An input's bytes and its time (µs since 1970 UTC), which is remembered."""

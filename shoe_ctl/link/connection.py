@@ -20,6 +20,10 @@ from .transport import Transport, TransportLost
 log = logging.getLogger(__name__)
 
 
+Call = DesiredShoeState | float
+"""What a session was told besides bytes: what the shoe should be, or the time of a tick."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reception:
     """What came in one go, and what it says.
@@ -27,6 +31,8 @@ class Reception:
     ``offset`` is the place of the chunk's first byte in this connection's stream, from 0.
     ``chunk`` is empty where time passing, not bytes, gave the events. ``t_us`` is microseconds
     since 1970 UTC. ``fault`` says why the bytes could not be decoded; the connection then ends.
+    ``calls`` are what the session was told before, since the last reception, where what it gives
+    depends on them (``Capabilities.timed``); the tick that gave the events is the last of them.
     """
 
     connection: int
@@ -35,6 +41,7 @@ class Reception:
     heard: tuple[Heard, ...]
     t_us: int
     fault: str | None = None
+    calls: tuple[Call, ...] = ()
 
 
 OnReception = Callable[[Reception], Awaitable[None]]
@@ -61,6 +68,7 @@ class Connection:
         self._clock = clock
         self._on_reception = on_reception
         self._received = 0
+        self._calls: list[Call] = []
         self._discarded = 0
         self._heard_at = clock.monotonic()
         self._faulty = False
@@ -94,6 +102,7 @@ class Connection:
 
     def desire(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on."""
+        self._note_call(state)
         self._session.desire(state)
         self._wake.set()
 
@@ -160,6 +169,7 @@ class Connection:
         deadline = self._session.next_deadline
         if deadline is not None and deadline <= self._clock.monotonic() and not self._faulty:
             t, t_us = self._clock.monotonic(), self._clock.wall_us()
+            self._note_call(t)
             await self._decode(b"", t_us, lambda: self._session.tick(t))
 
     async def _decode(self, chunk: bytes, t_us: int, step: Callable[[], list[Heard]]) -> None:
@@ -174,6 +184,7 @@ class Connection:
             fault = f"{type(error).__name__}: {error}"
         self._note_discarded(heard)
         if chunk or heard or fault:
+            calls, self._calls = tuple(self._calls), []
             await self._on_reception(
                 Reception(
                     connection=self.number,
@@ -182,8 +193,13 @@ class Connection:
                     heard=heard,
                     t_us=t_us,
                     fault=fault,
+                    calls=calls,
                 )
             )
+
+    def _note_call(self, call: Call) -> None:
+        if self.capabilities.timed:
+            self._calls.append(call)
 
     def _note_discarded(self, heard: tuple[Heard, ...]) -> None:
         """Tells the first, the tenth, the hundredth: a noisy line must not fill the log."""

@@ -139,8 +139,6 @@ class Supervisor:
         """Serves one connection to its end, and waits a moment after it."""
         with closing(transport):
             session = self._profile.host_session(resume=self._resume(), settings=self._settings)
-            if self._desired is not None:
-                session.desire(self._desired)
             connection = Connection(
                 number=self._next_number,
                 transport=transport,
@@ -148,6 +146,8 @@ class Supervisor:
                 clock=self._clock,
                 on_reception=self._received,
             )
+            if self._desired is not None:
+                connection.desire(self._desired)
             self._next_number += 1
             self._connection, self._state = connection, LinkState.LISTENING
             try:
