@@ -146,6 +146,8 @@ class Daemon:
                 raise _first(errors) from None
             finally:
                 if store.failure is None:
+                    for runner, _ in at_work:
+                        await runner.stop()
                     await keeper.sign()
 
     def _keeper(self, journal: Journal, store: Store) -> Keeper:

@@ -13,14 +13,15 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Armed, Hello, Locked
+from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
+from shoe_ctl.line import Line, inputs
 from shoe_ctl.link.clock import Clock, Timer
-from shoe_ctl.link.connection import Call, Connection, Reception
+from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
@@ -35,7 +36,6 @@ from shoe_ctl.table.inputs import (
     LinkLost,
     LinkUp,
     Restarted,
-    ShoeSaid,
     TableCommand,
     Tick,
 )
@@ -67,6 +67,7 @@ class TableRunner:
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
+        self._line = Line(self.table)
         self._journal = journal
         self._clock = clock
         self._sections = Sections(journal, under, self.table)
@@ -106,17 +107,8 @@ class TableRunner:
         self._connection, self._device = connection, None
         async with self._turn:
             group, t_us = self._group(), self._now()
-            known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
-            group.connection(
-                self.table,
-                bodies.Connection(
-                    number=connection.number,
-                    profile=profile,
-                    settings=settings,
-                    resume=known,
-                    t_us=t_us,
-                    calls=can.timed,
-                ),
+            self._line.opened(
+                group, connection, profile=profile, settings=settings, resume=resume, t_us=t_us
             )
             up = LinkUp(
                 t_us=t_us,
@@ -135,29 +127,18 @@ class TableRunner:
         number = self._connection.number if self._connection is not None else 0
         self._connection = None
         async with self._turn:
+            group = self._group()
+            self._line.ended()
             lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
-            await self._handle(self._group(), [lost])
+            await self._handle(group, [lost])
 
     async def receive(self, reception: Reception) -> None:
         """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
         async with self._turn:
             group, t_us = self._group(), self._now(reception.t_us)
-            if reception.calls:
-                calls = tuple(_call(call) for call in reception.calls)
-                kept = bodies.Calls(connection=reception.connection, calls=calls)
-                group.calls(self.table, kept)
-            if reception.chunk:
-                group.wire(
-                    self.table,
-                    connection=reception.connection,
-                    direction=bodies.Direction.FROM_SHOE,
-                    offset=reception.offset,
-                    t_us=t_us,
-                    data=reception.chunk,
-                )
-            inputs = self._inputs(reception, t_us)
+            self._line.received(group, reception, t_us)
             stored = self._note_numbers(group, reception)
-            await self._handle(group, inputs)
+            await self._handle(group, inputs(reception, t_us))
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
 
@@ -181,6 +162,14 @@ class TableRunner:
             held = self.controller
             return status.status(held.state, held.game, held.settings)
 
+    async def stop(self) -> None:
+        """After everything else: what went to the shoe since the last group is stored."""
+        async with self._turn:
+            group = Group()
+            self._line.sent(group)
+            if len(group):
+                await self._journal.commit(group)
+
     async def tick_forever(self) -> None:
         """Wake the table when it asked to be woken, until cancelled."""
         try:
@@ -200,30 +189,18 @@ class TableRunner:
     # How it is handled.
 
     def _group(self) -> Group:
-        """What comes next, behind what a restart would go on from where that is due."""
+        """What comes next, behind what a restart would go on from where that is due.
+
+        What went to the shoe until now stands before it.
+        """
         group = Group()
         self._sections.begin(group, self.controller, self._answers, self._told)
+        self._line.sent(group)
         return group
 
     def _now(self, t_us: int | None = None) -> int:
         """A time for an input: never before the table's last one."""
         return max(self.controller.state.t_us, self._clock.wall_us() if t_us is None else t_us)
-
-    def _inputs(self, reception: Reception, t_us: int) -> list[Input]:
-        said: list[Input] = [
-            ShoeSaid(
-                t_us=t_us,
-                event=heard.event,
-                connection=reception.connection,
-                seq=heard.seq,
-                first=heard.first,
-                last=heard.last,
-            )
-            for heard in reception.heard
-        ]
-        if reception.fault is not None:
-            said.append(Fault(t_us=t_us, where="decoding", what=reception.fault))
-        return said
 
     def _note_numbers(self, group: Group, reception: Reception) -> int | str | None:
         """The last event number that this reception brings, kept with the group."""
@@ -296,13 +273,3 @@ class TableRunner:
         if wake_us is not None:
             delay_s = max(0, wake_us - self._clock.wall_us()) / 1_000_000
             self._timer = self._clock.call_later(delay_s, self._due.set)
-
-
-def _call(call: Call) -> bodies.Call:
-    """What a session was told, as the journal keeps it."""
-    match call:
-        case Armed(number=number, hand=hand, index=index):
-            return bodies.Desired((number, hand, index))
-        case Locked():
-            return bodies.Desired(None)
-    return bodies.Ticked(call)

@@ -22,6 +22,7 @@ from firmware_proto.events import (
     RotateKey,
     ShoeEvent,
 )
+
 from .codec import SEALED_READERS, Checked, Message, body_of, encode, read, read_sealed, unwrapped
 from .derived import FrameError
 from .framing import framed

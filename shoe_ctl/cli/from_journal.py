@@ -27,20 +27,24 @@ def lines(journal: Path, table: str | None) -> Iterator[str]:
     with Reader.open(journal) as reader:
         name = _chosen(reader, table)
         began: int | None = None
+        now_us = 0
         for record in reader.records(table=name, kinds=(Kind.CONNECTION, Kind.WIRE)):
             if record.kind == Kind.WIRE.value:
                 wire = Wire.from_bytes(record.body)
                 assert began is not None, "a connection was opened before"
                 sender = SHOE if wire.direction is Direction.FROM_SHOE else HOST
-                yield line(Chunk(wire.t_us - began, sender, wire.data))
+                # what was sent before the shoe was heard stands behind its connection's record
+                now_us = max(now_us, wire.t_us)
+                yield line(Chunk(now_us - began, sender, wire.data))
                 continue
             opened = Connection.from_bytes(record.body)
+            now_us = max(now_us, opened.t_us)
             if began is None:
-                began = opened.t_us
+                began = now_us
                 yield header_line(_header(opened, name))
             else:
-                yield line(Lost(opened.t_us - began, "another connection was opened"))
-            yield line(Opened(opened.t_us - began))
+                yield line(Lost(now_us - began, "another connection was opened"))
+            yield line(Opened(now_us - began))
 
 
 def _chosen(reader: Reader, table: str | None) -> str:

@@ -88,7 +88,8 @@ class Resume(msgspec.Struct, frozen=True):
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
     """How a connection was opened: what decoding its bytes again needs, but never a key.
 
-    ``calls``: what it gives depends on what its session was told as well; ``Calls`` keep that.
+    ``authenticated``: its session had keys, so that what was recorded of proofs and MACs is needed
+    where they are not at hand.
     """
 
     number: int
@@ -96,7 +97,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     resume: tuple[Resume, ...]
     t_us: int
-    calls: bool = False
+    authenticated: bool = False
 
     def to_bytes(self) -> bytes:
         """Deterministic JSON."""
@@ -115,7 +116,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 class Desired(msgspec.Struct, frozen=True, tag_field="call", tag="desire"):
     """The session was told what the shoe should be: armed for this draw; None is locked."""
 
-    armed: tuple[int, str | None, int | None] | None
+    armed: tuple[int, str, int] | None
 
 
 class Ticked(msgspec.Struct, frozen=True, tag_field="call", tag="tick"):
@@ -128,9 +129,13 @@ Call = Desired | Ticked
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """What a connection's session was told besides bytes, after the chunk that stands before it."""
+    """What a connection's session was told besides bytes, after the chunk that stands before it.
+
+    ``t_us`` (µs since 1970 UTC) is the time of what came of it, or of the chunk behind it.
+    """
 
     connection: int
+    t_us: int
     calls: tuple[Call, ...]
 
     def to_bytes(self) -> bytes:

@@ -44,6 +44,19 @@ class Reception:
     calls: tuple[Call, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Bytes handed to the transport; whether they arrived, only the shoe knows.
+
+    ``offset`` is the place of the first in what went to the shoe on this connection, from 0.
+    ``t_us`` is microseconds since 1970 UTC.
+    """
+
+    offset: int
+    data: bytes
+    t_us: int
+
+
 OnReception = Callable[[Reception], Awaitable[None]]
 """Takes a reception: stores it, then calls ``stored`` and ``desire``. Nothing is read or sent
 until it returns."""
@@ -69,6 +82,8 @@ class Connection:
         self._on_reception = on_reception
         self._received = 0
         self._calls: list[Call] = []
+        self._wrote = 0
+        self._sent: list[Sent] = []
         self._discarded = 0
         self._heard_at = clock.monotonic()
         self._faulty = False
@@ -106,6 +121,11 @@ class Connection:
         self._session.desire(state)
         self._wake.set()
 
+    def take_sent(self) -> list[Sent]:
+        """What was sent since this was last asked, in order."""
+        sent, self._sent = self._sent, []
+        return sent
+
     async def run(self) -> str:
         """Serves the connection until it ends, closes its transport, and says why it ended.
 
@@ -123,7 +143,7 @@ class Connection:
         try:
             while not self._faulty:
                 self._wake.clear()  # what woke us up to here, this round takes care of
-                self._transport.write(self._session.outgoing())
+                self._write(self._session.outgoing())
                 await self._readable()
                 chunk = self._transport.read()
                 if not chunk and self._silent:
@@ -133,6 +153,12 @@ class Connection:
         except TransportLost as lost:
             return str(lost)
         return "what the shoe said could not be decoded"
+
+    def _write(self, data: bytes) -> None:
+        if data:
+            self._sent.append(Sent(self._wrote, data, self._clock.wall_us()))
+            self._wrote += len(data)
+            self._transport.write(data)
 
     @property
     def _silent_at(self) -> float | None:

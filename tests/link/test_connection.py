@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import Armed, Discarded, Error, Standby
+from firmware_proto.events import Armed, Discarded, Error, Locked, Standby
 from firmware_proto.session import Heard, Resume
-from shoe_ctl.link.connection import Connection, OnReception, Reception
+from shoe_ctl.link.connection import Connection, OnReception, Reception, Sent
 from shoe_ctl.link.transport import Transport
 from tests.link.ends import HandClock, LineSession, ScriptedTransport, until
 
@@ -196,3 +197,65 @@ async def test_a_session_that_resumes_says_from_where_before_it_hears() -> None:
     await served.run()
     assert transport.written == b"?41\n"
     assert not served.spoke
+
+
+async def test_what_was_sent_is_kept_with_its_place_and_time_until_it_is_taken() -> None:
+    clock, take = HandClock(), Taker()
+    transport = ScriptedTransport([])
+    transport.hold = True
+    served = connection(transport, take, clock)
+    running = asyncio.create_task(served.run())
+    await until(lambda: transport.written == b"?0\n")
+    clock.advance(0.5)
+    served.desire(Armed(9, "banker", 2))
+    await until(lambda: transport.written == b"?0\n*9\n")
+    at_first, later = 1_000_000_000, 1_000_500_000
+    assert served.take_sent() == [Sent(0, b"?0\n", at_first), Sent(3, b"*9\n", later)]
+    assert served.take_sent() == []
+    served.stored(1)
+    await until(lambda: transport.written.endswith(b"+1\n"))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert served.take_sent() == [Sent(6, b"+1\n", later)]
+
+
+class TimedSession(LineSession):
+    """One that says of itself that its bytes alone do not give its events."""
+
+    capabilities = replace(LineSession.capabilities, timed=True)
+
+
+async def test_what_a_timed_session_was_told_comes_with_what_it_says_next() -> None:
+    clock, take = HandClock(), Taker()
+    take.go.clear()
+    transport = ScriptedTransport([b"c\n"])
+    transport.hold = True
+    served = Connection(
+        number=7,
+        transport=transport,
+        session=TimedSession(None, 1.5),
+        clock=clock,
+        on_reception=take,
+    )
+    served.desire(Locked())
+    running = asyncio.create_task(served.run())
+    await until(lambda: len(take.taken) == 1)
+    served.desire(Armed(1, "player", 1))  # while the first is being stored: after its bytes
+    take.go.set()
+    await until(lambda: clock.waiting)
+    clock.advance(1.5)
+    await until(lambda: len(take.taken) == 2)
+    assert [r.calls for r in take.taken] == [(Locked(),), (Armed(1, "player", 1), 1001.5)]
+    assert [r.chunk for r in take.taken] == [b"c\n", b""]
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_what_another_session_was_told_is_not_kept() -> None:
+    take = Taker()
+    served = connection(ScriptedTransport([b"c\n"]), take)
+    served.desire(Locked())
+    await served.run()
+    assert [r.calls for r in take.taken] == [()]

@@ -1,0 +1,118 @@
+"""What a table's journal keeps of the line to its shoe: enough to decode every connection again.
+
+In: connections, receptions. Out: connection, wire and calls records in a group; inputs.
+Must not know: what an input brings about, when groups are committed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firmware_proto.events import Armed, Locked
+from firmware_proto.session import Heard, Resume
+from shoe_ctl.journal import bodies
+from shoe_ctl.journal.bodies import Direction
+from shoe_ctl.journal.group import Group
+from shoe_ctl.link.connection import Call, Connection, Reception
+from shoe_ctl.table.inputs import Fault, Input, ShoeSaid
+
+DECODING = "decoding"
+"""Where a fault was, when it was the session that raised it."""
+
+
+class Line:
+    """The line of one table. What goes to the shoe waits for the table's next group."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._connection: Connection | None = None
+
+    def opened(  # noqa: PLR0913 - all of it is what a connection is opened with
+        self,
+        group: Group,
+        connection: Connection,
+        *,
+        profile: str,
+        settings: dict[str, Any],
+        resume: Resume | None,
+        t_us: int,
+    ) -> None:
+        """A connection with which something may be heard from now on."""
+        known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
+        group.connection(
+            self._table,
+            bodies.Connection(
+                number=connection.number,
+                profile=profile,
+                settings=settings,
+                resume=known,
+                t_us=t_us,
+                authenticated=connection.capabilities.authenticated,
+            ),
+        )
+        self._connection = connection
+        self.sent(group)
+
+    def sent(self, group: Group) -> None:
+        """What went to the shoe since this was last asked."""
+        if self._connection is None:
+            return
+        for sent in self._connection.take_sent():
+            group.wire(
+                self._table,
+                connection=self._connection.number,
+                direction=Direction.TO_SHOE,
+                offset=sent.offset,
+                t_us=sent.t_us,
+                data=sent.data,
+            )
+
+    def ended(self) -> None:
+        """Nothing comes of the connection any more; ``sent`` was asked before."""
+        self._connection = None
+
+    def received(self, group: Group, reception: Reception, t_us: int) -> None:
+        """The bytes of a reception, and what its session was told before them."""
+        if reception.calls:
+            told = tuple(_call(call) for call in reception.calls)
+            calls = bodies.Calls(connection=reception.connection, t_us=t_us, calls=told)
+            group.calls(self._table, calls)
+        if reception.chunk:
+            group.wire(
+                self._table,
+                connection=reception.connection,
+                direction=Direction.FROM_SHOE,
+                offset=reception.offset,
+                t_us=t_us,
+                data=reception.chunk,
+            )
+
+
+def inputs(reception: Reception, t_us: int) -> list[Input]:
+    """What a reception is to the table."""
+    said: list[Input] = [shoe_said(heard, reception.connection, t_us) for heard in reception.heard]
+    if reception.fault is not None:
+        said.append(Fault(t_us=t_us, where=DECODING, what=reception.fault))
+    return said
+
+
+def shoe_said(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
+    """What was heard on a connection, as an input."""
+    return ShoeSaid(
+        t_us=t_us,
+        event=heard.event,
+        connection=connection,
+        seq=heard.seq,
+        first=heard.first,
+        last=heard.last,
+    )
+
+
+def _call(call: Call) -> bodies.Call:
+    """What a session was told, as the journal keeps it."""
+    match call:
+        case Armed(number=number, hand=hand, index=index):
+            return bodies.Desired((number, hand, index))
+        case Locked():
+            return bodies.Desired(None)
+    return bodies.Ticked(call)
