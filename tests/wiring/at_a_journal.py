@@ -5,7 +5,7 @@ In: a path, what the table runs under, inputs. Out: the journal, and the table a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,10 +36,11 @@ class AtAJournal:
         self.told: Told = before.told
         self.sections = Sections(store, under, self.table)
 
-    def handle(self, happened: Input) -> None:
-        """One input in a group of its own, behind what is due before it."""
+    def handle(self, happened: Input, before: Callable[[Group], object] = lambda _: None) -> None:
+        """One input in a group of its own, behind what is due and ``before``, its raw bytes say."""
         group = Group()
         self.sections.begin(group, self.controller, self.answers, self.told)
+        before(group)
         effects = self.controller.handle(happened)
         handles = record_input(group, self.table, happened, effects, self.told)
         (result,) = self.store.commit([group])
