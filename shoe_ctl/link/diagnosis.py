@@ -6,6 +6,7 @@ Must not know: how it is shown, tables; it sends nothing but what ``trial`` send
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from concurrent.futures import Executor
@@ -41,7 +42,8 @@ class Doctor:
 
     async def diagnose(self, target: Target) -> Diagnosis:
         """Why no shoe is heard at this port, or which one is."""
-        if holders := self._holders(target.port):
+        looking = asyncio.get_running_loop().run_in_executor
+        if holders := await looking(self._executor, self._holders, target.port):
             return verdicts.held(holders[0])
         try:
             transport = await self._open(target, target.serial)
@@ -57,7 +59,7 @@ class Doctor:
         """Who has it; of a USB device that is only asked once it refuses to be claimed."""
         match port:
             case SerialPort():
-                found = holders_of(port.path, self._system.proc)
+                found = list(holders_of(port.path, self._system.proc))
             case TcpPort():
                 found = connected_to(_addresses(port), self._system.proc)
             case _:

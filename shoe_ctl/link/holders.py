@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -34,11 +35,17 @@ class Holder:
         return self.name if self.pid is None else f"{self.name} (process {self.pid})"
 
 
-def holders_of(path: str, proc: Path = PROC) -> list[Holder]:
-    """Who has this port, or holds a lock on it, as far as this user may know; locks first."""
+def holders_of(path: str, proc: Path = PROC) -> Iterator[Holder]:
+    """Who has this port, or holds a lock on it, as far as this user may know.
+
+    Locks come first: they cost one look, all descriptors of all processes many.
+    """
     real = os.path.realpath(path)
-    pids = [*_lockers(real, proc), *_openers({real}.__contains__, proc)]
-    return [_holder(pid, proc) for pid in dict.fromkeys(pids)]
+    seen: set[int] = set()
+    for pid in chain(_lockers(real, proc), _openers({real}.__contains__, proc)):
+        if pid not in seen:
+            seen.add(pid)
+            yield _holder(pid, proc)
 
 
 def connected_to(addresses: Iterable[tuple[str, int]], proc: Path = PROC) -> list[Holder]:

@@ -98,9 +98,9 @@ def _who_may(path: str) -> str:
 
 def _held_by(path: str) -> str:
     """Who holds a port, where the system tells."""
-    holders = holders_of(path)
-    if not holders:
+    holder = next(holders_of(path), None)
+    if holder is None:
         return f"by another program (fuser -v {path} names it)"
-    if holders[0].pid == os.getpid():
+    if holder.pid == os.getpid():
         return "by this very program (is it configured twice?)"
-    return f"by {holders[0]}"
+    return f"by {holder}"

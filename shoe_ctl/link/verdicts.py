@@ -6,14 +6,27 @@ In: what was seen. Out: Diagnosis values. Must not know: how it was seen, how it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from firmware_proto.profiles import profile
+from shoe_ctl.errors import PortCause
 
 from .holders import MODEM_MANAGER, Holder
 from .ports import Port, SerialPort, TcpPort
 from .trial import Tried
 
 _LEAVE_ALONE = "install udev/70-card-shoe.rules and name the adapter in 60-card-shoe-site.rules"
+
+
+Cause = (
+    PortCause
+    | Literal[
+        "well", "held_by_daemon", "modem_manager", "silence", "wrong_baud", "other_profile",
+        "garbage", "no_answer_to_hello", "wrong_key", "no_key", "unauthenticated", "firmware",
+        "lost",
+    ]
+)  # fmt: skip
+"""What a program is told; docs/integrator/doctor.md says what each means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +37,7 @@ class Diagnosis:
     """
 
     well: bool
-    cause: str
+    cause: Cause
     says: str
     device_id: str | None = None
     speaks: str | None = None
@@ -88,12 +101,13 @@ def _refused(name: str, tried: Tried) -> Diagnosis:
 
     assert tried.failed is not None
     who, why = tried.failed.device_id, tried.failed.reason
-    cause, step = {
+    causes: dict[str, tuple[Cause, str]] = {
         host.KEYLESS: ("no_key", "name a key_file with its key"),
         guard.NO_KEY: ("no_key", f"add a key of {who} to the key_file, or is it the wrong shoe?"),
         guard.NO_PROOF: ("unauthenticated", "give the shoe a key, or take key_file away"),
         guard.WRONG_PROOF: ("wrong_key", "put the key that the shoe has into the key_file"),
-    }.get(why, ("wrong_key", "put a key that the shoe has into the key_file"))
+    }
+    cause, step = causes.get(why, ("wrong_key", "put a key that the shoe has into the key_file"))
     return Diagnosis(False, cause, f"{who} answers, but {why}: {step}", device_id=who, speaks=name)
 
 

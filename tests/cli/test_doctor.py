@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner, Result
@@ -23,7 +23,7 @@ from shoe_ctl.cli.doctor import doctor, examine
 from shoe_ctl.cli.doctor_view import COLUMNS, Report, TriedPort, as_json, as_text
 from shoe_ctl.errors import EnvironmentFault, InputRefused, PortError, UsageError
 from shoe_ctl.link.inventory import Access, Identity, SerialFound, System, UsbFound
-from shoe_ctl.link.verdicts import Diagnosis
+from shoe_ctl.link.verdicts import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
 
 SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
@@ -299,6 +299,13 @@ def test_a_program_reads_every_field_whole() -> None:
     assert (port["may_open"], port["group"], port["held_by"]) == (False, "card-shoe", [])
     assert (usb["port"], usb["may_open"]) == ("usb:SH-0043", True)
     assert (tried["table"], tried["cause"], tried["device_id"]) == ("bac-07", "silence", None)
+
+
+def test_the_page_says_what_every_cause_means() -> None:
+    page = (Path(__file__).parents[2] / "docs/integrator/doctor.md").read_text("utf-8")
+    causes = [word for kind in get_args(Cause) for word in (get_args(kind) or [kind])]
+    assert len(causes) > 20
+    assert [cause for cause in causes if f"`{cause}`" not in page] == []
 
 
 def test_help_says_what_a_shoe_is_sent() -> None:
