@@ -53,10 +53,14 @@ class Overheard(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discarded(ShoeEvent):
-    """Bytes that did not fit. Counted, logged, journaled; never silently dropped."""
+    """Bytes that did not fit. Counted, logged, journaled; never silently dropped.
+
+    ``history``: they fit, but tell of a time before this host knew the shoe.
+    """
 
     type: ClassVar[str] = "discarded"
     reason: str
+    history: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

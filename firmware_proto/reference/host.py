@@ -312,7 +312,8 @@ class ReferenceHost:
             self._expected = said.last + 1
             return rest, said.last
         if seq <= self._history:
-            return Discarded(reason=f"{said.type} {seq} is history: of before this host"), None
+            reason = f"{said.type} {seq} is history: of before this host"
+            return Discarded(reason=reason, history=True), None
         if seq <= self._stored:
             self._acknowledge = True  # what said so was lost
         return Repeated(of=said.type), None

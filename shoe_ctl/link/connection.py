@@ -107,7 +107,7 @@ class Connection:
 
     @property
     def discarded(self) -> int:
-        """How often bytes had to be discarded; each was handed on, with its reason."""
+        """How often bytes did not fit and were discarded; each was handed on, with its reason."""
         return self._discarded
 
     def stored(self, seq: int | str) -> None:
@@ -230,6 +230,9 @@ class Connection:
     def _note_discarded(self, heard: tuple[Heard, ...]) -> None:
         """Tells the first, the tenth, the hundredth: a noisy line must not fill the log."""
         for event in (h.event for h in heard if isinstance(h.event, Discarded)):
+            if event.history:  # nothing is wrong: so begins whoever meets a shoe that was at work
+                log.info("connection %d: kept, not played: %s", self.number, event.reason)
+                continue
             self._discarded += 1
             if str(self._discarded).strip("0") == "1":
                 log.warning(

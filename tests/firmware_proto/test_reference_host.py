@@ -96,6 +96,7 @@ def test_a_shoe_not_known_starts_at_its_current_number_and_its_memory_is_history
     met_it = got[0][0]
     assert isinstance(met_it, Hello)
     assert not met_it.resumed
+    assert [e.history for e, _ in got if isinstance(e, Discarded)] == [True, True]
 
 
 def test_history_is_acknowledged_once_hello_is_stored() -> None:

@@ -129,7 +129,8 @@ class HandTimer:
 
 
 class LineSession:
-    """A host session of lines: ``c`` a stand-by, ``!`` raises, anything else is discarded.
+    """A host session of lines: ``c`` a stand-by, ``!`` raises, anything else is discarded; ``h``
+    is history.
 
     It greets with the number it resumes from, acknowledges ``+N``, asserts ``*N`` (0: locked).
     With a patience, silence for so many seconds is an error event.
@@ -159,7 +160,10 @@ class LineSession:
         if line == b"!":
             raise ZeroDivisionError("as never happens")
         first, self._offset, self._line = self._offset, self._offset + len(line) + 1, b""
-        event: ShoeEvent = Standby() if line == b"c" else Discarded(reason=repr(line))
+        history = True if line == b"h" else None
+        event: ShoeEvent = (
+            Standby() if line == b"c" else Discarded(reason=repr(line), history=history)
+        )
         self._seq += 1
         return Heard(event, self._seq, first, self._offset)
 

@@ -132,6 +132,24 @@ async def test_what_is_discarded_is_counted_in_the_log_and_does_not_fill_it(
     assert "connection 41 brought 246 bytes, 123 times some were discarded" in caplog.text
 
 
+async def test_what_a_shoe_tells_of_before_this_host_is_no_warning(
+    shoe: ShoeEnd, opener: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "shoe_ctl.link")
+    host = Host(opener, AnsweringProfile())
+    running = asyncio.create_task(host.link.run())
+    await shoe.hear(3)
+    shoe.say(b"h\n")
+    await until(lambda: host.last == 1)
+    shoe.unplug()
+    await until(lambda: host.link.state is LinkState.WAITING)
+    await end(running)
+    assert ("INFO", "connection 41: kept, not played: b'h'") in [
+        (r.levelname, r.getMessage()) for r in caplog.records
+    ]
+    assert "connection 41 brought 2 bytes, 0 times some were discarded" in caplog.text
+
+
 async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
     tmp_path: Path,
 ) -> None:
