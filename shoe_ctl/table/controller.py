@@ -13,7 +13,17 @@ from shoe_ctl.games.game import Game
 
 from . import conduct, engine, machine, methods, positions
 from .effects import Answer, Effect, WakeAt
-from .inputs import Fault, Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
+from .inputs import (
+    Fault,
+    Input,
+    LinkLost,
+    LinkUp,
+    Restarted,
+    ShoeSaid,
+    StorageRestored,
+    TableCommand,
+    Tick,
+)
 from .irregularities import stack
 from .revealing import result_is_awaited
 from .settings import TableSettings
@@ -30,6 +40,7 @@ _NAMES = {
     Restarted: "restarted",
     Tick: "tick",
     Fault: "fault",
+    StorageRestored: "storage_restored",
 }
 
 

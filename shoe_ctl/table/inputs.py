@@ -87,7 +87,17 @@ class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
     what: str
 
 
-Input = ShoeSaid | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault
+class StorageRestored(Happened, frozen=True, kw_only=True, tag="storage_restored"):
+    """The journal failed and was opened and verified again: nothing was stored meanwhile.
+
+    ``since_us``: when it failed, µs since 1970 UTC. ``what`` is one line for people.
+    """
+
+    since_us: int
+    what: str
+
+
+Input = ShoeSaid | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault | StorageRestored
 """Anything that can happen."""
 
 KINDS: tuple[type[Happened], ...] = (
@@ -98,6 +108,7 @@ KINDS: tuple[type[Happened], ...] = (
     Restarted,
     Tick,
     Fault,
+    StorageRestored,
 )
 
 
@@ -115,7 +126,9 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="s
 # In the order given: what is read back must be like what was handled, key for key, or a replay
 # could meet a command's arguments in another order.
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(_Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault)
+_decoder = msgspec.json.Decoder(
+    _Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault | StorageRestored
+)
 
 
 def to_bytes(happened: Input) -> bytes:

@@ -122,6 +122,7 @@ ROWS: tuple[Row, ...] = spell(
     ("restarted",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.restart, causes.RESTARTED)),
     ("restarted",         STATES,            "=",           (),                                      (link_facts.restart,)),
     ("fault",             STATES,            "suspended",   (),                                      (halting.halt_for_fault,)),
+    ("storage_restored",  STATES,            "suspended",   (),                                      (review.halt_for_outage,)),
     ("tick",              "dealing",         "=",           (),                                      (reveal_due,)),
     ("tick",              "revealing",       "suspended",   (outcome.result_is_overdue,),                    (causes.NO_RESULT,)),
     ("tick",              "revealing",       "=",           (),                                      (reveal_due, advance)),

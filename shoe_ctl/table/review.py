@@ -1,15 +1,18 @@
 """Surveillance, or anyone above the dealer, pauses the table to look, and lets it go on.
 
-In: pause, resume. Out: review.opened .closed, table.halted .resumed.
-Must not know: what is looked at, which irregularities are open around it.
+In: pause, resume, storage that works again. Out: review.opened .closed, outage.opened .closed,
+table.halted .resumed. Must not know: what is looked at, which irregularities are open around it.
 """
 
 from __future__ import annotations
 
+from shoe_ctl.records import utc
+
 from . import deciding
+from .inputs import StorageRestored
 from .irregularities import stack
 from .irregularities.grounds import halt_of, something_is_missing
-from .irregularities.reviewing import KEY, is_on_top
+from .irregularities.reviewing import KEY, OUTAGE, REVIEW, is_held, is_on_top
 from .rows import Objection
 from .state import TableState
 from .turn import Turn
@@ -52,7 +55,7 @@ def why_not_resume(turn: Turn) -> Objection:
 
 
 def _why_not(turn: Turn) -> str | None:
-    if not is_open(turn.now):
+    if not (is_open(turn.now) or is_held(turn.now)):
         return "the table is halted for another reason: decide"
     if not is_on_top(turn.now):
         return "what came since is decided first"
@@ -64,7 +67,18 @@ def _why_not(turn: Turn) -> str | None:
 
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn)
+    stack.pause(turn, REVIEW, "the table is paused for review")
+
+
+def halt_for_outage(turn: Turn) -> None:
+    """Nothing was stored for a while: a person looks before anything goes on."""
+    back = turn.happened
+    assert isinstance(back, StorageRestored)
+    outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
+    if is_held(turn.now):
+        turn.tell("outage.opened", {}, restricted=outage)
+    else:
+        stack.pause(turn, OUTAGE, "nothing could be stored for a while", **outage)
 
 
 def resume(turn: Turn) -> None:

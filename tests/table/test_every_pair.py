@@ -59,6 +59,7 @@ from shoe_ctl.table.inputs import (
     LinkUp,
     Restarted,
     ShoeSaid,
+    StorageRestored,
     TableCommand,
     Tick,
 )
@@ -71,7 +72,8 @@ from tests.table.playing import DEVICE, Playing, balanced, game, settings
 from tests.table.sessions import DECLARED_WITH, at, goes_on, passed_through
 
 OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
-FACTS = ("link_up", "link_lost", "restarted", "tick", "fault")
+FACTS = ("link_up", "link_lost", "restarted", "tick", "fault", "storage_restored")
+FACT_KINDS = (LinkUp, LinkLost, Restarted, Tick, Fault, StorageRestored)
 
 
 def hello(**more: object) -> Hello:
@@ -147,15 +149,13 @@ def facts(t_us: int) -> Iterator[Input]:
     yield Tick(t_us=t_us)
     yield Tick(t_us=t_us + 60_000_000)
     yield Fault(t_us=t_us, where="ShoeSaid", what="KeyError: 9S")
+    yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
 
 
 def inputs(now: TableState) -> Iterator[tuple[str, Input]]:
     t_us = now.t_us + 1
     for fact in facts(t_us):
-        yield (
-            dict(zip((LinkUp, LinkLost, Restarted, Tick, Fault), FACTS, strict=True))[type(fact)],
-            fact,
-        )
+        yield FACTS[FACT_KINDS.index(type(fact))], fact
     for event in EVENTS_TRIED:
         named = event.type if event.type in machine.TRIGGERS else machine.UNFORESEEN
         yield named, ShoeSaid(t_us=t_us, event=event)

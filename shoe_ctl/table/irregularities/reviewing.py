@@ -1,7 +1,7 @@
-"""A review: the table is paused without an irregularity, and goes on exactly where it was.
+"""A pause: the table is halted without an irregularity, and goes on exactly where it was.
 
 In: nothing. Out: its one step, which nothing but *resume* ends; the events that tell of it.
-Must not know: who pauses, what is looked at.
+Must not know: who pauses, what is looked at, how storage fails.
 """
 
 from __future__ import annotations
@@ -19,15 +19,40 @@ REVIEW = Procedure(
     (Step("review", "leave everything as it is: what happened is being looked at", ()),),
     (),
 )
-"""Not an irregularity: no game has ends for it."""
 
-EVENTS: Mapping[str, str] = {
-    "irregularity.step": "review.opened",
-    "irregularity.resolved": "review.closed",
+OUTAGE = Procedure(
+    "storage_fault",
+    (
+        Step(
+            "outage",
+            "nothing could be stored for a while: look at the cards on the table, then go on",
+            (),
+        ),
+    ),
+    (),
+)
+
+PAUSES: Mapping[str, Procedure] = {REVIEW.key: REVIEW, OUTAGE.key: OUTAGE}
+"""Not irregularities: no game has ends for them."""
+
+EVENTS: Mapping[str, Mapping[str, str]] = {
+    REVIEW.key: {
+        "irregularity.step": "review.opened",
+        "irregularity.resolved": "review.closed",
+    },
+    OUTAGE.key: {
+        "irregularity.step": "outage.opened",
+        "irregularity.resolved": "outage.closed",
+    },
 }
-"""What is told of it in the place of an irregularity's events."""
+"""What is told of them in the place of an irregularity's events."""
 
 
 def is_on_top(now: TableState) -> bool:
     """The table is paused, and nothing that came since is open."""
-    return now.halt is not None and now.halt.top.key == KEY
+    return now.halt is not None and now.halt.top.key in PAUSES
+
+
+def is_held(now: TableState) -> bool:
+    """Nothing could be stored for a while, and nobody has said yet that the table goes on."""
+    return now.halt is not None and any(opened.key == OUTAGE.key for opened in now.halt.stack)

@@ -19,9 +19,9 @@ from shoe_ctl.table.turn import Turn
 
 from . import withdrawal
 from .grounds import halt_of, set_top
-from .procedure import BACK, DECIDES, VOID, Choice, End, Standing, Step
+from .procedure import BACK, DECIDES, VOID, Choice, End, Procedure, Standing, Step
 from .procedures import PROCEDURES
-from .reviewing import EVENTS, REVIEW
+from .reviewing import EVENTS, PAUSES
 
 INSPECTION = frozenset({"foreign_card", "extra_card"})
 """Known from a card's value alone: in public only the bare fact of a halt for inspection."""
@@ -40,7 +40,7 @@ def public_name(key: str) -> str:
 
 def step_of(opened: Opened) -> Step:
     """The step that this irregularity is at."""
-    procedure = REVIEW if opened.key == REVIEW.key else PROCEDURES[opened.key]
+    procedure = PAUSES.get(opened.key) or PROCEDURES[opened.key]
     return procedure.step(opened.step)
 
 
@@ -275,27 +275,29 @@ def _back_to(turn: Turn, halt: Halt) -> None:
     turn.tell("table.resumed", {})
 
 
-def pause(turn: Turn) -> None:
-    """Halt the table for a review, or let one lie on top of what halts it."""
+def pause(turn: Turn, procedure: Procedure, seen: str, **noted: Any) -> None:
+    """Halt the table without an irregularity, or let the pause lie on top of what halts it."""
     opened = Opened(
-        key=REVIEW.key,
-        step=REVIEW.steps[0].name,
-        seen="the table is paused for review",
-        publicly="the table is paused for review",
+        key=procedure.key,
+        step=procedure.steps[0].name,
+        seen=seen,
+        publicly=seen,
         since_us=turn.now.t_us,
         kept_before=len(turn.now.kept),
+        noted=noted,
     )
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, opened)))
-    tell_of(turn, "irregularity.step", REVIEW.key, {}, **who_said(turn, "pause"))
+    tell_of(turn, "irregularity.step", opened.key, {}, **noted, **who_said(turn, "pause"))
     if not halt.stack:
-        _tell_halted(turn, REVIEW.key)
+        _tell_halted(turn, opened.key)
 
 
 def lift(turn: Turn) -> None:
-    """The review on top is over."""
+    """The pause on top is over."""
     halt = halt_of(turn)
-    tell_of(turn, "irregularity.resolved", REVIEW.key, {}, **who_said(turn, "resume"))
+    said = {**halt.top.noted, **who_said(turn, "resume")}
+    tell_of(turn, "irregularity.resolved", halt.top.key, {}, **said)
     _back_to(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
@@ -322,8 +324,8 @@ def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
 def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:
     """An event about an irregularity, in public under its public name, or not at all."""
     secret = {"key": key, **data, **restricted}
-    if key == REVIEW.key:
-        turn.tell(EVENTS[kind], {}, restricted=restricted)
+    if key in PAUSES:
+        turn.tell(EVENTS[key][kind], {}, restricted=restricted)
     elif key in INSPECTION:
         turn.tell_restricted(kind, secret)
     else:
