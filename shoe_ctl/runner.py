@@ -16,6 +16,7 @@ import msgspec
 from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
+from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
@@ -23,6 +24,7 @@ from shoe_ctl.line import Line, inputs
 from shoe_ctl.link.clock import Clock, Timer
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
+from shoe_ctl.outage import Outage
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
 from shoe_ctl.resuming import Sections
@@ -36,9 +38,11 @@ from shoe_ctl.table.inputs import (
     LinkLost,
     LinkUp,
     Restarted,
+    StorageRestored,
     TableCommand,
     Tick,
 )
+from shoe_ctl.table.irregularities.reviewing import is_held
 
 __all__ = ["Answered", "TableRunner"]
 
@@ -82,6 +86,8 @@ class TableRunner:
         self._turn = asyncio.Lock()
         self._due = asyncio.Event()
         self._timer: Timer | None = None
+        self._failed: JournalError | None = None
+        self._free = asyncio.Event()
 
     def attach(self, supervisor: Supervisor) -> None:
         """The link that takes this table's wishes."""
@@ -95,11 +101,27 @@ class TableRunner:
 
     # What happens.
 
-    async def start(self, host_boot: str) -> None:
-        """The daemon starts: keep what it runs under and goes on from, and tell the table."""
+    async def start(self, host_boot: str, outage: Outage | None = None) -> None:
+        """The daemon starts: keep what it runs under and goes on from, and tell the table.
+
+        After an outage of the storage the table is told of it too, and waits for a person.
+        """
         async with self._turn:
-            now_us = self._now()
-            await self._handle(self._group(), [Restarted(t_us=now_us, host_boot=host_boot)])
+            group, now_us = self._group(), self._now()
+            inputs: list[Input] = [Restarted(t_us=now_us, host_boot=host_boot)]
+            if outage is not None:
+                what, since_us = outage.what, outage.since_us
+                inputs.append(StorageRestored(t_us=now_us, since_us=since_us, what=what))
+            await self._handle(group, inputs)
+
+    @property
+    def held(self) -> bool:
+        """The storage failed, and nobody has said since that the table goes on."""
+        return is_held(self.controller.state)
+
+    async def released(self) -> None:
+        """Returns once the table is not held; at once where it is not."""
+        await self._free.wait()
 
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
         """A connection opened; nothing was read from it yet."""
@@ -149,6 +171,7 @@ class TableRunner:
         first answer again, and nothing happens.
         """
         async with self._turn:
+            self._refuse_after_failure()
             first = self._answers.to(command.command_id)
             if first is None:
                 stamped = msgspec.structs.replace(command, t_us=self._now())
@@ -157,8 +180,13 @@ class TableRunner:
             return first.seen_by(sees)
 
     async def status(self) -> dict[str, Any]:
-        """How the table stands in public, and nothing of it that is not stored yet."""
+        """How the table stands in public, and nothing of it that is not stored yet.
+
+        Raises:
+            JournalError: what was handled last could not be stored.
+        """
         async with self._turn:
+            self._refuse_after_failure()
             held = self.controller
             return status.status(held.state, held.game, held.settings)
 
@@ -255,7 +283,11 @@ class TableRunner:
 
     async def _commit(self, group: Group) -> Any:
         telling, self._telling = self._telling, []
-        result = await self._journal.commit(group)
+        try:
+            result = await self._journal.commit(group)
+        except JournalError as error:
+            self._failed = error
+            raise
         if self._sections.turned():
             self._on_shoe()
         for handle, event in telling:
@@ -263,7 +295,14 @@ class TableRunner:
         if self._supervisor is not None:
             self._supervisor.desire(self.controller.desired)
         self._set_timer()
+        if not self.held:
+            self._free.set()
         return result
+
+    def _refuse_after_failure(self) -> None:
+        """The controller ran ahead of what is stored: nobody may learn how it stands."""
+        if self._failed is not None:
+            raise self._failed
 
     def _set_timer(self) -> None:
         if self._timer is not None:

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
+from shoe_ctl.errors import EnvironmentFault, InputRefused, JournalError, UsageError
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
@@ -63,9 +63,9 @@ def demo(  # noqa: PLR0913 - the options of the command line
     shoectl demo --game fa_fa_fabulous_4 --rounds 10
     shoectl demo --scenario link_lost_resumes
     """  # noqa: D301 - click wants the very character
+    from shoe_ctl.checked import check
     from shoe_ctl.cli.demo_view import JsonView, RichView
     from shoe_ctl.config import parse
-    from shoe_ctl.daemon import check
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     if scenario is not None:
@@ -231,13 +231,14 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
     """Run the daemon until the view has seen what it waits for.
 
     Raises:
-        EnvironmentFault: the simulated shoe ended before that.
+        EnvironmentFault: the simulated shoe ended before that, or nothing could be stored.
         BrokenPipeError: nobody reads what is shown any more.
     """
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.run import host_boot, until_terminated
-    from shoe_ctl.daemon import Daemon, SinkPlace
+    from shoe_ctl.daemon import Daemon
+    from shoe_ctl.delivery import SinkPlace
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
@@ -257,8 +258,11 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
             loop.remove_reader(shoe.alive)
             sink.fail(EnvironmentFault("the simulated shoe ended before its cards did"))
 
+        def storage_failed(what: str) -> None:
+            sink.fail(JournalError(what))
+
         async def until_seen() -> None:
-            serving = asyncio.create_task(daemon.run())
+            serving = asyncio.create_task(daemon.run(tell=storage_failed))
             enough = asyncio.create_task(seen_enough.wait())
             loop.add_reader(shoe.alive, shoe_ended)
             try:

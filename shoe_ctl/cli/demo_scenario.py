@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.errors import EnvironmentFault
+from shoe_ctl.errors import EnvironmentFault, JournalError
 
 if TYPE_CHECKING:
     from shoe_ctl.config import Config
@@ -120,7 +120,8 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
     """The daemon from its start to when it has to stop, and why it has to."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from shoe_ctl.daemon import Daemon, SinkPlace
+    from shoe_ctl.daemon import Daemon
+    from shoe_ctl.delivery import SinkPlace
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
@@ -132,14 +133,19 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
             host_boot=boot,
             sinks=[SinkPlace("demo", Audience.PUBLIC, shown)],
         )
-        serving = asyncio.create_task(daemon.run())
+        failed = asyncio.Event()
+        serving = asyncio.create_task(daemon.run(tell=lambda _: failed.set()))
         acts = asyncio.create_task(_until_it_stops(lines, shown.note))
+        fails = asyncio.create_task(failed.wait())
         try:
-            await asyncio.wait({serving, acts}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({serving, acts, fails}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 await serving
+            if daemon.outage is not None:
+                raise JournalError(daemon.outage.refusal())
             return await acts
         finally:
+            fails.cancel()
             acts.cancel()
             serving.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -160,8 +160,8 @@ def _named(name: str, port: str) -> Target:
 
 
 def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
+    from shoe_ctl.checked import profile_of
     from shoe_ctl.config import load
-    from shoe_ctl.daemon import profile_of
     from shoe_ctl.link.ports import parse_port
     from shoe_ctl.link.trial import Target
 

@@ -61,6 +61,7 @@ async def serve(config: Config, *, new_key: bool = False) -> bool:
 
     Raises:
         ConfigError: the configuration needs what this version cannot be told.
+        JournalError: it was stopped, or could not start, while nothing could be stored.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -79,7 +80,11 @@ async def serve(config: Config, *, new_key: bool = False) -> bool:
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
-            return await until_terminated(daemon.run(partial(_say_ready, manager)))
+            serving = daemon.run(partial(_say_ready, manager), manager.status)
+            terminated = await until_terminated(serving)
+            if daemon.outage is not None:
+                raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
+            return terminated
 
 
 def _say_ready(manager: ServiceManager) -> None:

@@ -48,6 +48,7 @@ class Reader:
         self._connection = connection
         self.path = path
         self._at_rest = at_rest
+        self._abandoned = False
 
     @classmethod
     def open(cls, path: str | Path, *, in_use: bool = False, vfs: str | None = None) -> Reader:
@@ -85,6 +86,10 @@ class Reader:
     def close(self) -> None:
         """Ends it; closing twice is no harm."""
         self._connection.close()
+
+    def abandon(self) -> None:
+        """Lets its next read fail; any thread may ask for that."""
+        self._abandoned = True
 
     def heads(self) -> tuple[int, dict[str, Head]]:
         """The last record's number (0 in an empty journal) and every table's head, at one moment.
@@ -224,4 +229,6 @@ class Reader:
 
     def _fetch(self, query: str, bindings: Sequence[int | str] = ()) -> list[Any]:
         """Rows as the strict tables of the schema type them."""
+        if self._abandoned:
+            raise JournalError(f"journal {self.path} is not read to its end: it was broken off")
         return self._connection.execute(query, bindings).fetchall()

@@ -19,7 +19,8 @@ from typing import Any, Self
 from firmware_proto.cards import DECKS
 from shoe_ctl import resuming, rules
 from shoe_ctl.config import load
-from shoe_ctl.daemon import Daemon, SinkPlace
+from shoe_ctl.daemon import Daemon
+from shoe_ctl.delivery import SinkPlace
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.clock import SystemClock

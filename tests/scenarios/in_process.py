@@ -15,8 +15,8 @@ import msgspec
 from firmware_proto.events import Hello
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.api.asked import Command, read
+from shoe_ctl.checked import check
 from shoe_ctl.config import of_plain
-from shoe_ctl.daemon import check
 from shoe_ctl.records import Audience
 from shoe_ctl.table import state
 from shoe_ctl.table.controller import TableController

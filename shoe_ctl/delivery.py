@@ -1,0 +1,82 @@
+"""Where events go: every sink of a configuration open, and pumped from the journal.
+
+In: a configuration, an open journal. Out: deliveries, each sink at its own pace.
+Must not know: tables, links, what an event means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from shoe_ctl.config import Config
+from shoe_ctl.journal.cursors import SinkFeed
+from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.store import Store
+from shoe_ctl.records import Audience
+from shoe_ctl.sinks.jsonl import open_jsonl
+from shoe_ctl.sinks.pump import Pump, Sink
+
+log = logging.getLogger(__name__)
+
+
+class SinkPlace(msgspec.Struct, frozen=True):
+    """A sink with its name, under which the journal keeps its cursor, and what it may see."""
+
+    name: str
+    sees: Audience
+    sink: Sink
+
+
+async def open_sinks(config: Config, stack: AsyncExitStack) -> list[SinkPlace]:
+    """The configured sinks; they stay open, journal or no journal, until ``stack`` closes them.
+
+    Raises:
+        EnvironmentFault: a sink's file cannot be opened.
+    """
+    places = []
+    for configured in config.sink:
+        name = configured.path
+        path = name if name == "-" else str(config.path(name))
+        output = stack.enter_context(ThreadPoolExecutor(1, "sink"))
+        sink = open_jsonl(path, configured.sees, output)
+        stack.push_async_callback(sink.close)
+        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
+    return places
+
+
+@asynccontextmanager
+async def delivering(
+    places: Sequence[SinkPlace], journal: Journal, store: Store
+) -> AsyncIterator[list[asyncio.Task[None]]]:
+    """Every sink at work; on leaving, what is committed is delivered first."""
+    async with AsyncExitStack() as stack:
+        readers = stack.enter_context(ThreadPoolExecutor(1, "journal-reader"))
+        pumps = []
+        for place in places:
+            reader = store.reader()
+            stack.callback(reader.close)
+            feed = SinkFeed(journal, reader, readers, sink=place.name, audience=place.sees)
+            pump = Pump(place.name, feed, place.sink)
+            journal.on_commit(pump.wake)
+            pumps.append(pump)
+        tasks = [asyncio.create_task(p.run(), name=f"sink {p.name}") for p in pumps]
+        try:
+            yield tasks
+        finally:
+            for pump in pumps:
+                pump.stop()
+            for ended in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(ended, Exception):
+                    log.error("a sink stopped: %s", ended)
+
+
+async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
+    """Raises what a pump failed with: the journal cannot be read, or its cursor not moved."""
+    for ended in asyncio.as_completed([asyncio.shield(pump) for pump in pumps]):
+        await ended

@@ -1,0 +1,95 @@
+"""Storage that failed: when, why, and waiting until it can be trusted again.
+
+In: a journal's path, a clock. Out: the store, opened anew and verified from its first record.
+Must not know: tables, links, sinks; who is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.store import Store
+from shoe_ctl.journal.verify import verify
+from shoe_ctl.link.clock import Clock, sleep
+
+FIRST_RETRY_S = 1.0
+LONGEST_RETRY_S = 30.0
+
+log = logging.getLogger(__name__)
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when nothing can be stored (µs since 1970 UTC), and why, in one line."""
+
+    since_us: int
+    what: str
+
+    def refusal(self) -> str:
+        """What is answered to whoever asks for anything meanwhile."""
+        return f"storage fault, nothing is stored, acknowledged or published: {self.what}"
+
+
+async def reopened(path: Path, clock: Clock, *, vfs: str | None) -> Store:
+    """The store, once it opens and is whole; tried after 1 s, then twice as long up to 30 s.
+
+    Each new reason is logged as a warning, one that only repeats the last for debugging.
+    """
+    wait_s, told = FIRST_RETRY_S, ""
+    with ThreadPoolExecutor(1, "journal-again") as opener:
+        while True:
+            await sleep(clock, wait_s)
+            try:
+                return await _Attempt(path, vfs).made_in(opener)
+            except JournalError as error:
+                level = logging.DEBUG if str(error) == told else logging.WARNING
+                log.log(level, "storage still fails: %s; trying again", error)
+                told = str(error)
+            wait_s = min(2 * wait_s, LONGEST_RETRY_S)
+
+
+class _Attempt:
+    """One attempt to open the journal and to verify all of it."""
+
+    def __init__(self, path: Path, vfs: str | None) -> None:
+        self._path = path
+        self._vfs = vfs
+        self._reader: Reader | None = None
+
+    async def made_in(self, opener: ThreadPoolExecutor) -> Store:
+        """The store; whoever stops waiting for it leaves nothing open.
+
+        Raises:
+            JournalError: it cannot be opened, or is not what was written.
+        """
+        opening = asyncio.get_running_loop().run_in_executor(opener, self._opened_whole)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            if self._reader is not None:
+                self._reader.abandon()
+            with suppress(JournalError):
+                (await opening).close()
+            raise
+
+    def _opened_whole(self) -> Store:
+        store = Store.open(self._path, vfs=self._vfs)
+        try:
+            with store.reader() as reader:
+                self._reader = reader
+                found = verify(reader)
+            if found.first_bad is not None:
+                bad = found.first_bad
+                raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+        except BaseException:
+            store.close()
+            raise
+        log.info("journal %s: opened again, %d records verified", self._path, found.records)
+        return store
