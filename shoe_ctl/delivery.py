@@ -78,5 +78,8 @@ async def delivering(
 
 async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
     """Raises what a pump failed with: the journal cannot be read, or its cursor not moved."""
-    for ended in asyncio.as_completed([asyncio.shield(pump) for pump in pumps]):
-        await ended
+    at_work = set(pumps)
+    while at_work:
+        ended, at_work = await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
+        for pump in ended:
+            pump.result()

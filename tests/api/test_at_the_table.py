@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from tests.api.at_the_socket import Told, at_the_table, configuration, served, shoe_on_a_pty
-from tests.api.caller import calling
+from tests.api.caller import PATIENCE_S, Caller, calling
 from tests.end_to_end.rounds import all_agree, dealt
 
 ROUNDS = 12
@@ -172,21 +174,56 @@ async def test_commands_are_stored_with_all_that_their_envelope_says(tmp_path: P
     assert stored["args"] == {"a": [1]}
 
 
-async def test_when_the_journal_takes_no_more_the_command_is_refused_and_the_daemon_ends(
+async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_resumes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full(*_: object) -> None:
         raise JournalError("journal: no space left")
 
-    with pytest.raises(JournalError, match="no space left"):  # noqa: PT012 - it ends the daemon
-        async with at_the_table(tmp_path) as table:
-            await table.deal(lambda h: h["state"] == "idle")
-            monkeypatch.setattr(table.daemon.runners["bac-07"], "command", full)
-            refused = await table.caller.gives("place_your_bets")
-            assert refused["accepted"] is False and refused["error"] == "journal: no space left"
-            assert await table.caller.is_hung_up()
-            (daemon,) = [t for t in asyncio.all_tasks() if t.get_name() == "daemon"]
-            await asyncio.wait({daemon})
+    async with at_the_table(tmp_path) as table:
+        await table.deal(lambda h: h["state"] == "idle")
+        monkeypatch.setattr(table.daemon.runners["bac-07"], "command", full)
+        refused = await table.caller.gives("place_your_bets")
+        assert refused["accepted"] is False and refused["error"] == "journal: no space left"
+        assert await table.caller.is_hung_up()
+        async with calling_back(tmp_path / "shoectl.sock") as caller:
+            table.caller = caller
+            refused = await caller.gives("place_your_bets", command_id="while")
+            assert refused["accepted"] is False
+            assert refused["error"] == (
+                "storage fault, nothing is stored, acknowledged or published: "
+                "journal: no space left"
+            )
+            assert await caller.is_hung_up()
+        await table.told.until(lambda: bool(table.told.data("outage.opened")))
+        async with calling_back(tmp_path / "shoectl.sock") as caller:
+            table.caller = caller
+            held = await table.status()
+            assert (held["state"], held["next"]["command"]) == ("suspended", "resume")
+            assert (await caller.gives("resume"))["needs"] == {"position": "pit_supervisor"}
+            resumed = await caller.gives("resume", command_id="on", position="pit_supervisor")
+            assert resumed["accepted"], resumed
+            await table.rounds(2)
+    assert table.told.data("table.halted") == [{"reason": "storage_fault"}]
+    assert len(table.told.data("table.resumed")) == 1
+    assert [c["command_id"] for c in stored_commands(tmp_path)].count("while") == 0
+
+
+@asynccontextmanager
+async def calling_back(path: Path) -> AsyncIterator[Caller]:
+    """A caller at a socket that may be away for a moment."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                calls = calling(path)
+                caller = await calls.__aenter__()
+                break
+            except OSError:
+                await asyncio.sleep(0.01)
+    try:
+        yield caller
+    finally:
+        await calls.__aexit__(None, None, None)
 
 
 async def test_a_command_that_cannot_be_handled_halts_the_table_and_is_answered(

@@ -48,11 +48,17 @@ SOCKET = "way-in"
 
 
 def configuration(
-    folder: Path, port: str, *, profile: str = "reference", game: str = "tiger", decks: int = 8
+    folder: Path,
+    port: str,
+    *,
+    profile: str = "reference",
+    game: str = "tiger",
+    decks: int = 8,
+    way_in: bool = False,
 ) -> Path:
     """A table's configuration file, with a sink for each audience beside it."""
     path = folder / "table.toml"
-    way_in = f"""
+    socket = f"""
 [socket]
 path = "{SOCKET}"
 [[socket.user]]
@@ -80,7 +86,7 @@ kind = "jsonl"
 path = "restricted.jsonl"
 audience = "restricted"
 """
-        + (way_in if profile == "bee_tek" else "")
+        + (socket if way_in or profile == "bee_tek" else "")
     )
     return path
 

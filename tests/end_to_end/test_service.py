@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.served import configuration, nothing_is_wrong_with
+from tests.end_to_end.served import SOCKET, configuration, nothing_is_wrong_with
 from tests.end_to_end.test_signals import PATIENCE_S, SHOECTL, rest_of, shoe
 
 pytestmark = pytest.mark.slow
@@ -74,17 +74,54 @@ def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
+FAULT = "storage fault, nothing is stored, acknowledged or published: "
+
+
 def test_a_journal_that_takes_no_more_is_announced_where_the_journal_cannot(tmp_path: Path) -> None:
     with shoe("reference") as port, served(configuration(tmp_path, port)) as service:
         service.until("READY")
-        largest = max(path.stat().st_size for path in tmp_path.glob("journal.db*"))
-        resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (largest, largest))
-        said = service.until("STATUS")
-        assert said["STATUS"].startswith("storage fault, nothing is acknowledged any more: ")
+        let_grow(service, largest_of(tmp_path))
+        assert service.until("STATUS")["STATUS"].startswith(FAULT)
+        service.process.send_signal(signal.SIGTERM)
         service.until("STOPPING")
         ended, errors = rest_of(service.process)
     assert ended == 3
-    assert b"Traceback" not in errors
+    assert b"Traceback" not in errors, errors.decode()
+    assert errors.splitlines()[-1].startswith(b"shoectl: stopped while nothing could be stored: ")
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def test_with_room_again_the_tables_wait_for_a_person_and_go_on(tmp_path: Path) -> None:
+    with (
+        shoe("reference") as port,
+        served(configuration(tmp_path, port, way_in=True)) as service,
+    ):
+        service.until("READY")
+        let_grow(service, largest_of(tmp_path))
+        assert service.until("STATUS")["STATUS"].startswith(FAULT)
+        let_grow(service, resource.RLIM_INFINITY)
+        assert service.until("STATUS")["STATUS"] == (
+            "serving; storage failed and works again, waiting for resume: bac-07"
+        )
+        at = ("--socket", str(tmp_path / SOCKET))
+        said = subprocess.run((SHOECTL, "table", "resume", *at), capture_output=True, check=True)
+        assert said.stderr == b""
+        assert service.until("STATUS")["STATUS"] == "serving"
+        service.process.send_signal(signal.SIGTERM)
+        service.until("STOPPING")
+        assert rest_of(service.process)[0] == 0
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def largest_of(folder: Path) -> int:
+    """The journal's larger file, in bytes."""
+    return max(path.stat().st_size for path in folder.glob("journal.db*"))
+
+
+def let_grow(service: Service, size: int) -> None:
+    """No file of the daemon's grows beyond this."""
+    hard = resource.RLIM_INFINITY
+    resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (size, hard))
 
 
 def test_a_journal_that_cannot_be_made_is_announced_too(tmp_path: Path) -> None:
