@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -212,18 +212,14 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
 @asynccontextmanager
 async def calling_back(path: Path) -> AsyncIterator[Caller]:
     """A caller at a socket that may be away for a moment."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            try:
-                calls = calling(path)
-                caller = await calls.__aenter__()
-                break
-            except OSError:
+    async with AsyncExitStack() as stack:
+        caller = None
+        async with asyncio.timeout(PATIENCE_S):
+            while caller is None:
+                with suppress(OSError):
+                    caller = await stack.enter_async_context(calling(path))
                 await asyncio.sleep(0.01)
-    try:
         yield caller
-    finally:
-        await calls.__aexit__(None, None, None)
 
 
 async def test_a_command_that_cannot_be_handled_halts_the_table_and_is_answered(

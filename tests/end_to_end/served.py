@@ -47,7 +47,7 @@ SOCKET = "way-in"
 """Beside the journal, where a configuration has a way in."""
 
 
-def configuration(
+def configuration(  # noqa: PLR0913 - what a test may choose, each by name
     folder: Path,
     port: str,
     *,
