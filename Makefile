@@ -18,7 +18,7 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test check soak bench lock clean
+.PHONY: help demo test quick check soak bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -30,12 +30,14 @@ demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 
 test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k cobs" hands options on
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types, import contract and the fast tests: under a minute
+quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
+	@$(BIN)/python -m pytest -q -m "not slow and not soak" $(ARGS)
+
+check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
-	@echo "check: fast tests" && $(BIN)/python -m pytest -q -m "not slow and not soak"
 
 soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
