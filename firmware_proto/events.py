@@ -29,6 +29,7 @@ from .link_events import (
     AuthenticationFailed,
     ChallengeAnswered,
     Challenged,
+    CommandUnanswered,
     Discarded,
     Gap,
     Overheard,
@@ -36,6 +37,7 @@ from .link_events import (
     UnknownFirmware,
 )
 from .orders import (
+    AnyCommand,
     Armed,
     Challenge,
     ClearError,
@@ -54,6 +56,7 @@ from .shoe_event import ShoeEvent
 __all__ = [
     "EVENTS",
     "Acknowledged",
+    "AnyCommand",
     "Armed",
     "Authenticated",
     "AuthenticationFailed",
@@ -67,6 +70,7 @@ __all__ = [
     "Challenged",
     "ClearError",
     "CommandAsked",
+    "CommandUnanswered",
     "CuttingCard",
     "DesiredShoeState",
     "Discarded",

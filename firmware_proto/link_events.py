@@ -64,6 +64,15 @@ class Discarded(ShoeEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandUnanswered(ShoeEvent):
+    """The host gave a command up: it is not known whether the shoe did it. ``reason`` says why."""
+
+    type: ClassVar[str] = "command_unanswered"
+    command_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Challenged(ShoeEvent):
     """A shoe named itself and was asked to prove it. Nothing that it says is believed yet.
 

@@ -102,3 +102,7 @@ class Challenge:
 ShoeCommand = Show | Reset | TestSelf | Query | SetTime | RotateKey
 """What a shoe is told once. ``command_id`` is the owner's, another for each: a shoe that hears the
 same again answers the same and does nothing more."""
+
+AnyCommand = ShoeCommand | ClearError
+"""What some shoe may be told. One that is told by an id which its wire does not carry may do it
+again when it hears it again."""

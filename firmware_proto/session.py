@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from .events import DesiredShoeState, HostSaid, ShoeEvent
+from .events import AnyCommand, DesiredShoeState, HostSaid, ShoeEvent
+
+COMMANDS = ("reset", "self_test", "query", "clear_error", "rotate_key", "set_time", "show")
+"""What a shoe may be told once, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +25,11 @@ class Capabilities:
     a session gives of a shoe was proved to be that shoe's with a key; where it is false, the link
     is to be shown as unauthenticated. ``silence_s``: a shoe that is there, and asked as the
     session asks, is never silent for so many seconds; None: it may be silent for hours. ``timed``:
-    what a session gives depends not on the bytes alone but on what it was told to desire and on its
-    ticks: whoever decodes the bytes again needs those too, in their order among the bytes.
+    what a session gives depends not on the bytes alone but on what it was told to desire, on its
+    commands and its ticks: whoever decodes the bytes again needs those too, in their order among
+    the bytes.
+    ``obeys``: the commands that such a shoe has (of ``COMMANDS``); ``tells``: what it can be asked
+    with a query; ``commands``: whether it may be sent any.
     """
 
     arm: bool
@@ -34,6 +40,9 @@ class Capabilities:
     authenticated: bool = False
     silence_s: float | None = None
     timed: bool = False
+    obeys: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
+    commands: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,16 @@ class HostSession(Protocol):
 
     def desire(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on; asserted again until the shoe confirms it."""
+
+    def command(self, command: AnyCommand) -> None:
+        """Tells the shoe this on this connection; what it answers names the command's id.
+
+        A command that was not answered when the connection ends is forgotten with it.
+
+        Raises:
+            ValueError: such a shoe has no such command, or it cannot be sent now. The message
+                never holds a key.
+        """
 
     def tick(self, t: float) -> list[Heard]:
         """Time passed; call at ``next_deadline`` at the latest."""

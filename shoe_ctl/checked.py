@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,12 +19,15 @@ from shoe_ctl.config import Config, TableConfig
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
-from shoe_ctl.link.key_file import read_keys
+from shoe_ctl.link.key_file import KeyRing
 from shoe_ctl.link.ports import SerialPort, parse_port
 from shoe_ctl.table.settings import TableSettings
 
 NONCE_BYTES = 16
 """What a shoe is asked to prove itself with; see ``with_keys``."""
+
+KEY_BYTES = 32
+"""A key that is made here."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +37,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     game: Game
     settings: TableSettings
     profile: Profile
+    keys: KeyRing | None
 
 
 def check(config: Config) -> list[Checked]:
@@ -41,21 +46,26 @@ def check(config: Config) -> list[Checked]:
     Raises:
         ConfigError: a profile, a port or a setting is wrong. GameFileError: a game file is.
     """
-    return [_check(config, table) for table in config.table]
+    rings: dict[Path, KeyRing] = {}
+    return [_check(config, table, rings) for table in config.table]
 
 
-def profile_of(config: Config, table: TableConfig) -> tuple[Profile, dict[str, Any]]:
+def profile_of(
+    config: Config, table: TableConfig, rings: dict[Path, KeyRing]
+) -> tuple[Profile, dict[str, Any], KeyRing | None]:
     """A table's profile, with its keys, and the settings of its sessions, all checked.
+
+    Tables that share a file of keys share its ring, of those opened so far.
 
     Raises:
         ConfigError: a profile, a setting, the port, its rate or the file of keys is wrong.
     """
     where = f"table {table.id}"
     try:
-        chosen = profile_named(table.shoe.profile)
+        chosen, ring = profile_named(table.shoe.profile), None
         if table.shoe.key_file is not None:
-            keys = read_keys(config.path(table.shoe.key_file))
-            chosen = with_keys(chosen, keys, partial(secrets.token_bytes, NONCE_BYTES))
+            ring = _ring(config.path(table.shoe.key_file), rings)
+            chosen = with_keys(chosen, ring.keys, partial(secrets.token_bytes, NONCE_BYTES))
         session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
         chosen.host_session(resume=None, settings=session_settings)
         chosen.SERIAL.at(table.shoe.baud)
@@ -67,12 +77,18 @@ def profile_of(config: Config, table: TableConfig) -> tuple[Profile, dict[str, A
         raise ConfigError(f"{where}: shoe.{error}") from None
     if table.shoe.baud is not None and not isinstance(port, SerialPort):
         raise ConfigError(f"{where}: shoe: baud: {port} has none: it is for serial ports")
-    return chosen, session_settings
+    return chosen, session_settings, ring
 
 
-def _check(config: Config, table: TableConfig) -> Checked:
+def _ring(path: Path, rings: dict[Path, KeyRing]) -> KeyRing:
+    if path not in rings:
+        rings[path] = KeyRing(path, partial(secrets.token_bytes, KEY_BYTES))
+    return rings[path]
+
+
+def _check(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> Checked:
     where = f"table {table.id}"
-    chosen, _ = profile_of(config, table)
+    chosen, _, ring = profile_of(config, table, rings)
     is_file = "/" in table.game or table.game.endswith(".toml")
     game = catalog.load(str(config.path(table.game)) if is_file else table.game)
     if game.deck.name not in chosen.CAPABILITIES.decks:
@@ -80,4 +96,5 @@ def _check(config: Config, table: TableConfig) -> Checked:
             f"{where}: shoe: {table.shoe.profile} shoes cannot name the cards of {game.deck.name}, "
             f"which {game.id} is played with"
         )
-    return Checked(config=table, game=game, settings=table.settings(game), profile=chosen)
+    settings = table.settings(game)
+    return Checked(config=table, game=game, settings=settings, profile=chosen, keys=ring)

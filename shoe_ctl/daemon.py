@@ -42,6 +42,7 @@ from shoe_ctl.outage import Outage, reopened
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.staff import Staff, gid_of, users_of
 from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.telling import Teller
 
 log = logging.getLogger(__name__)
 
@@ -237,6 +238,7 @@ class Daemon:
             answers=before.answers,
             told=before.told,
             on_shoe=keeper.new_shoe,
+            teller=Teller(prepared.keys, self._executor),
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

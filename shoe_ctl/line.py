@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.events import Armed, ClearError, Locked, Query
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.bodies import Direction
@@ -115,4 +115,10 @@ def _call(call: Call) -> bodies.Call:
             return bodies.Desired((number, hand, index))
         case Locked():
             return bodies.Desired(None)
-    return bodies.Ticked(call)
+        case Query(command_id=number, what=what):
+            return bodies.Commanded("query", number, what)
+        case ClearError(command_id=number, overdraw=fate):
+            return bodies.Commanded("clear_error", number, fate)
+        case float():
+            return bodies.Ticked(call)
+    raise TypeError(f"no session that depends on its calls takes {type(call).__name__}")

@@ -16,7 +16,7 @@ import msgspec
 from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
-from shoe_ctl.errors import JournalError
+from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
@@ -31,18 +31,20 @@ from shoe_ctl.resuming import Sections
 from shoe_ctl.revised import Told
 from shoe_ctl.table import status
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.effects import Answer, Effect, TableEvent
+from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import (
     Fault,
     Input,
     LinkLost,
     LinkUp,
+    NotTold,
     Restarted,
     StorageRestored,
     TableCommand,
     Tick,
 )
 from shoe_ctl.table.irregularities.reviewing import is_held
+from shoe_ctl.telling import Teller
 
 __all__ = ["Answered", "TableRunner"]
 
@@ -68,6 +70,7 @@ class TableRunner:
         answers: Answers | None = None,
         told: Told | None = None,
         on_shoe: Callable[[], None] = lambda: None,
+        teller: Teller | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -79,7 +82,9 @@ class TableRunner:
         self._answers = Answers() if answers is None else answers
         self._on_shoe = on_shoe
         self._told = Told() if told is None else told
+        self._teller = Teller() if teller is None else teller
         self._telling: list[tuple[int, TableEvent]] = []
+        self._commands: list[ShoeCommand] = []
         self._device: str | None = None
         self._connection: Connection | None = None
         self._supervisor: Supervisor | None = None
@@ -141,6 +146,9 @@ class TableRunner:
                 judges=can.judges,
                 names_hands=can.names_hands,
                 authenticated=can.authenticated,
+                commands=can.commands,
+                obeys=can.obeys,
+                tells=can.tells,
             )
             await self._handle(group, [up])
 
@@ -161,6 +169,7 @@ class TableRunner:
             self._line.received(group, reception, t_us)
             stored = self._note_numbers(group, reception)
             await self._handle(group, inputs(reception, t_us))
+            await self._teller.heard(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
 
@@ -174,7 +183,11 @@ class TableRunner:
             self._refuse_after_failure()
             first = self._answers.to(command.command_id)
             if first is None:
-                stamped = msgspec.structs.replace(command, t_us=self._now())
+                try:
+                    whole = await self._teller.made_whole(command, self._known_device)
+                except InputRefused as why:
+                    return _refused(command, str(why))
+                stamped = msgspec.structs.replace(whole, t_us=self._now())
                 first = await self._handle_command(stamped)
                 self._answers.keep(first)
             return first.seen_by(sees)
@@ -259,6 +272,10 @@ class TableRunner:
         self._run(group, inputs)
         await self._commit(group)
 
+    @property
+    def _known_device(self) -> str | None:
+        return self.controller.state.link.device_id
+
     def _run(self, group: Group, inputs: Iterable[Input]) -> tuple[list[int], list[Answer]]:
         """Handle each input on its own; one that fails becomes a fault, which halts the table."""
         handles: list[int] = []
@@ -270,6 +287,7 @@ class TableRunner:
             self._telling += zip(recorded, events, strict=True)
             handles += recorded
             answers += [e for e in effects if isinstance(e, Answer)]
+            self._commands += [e for e in effects if isinstance(e, ShoeCommand)]
         return handles, answers
 
     def _handle_or_halt(self, happened: Input) -> tuple[Input, list[Effect]]:
@@ -294,6 +312,7 @@ class TableRunner:
             self._told.note(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:
             self._supervisor.desire(self.controller.desired)
+        await self._tell_shoe()
         self._set_timer()
         if not self.held:
             self._free.set()
@@ -304,6 +323,25 @@ class TableRunner:
         if self._failed is not None:
             raise self._failed
 
+    async def _tell_shoe(self) -> None:
+        """What is stored by now is told; what cannot be told is an input again.
+
+        Without a connection nothing is: the table hears of a lost link, and asks anew.
+        """
+        commands, self._commands = self._commands, []
+        untold: list[NotTold] = []
+        for command in commands:
+            try:
+                said = await self._teller.for_the_session(
+                    command, self._known_device, self._clock.wall_us()
+                )
+                if self._connection is not None:
+                    self._connection.command(said)
+            except ValueError as error:
+                untold.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
+        if untold:
+            await self._handle(self._group(), untold)
+
     def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -312,3 +350,8 @@ class TableRunner:
         if wake_us is not None:
             delay_s = max(0, wake_us - self._clock.wall_us()) / 1_000_000
             self._timer = self._clock.call_later(delay_s, self._due.set)
+
+
+def _refused(command: TableCommand, why: str) -> Answered:
+    """A command that never becomes an input."""
+    return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Final
 
-from firmware_proto.events import ClearError, Query, Reply
+from firmware_proto.events import ClearError, CommandUnanswered, Query, Reply
 
 from .attempts import ATTEMPTS, PASSING, REPLY_TIMEOUT_S
 from .frames import CommandBcc, encode_command
@@ -18,6 +18,8 @@ from .frames import CommandBcc, encode_command
 OVERDRAW: Final = "overdraw"
 PROGRESS: Final = "progress"
 """What a ``Query`` may ask of this shoe."""
+
+NO_REPLY: Final = "no reply"
 
 _CLEARED_BY: Final = {None: "00", "keep": "01", "discard": "02"}
 
@@ -46,6 +48,7 @@ class Errands:
         self._deadline: float | None = None
         self._error: str | None = None
         self._clears: str | None = None
+        self._refused = NO_REPLY
         self._outgoing = b""
 
     @property
@@ -76,7 +79,7 @@ class Errands:
         if self._current is None and self._waiting:
             self._current = self._waiting.popleft()
             self._attempts, self._unanswered, self._answered = 0, 0, False
-            self._clears = self._error
+            self._clears, self._refused = self._error, NO_REPLY
             self._send()
 
     def error(self, code: str) -> None:
@@ -88,18 +91,23 @@ class Errands:
         self._error = None
 
     def reply(self, reply: Reply) -> Reply | None:
-        """The reply with the id of the command that it answers; None where it counts for none."""
+        """The reply, with the id of the command that it settles; None where it counts for none.
+
+        A refusal that passes settles nothing, and names none.
+        """
         if self._current is None or not self._awaits_reply:
             return None
-        told = replace(reply, command_id=self._current.command_id)
         self._awaits_reply = False
         self._unanswered -= 1
-        if reply.accepted or reply.reason not in PASSING:
-            self._answer()
+        if not reply.accepted and reply.reason in PASSING:
+            self._refused = str(reply.reason)
+            return reply
+        told = replace(reply, command_id=self._current.command_id)
+        self._answer()
         return told
 
-    def tick(self, t: float) -> int | None:
-        """The id of a command that is given up: no attempt brought a reply that settles it.
+    def tick(self, t: float) -> CommandUnanswered | None:
+        """The command that is given up: no attempt brought a reply that settles it.
 
         A command sent since the last call is timed from ``t``: call it as soon as one was.
         """
@@ -110,13 +118,16 @@ class Errands:
         if t < self._deadline:
             return None
         ended = self._current
-        over = self._answered or self._is_needless(ended)
-        if not over and self._attempts < ATTEMPTS:
+        needless = self._is_needless(ended)
+        if not (self._answered or needless) and self._attempts < ATTEMPTS:
             self._send()
             self._deadline = t + REPLY_TIMEOUT_S
             return None
         self._current = None
-        return None if over else ended.command_id
+        if self._answered:
+            return None
+        why = f"{self._refused}, and it might clear another now" if needless else self._refused
+        return CommandUnanswered(command_id=ended.command_id, reason=why)
 
     @property
     def next_deadline(self) -> float | None:
@@ -131,8 +142,8 @@ class Errands:
         return data
 
     def _is_needless(self, errand: _Errand) -> bool:
-        """The error went since it was first sent; sent again it might clear another."""
-        return errand.kind == "EC" and self._clears not in (None, self._error)
+        """The error went since it was first sent, or was never known: another might be cleared."""
+        return errand.kind == "EC" and (self._clears is None or self._clears != self._error)
 
     def _answer(self) -> None:
         self._answered = True

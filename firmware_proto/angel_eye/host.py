@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from firmware_proto.events import (
+    AnyCommand,
     Armed,
     ClearError,
     CommandAsked,
@@ -27,17 +28,23 @@ from firmware_proto.events import (
 from firmware_proto.session import Capabilities, Heard
 
 from .codec import Decoder, Item
-from .errands import Errands
+from .errands import PROGRESS, Errands
 from .lock import LockKeeper
 from .repeats import Repeats
 from .settings import HostSettings
 
 CAPABILITIES = Capabilities(
-    arm=False, replay=False, judges=True, names_hands=True, decks=("french52",)
+    arm=False,
+    replay=False,
+    judges=True,
+    names_hands=True,
+    decks=("french52",),
+    obeys=("clear_error", "query"),
+    tells=(PROGRESS,),
 )
 
 UNANSWERED = "command_unanswered"
-"""The code of the ``Error`` that says that the shoe did not do as told, in any attempt."""
+"""The code of the ``Error`` that says that the shoe is not locked or unlocked as it was told."""
 
 
 class AngelEyeHost:
@@ -48,7 +55,8 @@ class AngelEyeHost:
     """
 
     def __init__(self, settings: HostSettings) -> None:
-        self.capabilities = replace(CAPABILITIES, timed=settings.commands)
+        may = settings.commands
+        self.capabilities = replace(CAPABILITIES, timed=may, commands=may)
         self._decoder = Decoder(settings.command_bcc)
         self._repeats = Repeats(settings.repeats)
         self._redesignation = settings.redesignation.value
@@ -86,27 +94,34 @@ class AngelEyeHost:
                 self._locked = False
         self._take_turns()
 
-    def command(self, command: ClearError | Query) -> None:
-        """Tells the shoe this, after what it was told before; its ``Reply`` has the same id.
+    def command(self, command: AnyCommand) -> None:
+        """Tells the shoe this, after what it was told before.
+
+        What ends it has the same id: the ``Reply`` that settles it, or ``CommandUnanswered``.
 
         Raises:
-            ValueError: commands are not allowed, or the shoe would refuse this one: an overdraw
-                is cleared by keeping or discarding its card, every other error by neither.
+            ValueError: commands are not allowed, this shoe has no such one, or would refuse it: an
+                overdraw is cleared by keeping or discarding its card, every other error by neither.
         """
         if self._lock is None:
             raise ValueError("commands are not allowed at this shoe: commands = true")
+        if not isinstance(command, ClearError | Query):
+            raise ValueError(f"an angel_eye shoe has no such command: {type(command).__name__}")
         self._errands.put(command)
         self._take_turns()
 
     def tick(self, t: float) -> list[Heard]:
-        """Times commands, sends them again, and gives up with an ``Error``."""
+        """Times commands, sends them again, and says which is given up."""
         if self._lock is None:
             return []
-        given_up = self._errands.tick(t)
-        gives_up = self._lock.tick(t) or given_up is not None
+        given_up: list[ShoeEvent] = []
+        if (errand := self._errands.tick(t)) is not None:
+            given_up.append(errand)
+        if self._lock.tick(t):
+            given_up.append(Error(code=UNANSWERED))
         self._take_turns()
         at = self._decoder.position
-        return [Heard(Error(code=UNANSWERED), None, at, at)] if gives_up else []
+        return [Heard(event, None, at, at) for event in given_up]
 
     @property
     def next_deadline(self) -> float | None:

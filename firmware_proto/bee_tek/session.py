@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from firmware_proto.events import (
+    AnyCommand,
     DesiredShoeState,
     Discarded,
     Gap,
@@ -56,6 +57,14 @@ class BeeTekHost:
 
     def desire(self, state: DesiredShoeState) -> None:
         """Nothing to do: the shoe cannot be told anything."""
+
+    def command(self, command: AnyCommand) -> None:
+        """Always refused.
+
+        Raises:
+            ValueError: no command of this shoe is known.
+        """
+        raise ValueError(f"no command of a bee_tek shoe is known: {type(command).__name__}")
 
     def tick(self, t: float) -> list[Heard]:  # noqa: ARG002
         """Nothing is timed."""

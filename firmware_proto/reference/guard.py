@@ -161,7 +161,7 @@ class KeyGuard:
         asked = self._asked
         if asked is None:
             raise FrameError("challenge_answered to no challenge")
-        keys = self._keys.keys[asked.device_id]
+        keys = self._keys.keys.get(asked.device_id, {})
         if answer.key_id != asked.key_id:
             if answer.key_id in keys and answer.key_id not in self._tried:
                 return self._ask(asked.device_id, answer.key_id)
@@ -174,7 +174,9 @@ class KeyGuard:
             boot_id=boot_id,
             device_id=asked.device_id,
         )
-        key = keys[asked.key_id]
+        key = keys.get(asked.key_id)  # it may have been retired since
+        if key is None:
+            return _failed(asked, NO_KEY)
         if not transcript.proves(key, bytes.fromhex(answer.proof)):
             return _failed(asked, WRONG_PROOF)
         self._before, self._agreed = self._agreed, Agreed.by_host(transcript, key)

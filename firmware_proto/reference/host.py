@@ -12,8 +12,10 @@ from typing import Any
 
 from firmware_proto.events import (
     Acknowledged,
+    AnyCommand,
     AuthenticationFailed,
     ChallengeAnswered,
+    ClearError,
     DesiredShoeState,
     Discarded,
     Gap,
@@ -24,7 +26,6 @@ from firmware_proto.events import (
     ReplayAsked,
     Reply,
     RotateKey,
-    ShoeCommand,
     ShoeEvent,
     Status,
 )
@@ -59,14 +60,20 @@ CAPABILITIES = Capabilities(
     names_hands=False,
     decks=("french52", "element65"),
     silence_s=LOST_S,
+    obeys=("reset", "self_test", "query", "set_time", "show"),
+    tells=("clock", "battery", "lifetime_draws", "temperature"),
+    commands=True,
 )
-"""What shoes of this profile can do."""
+"""What shoes of this profile can do; one that has proved itself with a key takes a new one too."""
+
+WITH_KEYS = replace(CAPABILITIES, authenticated=True, obeys=(*CAPABILITIES.obeys, "rotate_key"))
 
 KEYLESS = "the shoe wants a key, and this host has none"
 
 _BlankHeard = blank(Heard)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
 _EVENTS_LOST = int(Kind.EVENTS_LOST)
+_KEY_ROTATED = int(Kind.KEY_ROTATED)
 
 
 class ReferenceHost:
@@ -84,7 +91,7 @@ class ReferenceHost:
         guard: Guard | None = None,
         firmware: AllowedFirmware | None = None,
     ) -> None:
-        self.capabilities = replace(CAPABILITIES, authenticated=guard is not None)
+        self.capabilities = CAPABILITIES if guard is None else WITH_KEYS
         self._guard = guard
         self._firmware = firmware or AllowedFirmware()
         self._refused: AuthenticationFailed | None = None
@@ -135,6 +142,8 @@ class ReferenceHost:
                 if kind != _CARD_DRAWN:
                     self._assertion.assert_again()
                     self._outbox.heard(said)
+                    if kind == _KEY_ROTATED and self._guard is not None:
+                        self._asking.fire()  # to prove the new one: until then the old one counts
                     if kind == _EVENTS_LOST:
                         seq = said.last
                 self._expected = seq + 1
@@ -168,14 +177,18 @@ class ReferenceHost:
         """What the shoe should be from now on."""
         self._assertion.desire(state)
 
-    def command(self, command: ShoeCommand) -> None:
+    def command(self, command: AnyCommand) -> None:
         """Tells the shoe this, again every half second until it answers; see ``ShoeCommand``.
 
-        A command that was not answered when the connection ends is forgotten with it.
+        A command that was not answered when the connection ends, or another shoe takes this one's
+        place, is forgotten.
 
         Raises:
-            ValueError: a value that does not fit its field.
+            ValueError: a value that does not fit its field, a command of other shoes, a new key
+                for a shoe that has none.
         """
+        if isinstance(command, ClearError):
+            raise ValueError("a reference shoe's errors are cleared by a reset, not one by one")
         encode(Message(said=command))
         if isinstance(command, RotateKey) and self._guard is None:
             raise ValueError("a key is only told over a connection that has one")
@@ -369,6 +382,8 @@ class ReferenceHost:
             self._acknowledge = self._stored >= 0
             return True
         self._stale = range(self._stored + 1, self._expected) if self._known else range(0)
+        if self._known not in (None, hello.device_id):
+            self._outbox = Outbox()  # it was told to the one that went
         self._known = hello.device_id
         self._expected = next_seq
         self._history = next_seq - 1

@@ -7,7 +7,7 @@ Must not know: ports, clocks, files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from firmware_proto.profiles import SerialSettings
 from firmware_proto.session import Capabilities, Resume
@@ -15,7 +15,7 @@ from firmware_proto.session import Capabilities, Resume
 from .device import ReferenceDevice
 from .firmware import allowed_firmware
 from .guard import CheckingGuard, Guard, KeyGuard, RecordedGuard, VerdictOf
-from .host import CAPABILITIES, ReferenceHost
+from .host import CAPABILITIES, WITH_KEYS, ReferenceHost
 from .keys import HostKeys, ShoeKeys
 from .shoe_guard import ShoeGuard
 
@@ -54,7 +54,7 @@ class Keyed:
     """The profile with a table's keys: a ``Profile`` whose sessions believe only what is proved."""
 
     keys: HostKeys
-    CAPABILITIES: Capabilities = field(default=replace(CAPABILITIES, authenticated=True))
+    CAPABILITIES: Capabilities = WITH_KEYS
     SERIAL: SerialSettings = SERIAL
 
     def host_session(
@@ -78,7 +78,7 @@ class Recorded:
     verdict_of: VerdictOf
     keys: Mapping[str, Mapping[int, bytes]] | None = field(repr=False)
     missing: Callable[[str, int], None]
-    CAPABILITIES: Capabilities = field(default=replace(CAPABILITIES, authenticated=True))
+    CAPABILITIES: Capabilities = WITH_KEYS
     SERIAL: SerialSettings = SERIAL
 
     def host_session(

@@ -173,7 +173,7 @@ def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | Non
     found: list[tuple[str | None, Target]] = []
     for table in config.table:
         shoe = table.shoe
-        chosen, settings = profile_of(config, table)
+        chosen, settings, _ = profile_of(config, table, {})
         if not ports or shoe.port in ports:
             target = Target(
                 port=parse_port(shoe.port),

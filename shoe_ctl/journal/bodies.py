@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 from enum import Enum
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -125,7 +125,18 @@ class Ticked(msgspec.Struct, frozen=True, tag_field="call", tag="tick"):
     t_s: float
 
 
-Call = Desired | Ticked
+class Commanded(msgspec.Struct, frozen=True, tag_field="call", tag="command"):
+    """The session was given a command: ``query`` with what is asked, ``clear_error`` with a fate.
+
+    No other one changes what a session makes of its bytes.
+    """
+
+    command: Literal["query", "clear_error"]
+    command_id: int
+    of: str | None = None
+
+
+Call = Desired | Ticked | Commanded
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):

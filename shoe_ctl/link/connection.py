@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from firmware_proto.events import DesiredShoeState, Discarded
+from firmware_proto.events import AnyCommand, DesiredShoeState, Discarded
 from firmware_proto.session import Heard, HostSession
 
 from .clock import Clock
@@ -20,8 +20,8 @@ from .transport import Transport, TransportLost
 log = logging.getLogger(__name__)
 
 
-Call = DesiredShoeState | float
-"""What a session was told besides bytes: what the shoe should be, or the time of a tick."""
+Call = DesiredShoeState | AnyCommand | float
+"""What a session was told besides bytes: the desired state, a command, or the time of a tick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +125,16 @@ class Connection:
         """What was sent since this was last asked, in order."""
         sent, self._sent = self._sent, []
         return sent
+
+    def command(self, command: AnyCommand) -> None:
+        """Tells the shoe this; see ``HostSession``.
+
+        Raises:
+            ValueError: such a shoe has no such command, or it cannot be sent now.
+        """
+        self._session.command(command)
+        self._note_call(command)
+        self._wake.set()
 
     async def run(self) -> str:
         """Serves the connection until it ends, closes its transport, and says why it ended.

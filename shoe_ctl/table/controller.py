@@ -11,13 +11,14 @@ import msgspec
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import conduct, engine, machine, methods, positions
+from . import conduct, engine, machine, methods, outbox, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     Fault,
     Input,
     LinkLost,
     LinkUp,
+    NotTold,
     Restarted,
     ShoeSaid,
     StorageRestored,
@@ -39,6 +40,7 @@ _NAMES = {
     LinkLost: "link_lost",
     Restarted: "restarted",
     Tick: "tick",
+    NotTold: "not_told",
     Fault: "fault",
     StorageRestored: "storage_restored",
 }
@@ -76,6 +78,7 @@ class TableController:
         turn = self._turn
         turn.begin(self.state, happened)
         self._machine.set_state(self.state.state, turn)
+        outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
@@ -83,6 +86,7 @@ class TableController:
             turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
         else:
             turn.trigger(_NAMES[type(happened)])
+        outbox.tell_again(turn)
         turn.change(state=turn.state)
         _assert_desires(turn)
         self.state = turn.now
@@ -142,6 +146,12 @@ def _desired(turn: Turn) -> Armed | Locked:
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
+    """When the round next wants to be woken, or an errand's answer is overdue."""
+    wakes = (_round_wakes_us(now, settings), outbox.overdue_us(now))
+    return min((t for t in wakes if t is not None), default=None)
+
+
+def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None

@@ -1,6 +1,6 @@
 """What the table wants done after an input: the controller's only way out.
 
-In: nothing. Out: TableEvent, WakeAt, Answer, and the shoe's desired state.
+In: nothing. Out: TableEvent, WakeAt, Answer, ShoeCommand, and the shoe's desired state.
 Must not know: who delivers them, ids (given in the commit), clocks.
 """
 
@@ -45,7 +45,19 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     needs: dict[str, str] = {}
 
 
-Effect = TableEvent | WakeAt | Answer | Armed | Locked
+class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """Tell the shoe this, once all of this input is stored. ``number`` is its id on the wire.
+
+    ``command`` is one of ``firmware_proto.session.COMMANDS``; ``of`` is what a query asks, an
+    overdrawn card's fate, or the id of a new key, whose bytes the table never has.
+    """
+
+    number: int
+    command: str
+    of: str | int | None = None
+
+
+Effect = TableEvent | WakeAt | Answer | ShoeCommand | Armed | Locked
 """Anything the controller may ask for. Armed and Locked are the shoe's desired state."""
 
-__all__ = ["Answer", "Armed", "Effect", "Locked", "TableEvent", "WakeAt"]
+__all__ = ["Answer", "Armed", "Effect", "Locked", "ShoeCommand", "TableEvent", "WakeAt"]

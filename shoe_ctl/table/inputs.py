@@ -51,7 +51,8 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
     """A connection to the shoe opened, with what shoes of its profile can do.
 
-    ``authenticated``: whatever is heard on it was proved with a key to be the shoe's.
+    ``authenticated``: whatever is heard on it was proved with a key to be the shoe's. ``obeys`` and
+    ``tells`` are the commands and queries that such a shoe has, if ``commands`` may be sent to it.
     """
 
     connection: int
@@ -61,6 +62,9 @@ class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
     judges: bool
     names_hands: bool
     authenticated: bool = False
+    commands: bool = False
+    obeys: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
 
 
 class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
@@ -80,6 +84,13 @@ class Tick(Happened, frozen=True, kw_only=True, tag="tick"):
     """The time asked for with ``WakeAt`` has come."""
 
 
+class NotTold(Happened, frozen=True, kw_only=True, tag="not_told"):
+    """A command to the shoe, by its id on the wire, could not be sent. ``why`` holds no secret."""
+
+    number: int
+    why: str
+
+
 class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
     """Decoding or handling raised; the raw bytes are kept and the table halts."""
 
@@ -97,7 +108,17 @@ class StorageRestored(Happened, frozen=True, kw_only=True, tag="storage_restored
     what: str
 
 
-Input = ShoeSaid | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault | StorageRestored
+Input = (
+    ShoeSaid
+    | TableCommand
+    | LinkUp
+    | LinkLost
+    | Restarted
+    | Tick
+    | NotTold
+    | Fault
+    | StorageRestored
+)
 """Anything that can happen."""
 
 KINDS: tuple[type[Happened], ...] = (
@@ -107,6 +128,7 @@ KINDS: tuple[type[Happened], ...] = (
     LinkLost,
     Restarted,
     Tick,
+    NotTold,
     Fault,
     StorageRestored,
 )
@@ -127,7 +149,7 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="s
 # could meet a command's arguments in another order.
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(
-    _Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | Fault | StorageRestored
+    _Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | NotTold | Fault | StorageRestored
 )
 
 

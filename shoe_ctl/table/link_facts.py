@@ -9,6 +9,7 @@ from __future__ import annotations
 from firmware_proto.events import Discarded, Redesignated
 
 from .inputs import LinkLost, LinkUp, Restarted
+from .state import TableState
 from .turn import Turn
 
 
@@ -37,6 +38,11 @@ def may_have_been_a_card(turn: Turn) -> bool:
     return not turn.now.link.replay and not turn.now.link.names_hands
 
 
+def is_met(now: TableState) -> bool:
+    """The shoe at the other end said who it is; one that never does is taken for the table's."""
+    return now.link.up and (now.link.met or not now.link.replay)
+
+
 def deals_anew(turn: Turn) -> bool:
     """The shoe is taken to count the hand from its first card again: this table does not."""
     event = turn.shoe_event
@@ -56,6 +62,11 @@ def connect(turn: Turn) -> None:
         replay=up.replay,
         judges=up.judges,
         names_hands=up.names_hands,
+        commands=up.commands,
+        obeys=up.obeys,
+        tells=up.tells,
+        authenticated=up.authenticated,
+        met=False,
         aligned=up.replay,
     )
     turn.tell("shoe.connected", {"profile": up.profile, "authenticated": up.authenticated})

@@ -31,6 +31,7 @@ from . import (
     shoe_cards,
     shoe_control,
     shoe_sets,
+    telling,
     unread,
 )
 from .dealing import close_bets, deal, open_round
@@ -171,8 +172,9 @@ ROWS: tuple[Row, ...] = spell(
     ("authentication_failed", STATES,        "=",           (),                                      (shoe_body.tell_stranger,)),
     ("unknown_firmware",  CARDS_OUT,         "suspended",   (shoe_body.is_refused,),                           (shoe_body.tell_firmware, shoe_body.halt_for_firmware)),
     ("unknown_firmware",  STATES,            "=",           (),                                      (shoe_body.tell_firmware,)),
+    ("reset_done",        "suspended",       "betting",     (hears_the_last, returns_here),          (hear,)),
     ("reset_done",        "suspended",       "=",           (is_heard,),                             (hear,)),
-    *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated", "challenged", "authenticated")),
+    *((told,              STATES,            "=",           (),                                      ()) for told in ("card_pushed_back", "lid", "tamper", "self_test", "reset_done", "button", "shoe_empty", "power_low", "power_restored", "query_answered", "key_rotated", "command_unanswered", "not_told", "challenged", "authenticated")),
     ("cutting_card",      STATES,            "=",           (shoe_cards.no_shoe_is_known,),                     ()),
     ("cutting_card",      "closed",          "suspended",   (cutting.gives_leave,),                  (cutting.offer_withdrawal,)),
     ("cutting_card",      "suspended",       "=",           (cutting.gives_leave,),                  (cutting.offer_withdrawal,)),
@@ -278,7 +280,13 @@ ROWS: tuple[Row, ...] = spell(
     *unless(shoe_control.why_not_declare,    "declare_out_of_view", (*AFTER_BETS, "suspended"), shoe_control.declare_out_of_view),
     *unless(composition.why_not_record,      "record_shoe",         ("idle",),        composition.record),
     *unless(composition.why_not_count,       "count_remainder",     BETWEEN,          composition.count),
-    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in (*METHOD_COMMANDS, "record_shoe", "count_remainder")),
+    # — what the shoe is told —
+    *unless(telling.why_not_reset,           "reset_shoe",          (*NO_ROUND, "betting", "resolved", "suspended"), telling.reset),
+    *unless(telling.why_not_test,            "test_shoe",           (*NO_ROUND, "betting", "resolved", "suspended"), telling.test),
+    *unless(telling.why_not_ask,             "ask_shoe",            STATES,           telling.ask),
+    *unless(telling.why_not_clear,           "clear_error",         STATES,           telling.clear),
+    *unless(telling.why_not_rotate,          "rotate_key",          NO_ROUND,         telling.rotate),
+    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in (*METHOD_COMMANDS, "record_shoe", "count_remainder", "reset_shoe", "test_shoe", "rotate_key")),
     ("count_disagrees",   BETWEEN,           "suspended",   (),                                      (halting.halt_for_count,)),
     # — what people say —
     ("place_your_bets",   "idle",            "=",           (link_facts.only_a_person_aligns,),                 (_ALIGN_FIRST,)),

@@ -59,6 +59,11 @@ COMMANDS: dict[str, str] = {
     "decide": "dealer",
     "enter_round": "pit_supervisor",
     "revise_round": "gaming_shift_manager",
+    "reset_shoe": "dealer",
+    "test_shoe": "pit_supervisor",
+    "ask_shoe": "dealer",
+    "clear_error": "pit_supervisor",
+    "rotate_key": "gaming_shift_manager",
 }
 """Every command that the table takes, with the lowest position that may give it."""
 

@@ -13,6 +13,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 
 from .effects import Answer
+from .errands import Outbox
 from .handling import Hands, ShoeControl
 from .wagers.held import Wagers
 from .wagers.leaving import Scope
@@ -149,7 +150,8 @@ class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the device and the connection to it.
 
-    ``aligned``: the host knows where in the round the shoe is.
+    ``aligned``: the host knows where in the round the shoe is. ``met``: on this connection it said
+    who it is.
     """
 
     up: bool = False
@@ -159,6 +161,11 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     replay: bool = False
     judges: bool = False
     names_hands: bool = False
+    commands: bool = False
+    obeys: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
+    authenticated: bool = False
+    met: bool = False
     aligned: bool = True
     device_id: str | None = None
     boot_id: int | None = None
@@ -275,6 +282,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     method: str | None = None
     control: ShoeControl = ShoeControl()
     last: Settled | None = None
+    outbox: Outbox = Outbox()
 
 
 def _enc(value: Any) -> Any:

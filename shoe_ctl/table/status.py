@@ -12,7 +12,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import conduct, machine, positions, review, status_hands
+from . import conduct, machine, outbox, positions, review, status_hands, telling
 from .irregularities import stack, withdrawal
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
@@ -44,6 +44,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         "method": conduct.method(now, settings),
         "state": now.state,
         "link": "up" if now.link.up else "lost",
+        "told": outbox.shown(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
@@ -53,6 +54,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
             {"command": command, "position": _who_may(command, at)}
             for command in takes(now.state)
             if status_hands.is_of_this_method(command, now, game, settings)
+            and (command not in telling.COMMANDS or outbox.can(now, telling.COMMANDS[command]))
             and (command != "decide" or stack.offered(at))
             and review.takes(command, now)
             and (command != "withdraw_wager" or now.halt is None or withdrawal.is_open(at))

@@ -16,6 +16,7 @@ from firmware_proto.angel_eye.settings import host_settings
 from firmware_proto.events import (
     Armed,
     ClearError,
+    CommandUnanswered,
     Discarded,
     Error,
     ErrorCleared,
@@ -23,6 +24,7 @@ from firmware_proto.events import (
     Query,
     Redesignated,
     Reply,
+    Reset,
     ShoeEvent,
     Started,
 )
@@ -123,7 +125,7 @@ def test_a_command_without_a_reply_is_given_up_after_its_last_time_out() -> None
         events += [h.event for h in host.tick(t)]
         sent.append(host.outgoing())
     assert sent == [PROGRESS] * ATTEMPTS + [b""]
-    assert events == [Error(code="command_unanswered")]
+    assert events == [CommandUnanswered(command_id=9, reason="no reply")]
     assert host.next_deadline is None
 
 
@@ -132,7 +134,7 @@ def test_a_busy_shoe_is_asked_again_after_the_time_out() -> None:
     host.command(ASK)
     host.outgoing()
     host.tick(0.0)
-    assert _hear(host, BUSY) == [Reply(accepted=False, reason="busy", command_id=9)]
+    assert _hear(host, BUSY) == [Reply(accepted=False, reason="busy")]
     assert (host.outgoing(), host.next_deadline) == (b"", REPLY_TIMEOUT_S)
     host.tick(REPLY_TIMEOUT_S)
     assert host.outgoing() == PROGRESS
@@ -175,8 +177,36 @@ def test_clearing_is_not_sent_again_where_another_error_could_be_meant(then: Sho
     host.outgoing()
     host.tick(0.0)
     _says(host, then, "2")
-    assert host.tick(REPLY_TIMEOUT_S) == []
+    assert [h.event for h in host.tick(REPLY_TIMEOUT_S)] == [
+        CommandUnanswered(command_id=1, reason="no reply, and it might clear another now")
+    ]
     assert (host.outgoing(), host.next_deadline) == (b"", None)
+
+
+def test_clearing_an_error_that_nobody_heard_of_is_sent_once() -> None:
+    host = _host()
+    host.command(ClearError(1))
+    assert host.outgoing() == CLEAR
+    host.tick(0.0)
+    (given_up,) = host.tick(REPLY_TIMEOUT_S)
+    assert isinstance(given_up.event, CommandUnanswered)
+    assert (host.outgoing(), host.next_deadline) == (b"", None)
+
+
+def test_a_shoe_that_stays_busy_is_given_up_for_that() -> None:
+    host = _host()
+    host.command(ASK)
+    host.tick(0.0)
+    told: list[ShoeEvent] = []
+    for attempt in range(1, ATTEMPTS + 1):
+        _hear(host, BUSY)
+        told += [h.event for h in host.tick(attempt * REPLY_TIMEOUT_S)]
+    assert told == [CommandUnanswered(command_id=9, reason="busy")]
+
+
+def test_what_only_other_shoes_can_be_told_is_refused() -> None:
+    with pytest.raises(ValueError, match="no such command: Reset"):
+        _host().command(Reset(1))
 
 
 def test_a_shoe_that_was_reset_is_locked_again() -> None:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from firmware_proto.events import (
+    AnyCommand,
     Armed,
     DesiredShoeState,
     Discarded,
     Error,
+    Query,
     ShoeEvent,
     Standby,
 )
@@ -132,7 +134,8 @@ class LineSession:
     """A host session of lines: ``c`` a stand-by, ``!`` raises, anything else is discarded; ``h``
     is history.
 
-    It greets with the number it resumes from, acknowledges ``+N``, asserts ``*N`` (0: locked).
+    It greets with the number it resumes from, acknowledges ``+N``, asserts ``*N`` (0: locked), asks
+    ``?ID WHAT``.
     With a patience, silence for so many seconds is an error event.
     """
 
@@ -172,6 +175,11 @@ class LineSession:
 
     def desire(self, state: DesiredShoeState) -> None:
         self._out += b"*%d\n" % (state.number if isinstance(state, Armed) else 0)
+
+    def command(self, command: AnyCommand) -> None:
+        if not isinstance(command, Query):
+            raise ValueError(f"a shoe of lines has no {type(command).__name__}")
+        self._out += f"?{command.command_id} {command.what}\n".encode()
 
     def tick(self, t: float) -> list[Heard]:  # noqa: ARG002 - as the protocol has it
         self._deadline = None

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Hello
+from firmware_proto.events import AnyCommand, ClearError, Hello, Query, Reset, SetTime, TestSelf
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.api.asked import Command, read
 from shoe_ctl.checked import check
@@ -20,8 +20,17 @@ from shoe_ctl.config import of_plain
 from shoe_ctl.records import Audience
 from shoe_ctl.table import state
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.effects import Answer, Effect, TableEvent
-from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, Restarted, ShoeSaid, TableCommand, Tick
+from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
+from shoe_ctl.table.inputs import (
+    Input,
+    LinkLost,
+    LinkUp,
+    NotTold,
+    Restarted,
+    ShoeSaid,
+    TableCommand,
+    Tick,
+)
 from simulators.ports.memory import MemoryPort
 from simulators.shoe.device import Device
 from simulators.table.bench import Stuck
@@ -116,6 +125,10 @@ class InProcess:
                 replay=can.replay,
                 judges=can.judges,
                 names_hands=can.names_hands,
+                authenticated=can.authenticated,
+                commands=can.commands,
+                obeys=can.obeys,
+                tells=can.tells,
             )
         )
         session.desire(self.controller.desired)
@@ -201,7 +214,28 @@ class InProcess:
                 self._tell(effect)
         if self._port.host is not None:
             self._port.host.desire(self.controller.desired)
+        for effect in effects:
+            if isinstance(effect, ShoeCommand):
+                self._tell_shoe(effect)
         return effects
+
+    def _tell_shoe(self, command: ShoeCommand) -> None:
+        """As the daemon tells it, but for keys: no scenario has one."""
+        if self._port.host is None:
+            return
+        session = self._port.host
+        number, of = command.number, command.of
+        said: dict[str, AnyCommand] = {
+            "reset": Reset(number),
+            "self_test": TestSelf(number),
+            "query": Query(number, str(of)),
+            "clear_error": ClearError(number, None if of is None else str(of)),
+            "set_time": SetTime(number, self._now_us),
+        }
+        try:
+            session.command(said[command.command])
+        except ValueError as error:
+            self._happened(NotTold(t_us=self._now_us, number=number, why=str(error)))
 
     def _tell(self, event: TableEvent) -> None:
         """As the journal numbers it: a public event stands in the restricted stream too."""

@@ -20,6 +20,7 @@ from firmware_proto.events import (
     CardPushedBack,
     CardsDrawn,
     Challenged,
+    CommandUnanswered,
     CuttingCard,
     Discarded,
     Error,
@@ -57,6 +58,7 @@ from shoe_ctl.table.inputs import (
     Input,
     LinkLost,
     LinkUp,
+    NotTold,
     Restarted,
     ShoeSaid,
     StorageRestored,
@@ -72,8 +74,8 @@ from tests.table.playing import DEVICE, Playing, balanced, game, settings
 from tests.table.sessions import DECLARED_WITH, at, goes_on, passed_through
 
 OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
-FACTS = ("link_up", "link_lost", "restarted", "tick", "fault", "storage_restored")
-FACT_KINDS = (LinkUp, LinkLost, Restarted, Tick, Fault, StorageRestored)
+FACTS = ("link_up", "link_lost", "restarted", "tick", "not_told", "fault", "storage_restored")
+FACT_KINDS = (LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored)
 
 
 def hello(**more: object) -> Hello:
@@ -107,7 +109,7 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     Authenticated(device_id=DEVICE, boot_id=7, key_id=1, host_nonce="00", shoe_nonce="01"),
     AuthenticationFailed(reason="wrong proof", device_id=DEVICE, key_id=1),
     *(UnknownFirmware(firmware="1", refused=refused) for refused in (True, False)),
-    Warned(code="W0x01"),
+    Warned(code="W0x01"), CommandUnanswered(command_id=1, reason="no reply"),
     Overheard(command="arm"),  # said by a host, heard in recordings only: no row names it
 )  # fmt: skip
 REFUSALS = ("command.refused", "wager.refused")
@@ -148,6 +150,7 @@ def facts(t_us: int) -> Iterator[Input]:
     yield Restarted(t_us=t_us, host_boot="b9")
     yield Tick(t_us=t_us)
     yield Tick(t_us=t_us + 60_000_000)
+    yield NotTold(t_us=t_us, number=1, why="the key file has no such key")
     yield Fault(t_us=t_us, where="ShoeSaid", what="KeyError: 9S")
     yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
 
@@ -294,7 +297,10 @@ def distinct() -> list[tuple[str, int, TableState]]:
     return list(kinds.values())
 
 
-@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [c for c in positions.COMMANDS if "no_shoe" not in machine.states_that_take(c)],
+)
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
     lowest = positions.COMMANDS[command]
     refused = Playing().asks(command, position=lowest, choice="void", reason="r")

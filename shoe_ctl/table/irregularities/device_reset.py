@@ -1,22 +1,28 @@
 """The dealer's error calls for a reset of the dealing device after *no more bets* (5.9).
 
 In: nothing. Out: its procedure: a window, the reset, the cards that are out, betting again.
-Must not know: how a shoe is reset, what the error was.
+Must not know: how a shoe is told so, what the error was.
 """
 
 from __future__ import annotations
 
-from shoe_ctl.table import reset
+from typing import Any
+
+from firmware_proto.events import ResetDone
+from shoe_ctl.table import outbox, reset
+from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, stands, void
 from .endings import GO_ON as PLAY_ON
-from .grounds import CARDS_OUT, cards_have_no_place
+from .grounds import CARDS_OUT, cards_have_no_place, note
 from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
 from .withdrawal import has_window, window_step
 
 KEY = "device_reset"
 _RULED = (KEY, "ruled")
 _BETTING = "betting"
+RESET = "reset"
+"""The step at which the shoe is reset."""
 
 
 def _has_no_rule(standing: Standing) -> bool:
@@ -37,6 +43,34 @@ def _may_open(standing: Standing) -> bool:
     return not reset.some_are_exposed(standing.now, standing.settings)
 
 
+def _told(standing: Standing) -> int | None:
+    """The errand with which the shoe was told to reset itself; None where people reset it."""
+    assert standing.now.halt is not None
+    number = standing.now.halt.top.noted.get("told")
+    return number if isinstance(number, int) else None
+
+
+def _by_itself(standing: Standing) -> dict[str, Any]:
+    return {} if _told(standing) is None else {"shoe_was_told": True}
+
+
+def _tell_shoe(turn: Turn) -> None:
+    """A shoe that can is told to reset itself; every other one, people reset."""
+    if outbox.can(turn.now, "reset"):
+        note(turn, told=outbox.give(turn, "reset"))
+
+
+def _is_done(turn: Turn) -> bool:
+    """The shoe has done what it was told here."""
+    event = turn.shoe_event
+    assert isinstance(event, ResetDone)
+    return event.command_id is not None and event.command_id == _told(turn)
+
+
+def _is_done_without_cards(turn: Turn) -> bool:
+    return _is_done(turn) and _none_is_out(turn)
+
+
 _RESET = Choice("device_is_reset", "dealer", "cards", reason=False, when=_cards_are_out)
 
 DEVICE_RESET = Procedure(
@@ -50,16 +84,20 @@ DEVICE_RESET = Procedure(
             CALL_VOID,
         ),
         Step(
-            "reset",
-            "reset the shoe; when it is ready again, say so",
+            RESET,
+            "reset the shoe, if it is not told to reset itself; when it is ready again, say so",
             (_RESET._replace(then="again", when=_none_is_out), _RESET, CALL_VOID),
             # A shoe that starts anew now does what it was asked to: no power was lost.
             (
                 Hears("hello", reset.is_the_same_set, "reset"),
                 Hears("started", reset.always, "reset"),
+                Hears("reset_done", _is_done_without_cards, "again"),
+                Hears("reset_done", _is_done, "cards"),
                 Hears("reset_done", reset.always, "reset"),
             ),
+            facts=_by_itself,
             cites=(KEY, "reset"),
+            enters=(_tell_shoe,),
         ),
         Step(
             "cards",

@@ -6,7 +6,7 @@ In: nothing. Out: its procedure. Must not know: which card it is, when its turn 
 from __future__ import annotations
 
 from shoe_ctl.games.table_of_play import next_hand
-from shoe_ctl.table import early, link_facts, shoe_cards
+from shoe_ctl.table import early, link_facts, outbox, shoe_cards
 from shoe_ctl.table.slots import INITIAL_DEAL
 from shoe_ctl.table.state import Kept
 from shoe_ctl.table.turn import Turn
@@ -95,6 +95,7 @@ def _take(turn: Turn) -> None:
 
 
 def _open_next(turn: Turn) -> None:
+    _tell_shoe(turn, "keep")
     early.open_next(turn, _decided(turn))
 
 
@@ -102,9 +103,17 @@ def _expose(turn: Turn) -> None:
     early.expose(turn, _decided(turn))
 
 
+def _tell_shoe(turn: Turn, fate: str) -> None:
+    """The shoe that objected to the card hears what was decided of it, where it can be told."""
+    objected = _decided(turn).hand == "set_aside"
+    if objected and outbox.can(turn.now, "clear_error"):
+        outbox.give(turn, "clear_error", fate)
+
+
 def _drop(turn: Turn) -> None:
     """A shoe that gave a card laid aside a place in a hand does not stand where the table does."""
     card = _decided(turn)
+    _tell_shoe(turn, "discard")
     early.drop(turn, card)
     if card.hand in ("player", "banker"):
         link_facts.lose_alignment(turn)

@@ -131,6 +131,7 @@ class Step(NamedTuple):
     ``window``: the game's withdrawal window of this key opens with it (``withdrawal.window_step``
     writes such steps).
     ``cites``: the key and end whose rule number is told with it, where the step has one of its own.
+    ``enters`` is done as it opens, where another step led to it.
     ``turns`` are the steps and ends that the table itself takes it to.
     """
 
@@ -142,6 +143,7 @@ class Step(NamedTuple):
     arms: Draw = no_draw
     window: str | None = None
     cites: tuple[str, str] | None = None
+    enters: tuple[Action, ...] = ()
     turns: tuple[str, ...] = ()
 
 

@@ -232,6 +232,8 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
     set_top(turn, step=step)
     if not stays:
         withdrawal.offer(turn, open_step(turn).window)
+        for action in open_step(turn).enters:
+            action(turn)
     _tell_step(turn, **restricted)
     if not stays:
         withdrawal.tell_opened(turn)

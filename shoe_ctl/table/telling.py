@@ -1,0 +1,162 @@
+"""What people may tell the shoe: reset, test, ask, clear an error, take a new key.
+
+In: commands and the shoe that is connected. Out: errands given, or why not.
+Must not know: how an errand reaches the shoe, what its answer changes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from . import outbox
+from .arguments import Args, checked, read
+from .errands import Command
+from .irregularities import device_reset
+from .irregularities.grounds import CARDS_OUT, halt_of, note
+from .link_facts import is_met
+from .turn import Turn
+
+COMMANDS: dict[str, Command] = {
+    "reset_shoe": "reset",
+    "test_shoe": "self_test",
+    "ask_shoe": "query",
+    "clear_error": "clear_error",
+    "rotate_key": "rotate_key",
+}
+"""Each command of the table with what the shoe is told by it."""
+
+_SAYS: dict[Command, str] = {
+    "reset": "be told to reset itself",
+    "self_test": "be told to test itself",
+    "query": "be asked anything",
+    "clear_error": "be told to clear an error",
+    "rotate_key": "be given a new key",
+}
+
+
+class OfQuestion(Args, frozen=True, kw_only=True):
+    """What the shoe is asked."""
+
+    what: str
+
+
+class OfError(Args, frozen=True, kw_only=True):
+    """What becomes of an overdrawn card, where that is the error."""
+
+    overdraw: Literal["keep", "discard"] | None = None
+
+
+class OfKeyId(Args, frozen=True, kw_only=True):
+    """Which key of the key file; never the key. Without it the daemon has put one in."""
+
+    key_id: Annotated[int, msgspec.Meta(ge=1, lt=2**32)] | None = None
+
+
+# What was seen.
+
+
+def why_not(turn: Turn, command: Command) -> str | None:
+    """What stands against telling the shoe this: it cannot, may not, or was told so just now."""
+    now = turn.now
+    if not now.link.up:
+        return "the link to the shoe is down"
+    if command not in now.link.obeys:
+        keyless = command == "rotate_key" and not now.link.authenticated and now.link.replay
+        without = ", and the link to this one has none" if keyless else ""
+        return f"{_kind(turn)} cannot {_SAYS[command]}{without}"
+    if not now.link.commands:
+        return "no command is sent to this shoe: its configuration does not say commands = true"
+    if not is_met(now):
+        return "the shoe has not said yet who it is"
+    # Whether a secret one is on its way may follow from a card: it is never an objection.
+    before = None if command in outbox.SECRET else now.outbox.of(command)
+    if before is not None and not before.overdue:
+        return "the shoe was told so, and has not answered yet"
+    return None
+
+
+def why_not_reset(turn: Turn) -> str | None:
+    """The same; once bets are closed a reset is a procedure, with a window first (5.9)."""
+    if isinstance(args := read(turn, Args), str):
+        return args
+    halt = turn.now.halt
+    if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset(turn):
+        return "bets are closed: declare device_reset first, its step resets the shoe"
+    return why_not(turn, "reset")
+
+
+def why_not_test(turn: Turn) -> str | None:
+    """The same for a self-test."""
+    args = read(turn, Args)
+    return args if isinstance(args, str) else why_not(turn, "self_test")
+
+
+def why_not_ask(turn: Turn) -> str | None:
+    """The same for a question; of those that such a shoe can answer."""
+    args = read(turn, OfQuestion)
+    if isinstance(args, str):
+        return args
+    if (why := why_not(turn, "query")) is not None:
+        return why
+    tells = turn.now.link.tells
+    if args.what in tells:
+        return None
+    return f"{_kind(turn)} can be asked {', '.join(tells)}"
+
+
+def why_not_clear(turn: Turn) -> str | None:
+    """The same for clearing an error. Which one is open, only the shoe knows."""
+    args = read(turn, OfError)
+    return args if isinstance(args, str) else why_not(turn, "clear_error")
+
+
+def why_not_rotate(turn: Turn) -> str | None:
+    """The same for a new key; whether the key file has it is looked at before."""
+    args = read(turn, OfKeyId)
+    if isinstance(args, str):
+        return args
+    if (why := why_not(turn, "rotate_key")) is not None:
+        return why
+    return "which key? key_id" if args.key_id is None else None
+
+
+def _kind(turn: Turn) -> str:
+    profile = turn.now.link.profile
+    return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
+
+
+def _is_at_reset(turn: Turn) -> bool:
+    top = halt_of(turn).top
+    return (top.key, top.step) == (device_reset.KEY, device_reset.RESET)
+
+
+# What is done.
+
+
+def reset(turn: Turn) -> None:
+    """The shoe is reset; the procedure that is open waits for this one."""
+    number = outbox.give(turn, "reset")
+    if turn.now.halt is not None and _is_at_reset(turn):
+        note(turn, told=number)
+
+
+def test(turn: Turn) -> None:
+    """The shoe tests itself."""
+    outbox.give(turn, "self_test")
+
+
+def ask(turn: Turn) -> None:
+    """The shoe is asked."""
+    outbox.give(turn, "query", checked(turn, OfQuestion).what)
+
+
+def clear(turn: Turn) -> None:
+    """The shoe's error is dealt with."""
+    outbox.give(turn, "clear_error", checked(turn, OfError).overdraw)
+
+
+def rotate(turn: Turn) -> None:
+    """The shoe takes a new key: from its next connection on it proves itself with that."""
+    outbox.give(turn, "rotate_key", checked(turn, OfKeyId).key_id)

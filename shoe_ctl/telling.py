@@ -1,0 +1,140 @@
+"""What the table tells its shoe, as the shoe's session takes it: the time and keys are put in here.
+
+In: the table's ShoeCommands, a ring of keys, the time. Out: what a session is told, or why not.
+Must not know: the round, bytes. A key goes between its file and the session, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from typing import TypeVar
+
+import msgspec
+
+from firmware_proto.events import (
+    AnyCommand,
+    Authenticated,
+    ClearError,
+    Query,
+    Reset,
+    RotateKey,
+    SetTime,
+    ShoeEvent,
+    TestSelf,
+)
+from shoe_ctl.errors import ConfigError, InputRefused
+from shoe_ctl.link.key_file import KeyRing
+from shoe_ctl.table.effects import ShoeCommand
+from shoe_ctl.table.inputs import TableCommand
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ROTATE = "rotate_key"
+
+
+class Teller:
+    """``keys`` are those of the table's shoes, None where their links are unauthenticated.
+
+    ``executor`` reads and writes their file, which blocks.
+    """
+
+    def __init__(self, keys: KeyRing | None = None, executor: Executor | None = None) -> None:
+        self._keys = keys
+        self._executor = executor
+        self._proved: dict[str, int] = {}
+
+    async def _blocks(self, work: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work, *args)
+
+    async def made_whole(self, asked: TableCommand, device_id: str | None) -> TableCommand:
+        """The command as it becomes an input: a new key without a number gets its number here.
+
+        The key file is read anew: what was put into it since holds from now on, for connections
+        to come too.
+
+        Raises:
+            InputRefused: it holds what no record may, names a key that is not to be had, or
+                one could not be stored.
+        """
+        if asked.command != ROTATE:
+            return asked
+        named = asked.args.get("key_id")
+        if set(asked.args) - {"key_id"} or not isinstance(named, int | None):
+            raise InputRefused(
+                "rotate_key: it takes key_id, a number, and nothing else: keys stay in the key file"
+            )
+        if self._keys is None or device_id is None:
+            return asked  # the table says what is wrong with that
+        try:
+            await self._blocks(self._keys.read_again)
+            key_id = self._chosen(self._keys, device_id, named)
+        except ConfigError as error:
+            raise InputRefused(f"rotate_key: {error}") from None
+        return msgspec.structs.replace(asked, args={"key_id": key_id})
+
+    def _chosen(self, keys: KeyRing, device_id: str, named: int | None) -> int:
+        """The number of the key that the shoe is to have: the one named, or one ahead of all."""
+        proved, newest = self._proved.get(device_id, 0), keys.newest(device_id)
+        if named is not None:
+            if keys.key(device_id, named) is None:
+                raise ConfigError(f"the key file has no key {named} of {device_id}")
+            if named <= proved:
+                raise ConfigError(f"the shoe has key {proved} already: a new one comes after it")
+            return named
+        if newest > proved > 0:
+            return newest  # was made or put there, and the shoe has not proved it yet
+        keys.check_writable()
+        return newest + 1
+
+    async def for_the_session(
+        self, command: ShoeCommand, device_id: str | None, wall_us: int
+    ) -> AnyCommand:
+        """What a session is told. A key that is not in the file yet is made and stored first.
+
+        Raises:
+            ValueError: no session is told such a thing, or the key is not to be had.
+        """
+        number, of = command.number, command.of
+        match command.command:
+            case "reset":
+                return Reset(number)
+            case "self_test":
+                return TestSelf(number)
+            case "query":
+                return Query(number, str(of))
+            case "clear_error":
+                return ClearError(number, None if of is None else str(of))
+            case "set_time":
+                return SetTime(number, wall_us)
+            case "rotate_key" if isinstance(of, int):
+                return RotateKey(number, of, await self._key(device_id, of))
+        raise ValueError(f"no shoe is told {command.command}")
+
+    async def _key(self, device_id: str | None, key_id: int) -> bytes:
+        if self._keys is None or device_id is None:
+            raise ValueError("there is no key file")
+        try:
+            return await self._blocks(self._keys.add, device_id, key_id)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+
+    async def heard(self, events: Iterable[ShoeEvent]) -> None:
+        """What is stored by now: a shoe that proved a key is believed with no older one."""
+        for event in events:
+            if isinstance(event, Authenticated) and self._keys is not None:
+                await self._retire(self._keys, event)
+
+    async def _retire(self, keys: KeyRing, proof: Authenticated) -> None:
+        self._proved[proof.device_id] = proof.key_id
+        try:
+            if await self._blocks(keys.retire_before, proof.device_id, proof.key_id):
+                log.info("%s: key %d is proved, older ones are retired",
+                         proof.device_id, proof.key_id)  # fmt: skip
+        except ConfigError as error:
+            log.warning("%s: older keys than %d are retired until the next start only: %s",
+                        proof.device_id, proof.key_id, error)  # fmt: skip
