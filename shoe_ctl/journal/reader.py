@@ -84,8 +84,8 @@ class Reader:
         return self._at_rest and schema.has_writer(self.path)
 
     def close(self) -> None:
-        """Ends it; closing twice is no harm."""
-        self._connection.close()
+        """Ends it; closing twice is no harm. Never raises: a reader has nothing to lose."""
+        schema.close(self._connection)
 
     def abandon(self) -> None:
         """Lets its next read fail; any thread may ask for that."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -107,6 +107,12 @@ def _reason(error: apsw.Error) -> str:
             return f"cannot be used: {detail}"
 
 
+def close(connection: apsw.Connection) -> None:
+    """Ends a connection of which nothing is wanted any more, whatever the disk says to it."""
+    with suppress(apsw.Error):
+        connection.close()
+
+
 def create(path: Path, vfs: str | None) -> None:
     """Makes a new journal here, whole or not at all: made beside it and then moved into place.
 
@@ -180,7 +186,7 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         JournalError: another program's file, another version, not writable.
         apsw.Error: it cannot be opened.
     """
-    reading(path, vfs=vfs)[0].close()  # so that a foreign file is not touched
+    close(reading(path, vfs=vfs)[0])  # so that a foreign file is not touched
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
         if connection.readonly("main"):
@@ -193,7 +199,7 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         if mode != "wal":
             raise JournalError(f"journal {path} cannot be kept in WAL mode here (got {mode})")
     except BaseException:
-        connection.close()
+        close(connection)
         raise
     return connection
 
@@ -225,6 +231,6 @@ def reading(
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         check(connection, path)
     except BaseException:
-        connection.close()
+        close(connection)
         raise
     return connection, at_rest

@@ -22,6 +22,7 @@ from .checkpoint import JOURNAL, Checkpoint, SignedHead
 from .checkpoint import read as read_checkpoint
 from .group import CommitResult, Counters, Group
 from .lock import WriterLock
+from .log import Log, make_sure
 from .reader import Head, Reader
 from .signing import Signer
 
@@ -46,7 +47,9 @@ class Store:
         self._lock = lock
         self._vfs = vfs
         self._failure: str | None = None
+        self._tail = Log()
         with schema.one_line(path):
+            make_sure(path, vfs)
             self._log = schema.writing(path, vfs, synchronous="FULL")
         try:
             with schema.one_line(path):
@@ -54,14 +57,16 @@ class Store:
             # Cursors need no sync of their own: one lost with the power only repeats events.
             with schema.one_line(path):
                 self._cursors = schema.writing(path, vfs, synchronous="NORMAL")
+            for connection in (self._log, self._cursors):
+                self._tail.watch(connection)
             try:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
                 self._checkpoints, self._signed_with = _last_checkpoint(path, vfs)
             except BaseException:
-                self._cursors.close()
+                schema.close(self._cursors)
                 raise
         except BaseException:
-            self._log.close()
+            schema.close(self._log)
             raise
 
     @classmethod
@@ -167,8 +172,7 @@ class Store:
     def close(self) -> None:
         """Ends it and frees the lock; closing twice is no harm. Never raises."""
         for connection in (self._cursors, self._log):
-            with suppress(apsw.Error):
-                connection.close()
+            schema.close(connection)
         self._lock.release()
 
     def _refuse_after_failure(self) -> None:
@@ -184,6 +188,7 @@ class Store:
                 connection.execute("BEGIN IMMEDIATE")
                 work(connection)
                 connection.execute("COMMIT")
+                self._tail.tidy(connection)
             done = True
         except JournalError as error:
             self._failure = str(error)

@@ -14,7 +14,7 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import _Batch
-from tests.journal.faulty import faulty_disk
+from tests.journal.disk import Failing, Fault, Listing, disk, quietly
 from tests.journal.making import child, dealt, opened, records, verified
 
 WRITER = """
@@ -121,17 +121,17 @@ def test_after_a_failed_write_or_sync_nothing_is_stored_until_reopened(
     tmp_path: Path, call: str, error: type[apsw.Error], told: str
 ) -> None:
     path = tmp_path / "journal.db"
-    with faulty_disk() as disk:
-        with opened(path, vfs=disk.vfs_name) as store:
+    with disk() as layer:
+        with opened(path, vfs=layer.name) as store:
             store.commit([dealt(0)])
-            disk.failing[call] = error
+            layer.around = Failing(Fault(told, frozenset({call}), error, lasting=True), at=1)
             with pytest.raises(JournalError, match=told):
                 store.commit([dealt(1)])
-            disk.failing.clear()
+            layer.around = quietly
             for refused in (lambda: store.commit([dealt(1)]), lambda: store.move_cursor("s", 1)):
                 with pytest.raises(JournalError, match=f"{told}.*; it must be reopened$"):
                     refused()
-        with opened(path, vfs=disk.vfs_name) as store:
+        with opened(path, vfs=layer.name) as store:
             store.commit([dealt(2)])
     groups = numbers_in(path)
     assert groups in ({0: 4, 2: 4}, {0: 4, 1: 4, 2: 4})
@@ -139,15 +139,16 @@ def test_after_a_failed_write_or_sync_nothing_is_stored_until_reopened(
 
 
 def test_every_commit_is_synced_once_and_a_cursor_needs_none(tmp_path: Path) -> None:
-    with faulty_disk() as disk, opened(tmp_path / "journal.db", vfs=disk.vfs_name) as store:
+    calls = Listing()
+    with disk(calls) as layer, opened(tmp_path / "journal.db", vfs=layer.name) as store:
         store.commit([dealt(0)])
-        before = disk.calls["sync"]
+        before = len(calls.numbers("sync"))
         for number in range(10):
             store.commit([dealt(number), dealt(number, "other")])
-        assert disk.calls["sync"] == before + 10
+        assert len(calls.numbers("sync")) == before + 10
         for number in range(10):
             store.move_cursor("jsonl:-", number)
-        assert disk.calls["sync"] == before + 10
+        assert len(calls.numbers("sync")) == before + 10
 
 
 def test_a_disk_full_from_the_start_leaves_no_half_made_journal(tmp_path: Path) -> None:
