@@ -14,7 +14,8 @@ import apsw
 PAGES = 1000
 """How long it grows before it is written back into the journal: about four megabytes."""
 
-_PIECE = 1 << 20
+_PIECE = 1 << 16
+"""Bytes a call: SQLite's file layer takes fewer than 128 KiB at once."""
 
 
 def make_sure(journal: Path, vfs: str | None) -> None:

@@ -7,9 +7,9 @@ import json
 import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
-import apsw
 import pytest
 
 from shoe_ctl.errors import JournalError
@@ -19,7 +19,7 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
-from tests.journal.faulty import faulty_disk
+from tests.journal.disk import ONE_SYNC, Failing, disk, quietly
 from tests.journal.making import dealt, records, stored
 
 
@@ -123,16 +123,16 @@ async def test_listeners_hear_of_each_commit_that_stored_something(
 async def test_everyone_who_waits_hears_of_a_failed_sync_and_no_one_after_is_served(
     tmp_path: Path,
 ) -> None:
-    with faulty_disk() as disk, ThreadPoolExecutor(1) as writer:
-        store = Store.open(tmp_path / "journal.db", vfs=disk.vfs_name)
+    with disk() as layer, ThreadPoolExecutor(1) as writer:
+        store = Store.open(tmp_path / "journal.db", vfs=layer.name)
         journal = Journal(store, writer)
         heard: list[str] = []
         journal.on_commit(lambda: heard.append("news"))
-        disk.failing["sync"] = apsw.IOError
+        layer.around = Failing(replace(ONE_SYNC, lasting=True), at=1)
         outcomes = await asyncio.gather(
             *(journal.commit(dealt(n)) for n in range(3)), return_exceptions=True
         )
-        disk.failing.clear()
+        layer.around = quietly
         assert [type(outcome) for outcome in outcomes] == [JournalError] * 3
         with pytest.raises(JournalError, match="must be reopened"):
             await journal.commit(dealt(4))
