@@ -13,8 +13,9 @@ import click
 
 if TYPE_CHECKING:
     from shoe_ctl.account.places import Place
+    from shoe_ctl.differences import Difference
     from shoe_ctl.journal.reader import Reader
-    from shoe_ctl.replay import Difference, Replay
+    from shoe_ctl.replay import Replay
 
 
 @click.command

@@ -28,6 +28,7 @@ from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.replay import replay
 from shoe_ctl.runner import Answered, TableRunner
+from shoe_ctl.sessions import Sessions
 from shoe_ctl.table.inputs import TableCommand
 from simulators.faults import Line
 from simulators.ports.port import Port
@@ -283,10 +284,11 @@ async def shoe_process(
 
 
 def nothing_is_wrong_with(journal: Path) -> int:
-    """Verifies and replays a journal at rest; how many rounds it holds."""
+    """Verifies a journal at rest, decodes and runs it again; how many rounds it holds."""
     with Reader.open(journal) as reader:
         found = verify(reader)
         assert found.ok, found
-        again = replay(reader, rules.controller, resuming.agrees)
+        again = replay(reader, rules.controller, resuming.agrees, Sessions())
     assert again.differences == []
+    assert again.connections > 0 and again.bytes > 0
     return again.rounds

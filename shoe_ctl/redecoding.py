@@ -1,0 +1,223 @@
+"""Wire replay: decodes every connection again from its first byte and compares the inputs.
+
+In: a table's records in order; what makes a connection's session again. Out: differences.
+Must not know: profiles, keys, what an input brings about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Protocol
+
+from firmware_proto.events import Armed, Locked, ShoeEvent
+from firmware_proto.session import Heard, HostSession
+from shoe_ctl.differences import Difference, first_difference, text
+from shoe_ctl.journal.bodies import Call, Calls, Connection, Desired, Direction, Kind, Wire
+from shoe_ctl.line import DECODING, shoe_said
+from shoe_ctl.records import Record
+from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
+
+VerdictOf = Callable[[int], ShoeEvent | None]
+"""What was recorded of the frame whose first byte stands here; None where nothing was."""
+
+_SAID, _FAULT = b'{"input":"shoe"', b'{"input":"fault"'
+"""How the bytes of an input begin."""
+
+_HANDLING = ShoeSaid.__name__
+"""Where a fault was that stands in the place of what the shoe said."""
+
+
+class SessionOf(Protocol):
+    """Makes the session of a connection again, as it was when that was opened.
+
+    Raises:
+        ValueError: this software knows no such profile, or not with these settings.
+    """
+
+    def __call__(self, opened: Connection, verdict_of: VerdictOf) -> HostSession: ...
+
+
+class _Portion:
+    """What came in one go, and what was recorded of it; ``n`` is its first record."""
+
+    def __init__(self, n: int, t_us: int, round_id: str | None) -> None:
+        self.n = n
+        self.t_us = t_us
+        self.rounds = [round_id]  # that were open before it, and at each input
+        self.calls: tuple[Call, ...] = ()
+        self.data = b""
+        self.inputs: list[Record] = []
+
+    def round_of(self, at: int, open_now: str | None) -> str | None:
+        """The round that this input opened, or that was open at it."""
+        rounds = [*self.rounds, open_now]
+        end = len(rounds) - 1
+        return rounds[min(at + 2, end)] or rounds[min(at + 1, end)] or rounds[0]
+
+
+class Redecoding:
+    """One table's connections. ``connections`` and ``octets`` count what was decoded.
+
+    Of a journal that is not ``whole``, bytes before the first connection are passed over: where
+    that began is not there any more.
+    """
+
+    def __init__(self, table: str, session_of: SessionOf, *, whole: bool = True) -> None:
+        self.connections = 0
+        self.octets = 0
+        self._table = table
+        self._session_of = session_of
+        self._number: int | None = None
+        self._passes_over = not whole
+        self._session: HostSession | None = None  # None: what comes now cannot be decoded
+        self._position = 0
+        self._portion: _Portion | None = None
+        self._verdicts: dict[int, ShoeEvent] | None = None
+
+    def see(self, record: Record, round_id: str | None) -> Iterator[Difference]:
+        """The table's next record; ``round_id`` is the round that is open at it, if any."""
+        if record.kind == Kind.INPUT.value:
+            if record.body.startswith((_SAID, _FAULT)):
+                yield from self._input(record, round_id)
+            return
+        try:
+            if record.kind == Kind.WIRE.value:
+                wire = Wire.from_bytes(record.body)
+                if wire.direction is Direction.FROM_SHOE:
+                    yield from self._bytes(record.n, wire, round_id)
+            elif record.kind == Kind.CALLS.value:
+                calls = Calls.from_bytes(record.body)
+                yield from self.settle(round_id)
+                self._portion = _Portion(record.n, calls.t_us, round_id)
+                self._portion.calls = calls.calls
+            elif record.kind == Kind.CONNECTION.value:
+                yield from self.settle(round_id)
+                yield from self._open(record.n, Connection.from_bytes(record.body), round_id)
+        except ValueError as error:
+            yield from self.settle(round_id)
+            self._session, self._passes_over = None, True
+            yield self._differs(record.n, round_id, f"{record.kind} cannot be read: {error}")
+
+    def settle(self, round_id: str | None) -> Iterator[Difference]:
+        """No more was recorded of the last portion: decodes it and compares."""
+        portion, session = self._portion, self._session
+        if portion is None or session is None:
+            self._portion = None
+            return
+        self._verdicts = None
+        replayed = self._decoded(session, portion)
+        self._portion = None
+        recorded = [record.body for record in portion.inputs]
+        if replayed == recorded:
+            return
+        for at, body in enumerate(recorded[: len(replayed)]):
+            if _fault_in(body) == _HANDLING:
+                replayed[at] = body  # whatever it was, it could not be handled
+        at, left, right = first_difference(recorded, replayed)
+        if at < max(len(recorded), len(replayed)):
+            n = portion.inputs[at].n if at < len(recorded) else portion.n
+            yield self._differs(n, portion.round_of(at, round_id), "other inputs", left, right)
+
+    def _open(self, n: int, opened: Connection, round_id: str | None) -> Iterator[Difference]:
+        self._number, self._session, self._position = opened.number, None, 0
+        self._passes_over = False
+        try:
+            self._session = self._session_of(opened, self._verdict_of)
+        except ValueError as error:
+            self._passes_over = True
+            yield self._differs(n, round_id, f"the connection cannot be decoded: {error}")
+        else:
+            self.connections += 1
+
+    def _bytes(self, n: int, wire: Wire, round_id: str | None) -> Iterator[Difference]:
+        portion = self._portion
+        if portion is None or portion.data or portion.inputs:
+            yield from self.settle(round_id)
+            portion = self._portion = _Portion(n, wire.t_us, round_id)
+        if (wire.connection, wire.offset) == (self._number, self._position):
+            portion.data = wire.data
+            self._position += len(wire.data)
+            self.octets += len(wire.data) if self._session is not None else 0
+        elif not self._passes_over:
+            self._session, self._portion, self._passes_over = None, None, True
+            place = f"connection {wire.connection}, byte {wire.offset:,}"
+            before = (
+                ""
+                if self._number is None
+                else f" (connection {self._number}, byte {self._position:,})"
+            )
+            yield self._differs(n, round_id, f"what came before {place}, is missing{before}")
+
+    def _input(self, record: Record, round_id: str | None) -> Iterator[Difference]:
+        fault = _fault_in(record.body)
+        if self._session is None or (fault is not None and fault not in (DECODING, _HANDLING)):
+            return
+        if self._portion is not None:
+            self._portion.inputs.append(record)
+            self._portion.rounds.append(round_id)
+        elif fault is None:
+            why = "an input that no bytes say"
+            yield self._differs(record.n, round_id, why, record.body)
+
+    def _decoded(self, session: HostSession, portion: _Portion) -> list[bytes]:
+        """The inputs that a portion gives, as they would be recorded."""
+        heard: list[Heard] = []
+        fault: str | None = None
+        try:
+            for call in portion.calls:
+                heard += _tell(session, call)
+            if portion.data:
+                heard += session.receive(portion.data, portion.t_us / 1_000_000)
+        except Exception as error:  # noqa: BLE001 - as the link does, whatever it is
+            fault = f"{type(error).__name__}: {error}"
+        number, t_us = self._number or 0, portion.t_us
+        said = [to_bytes(shoe_said(one, number, t_us)) for one in heard]
+        if fault is not None:
+            said.append(to_bytes(Fault(t_us=t_us, where=DECODING, what=fault)))
+        return said
+
+    def _verdict_of(self, first: int) -> ShoeEvent | None:
+        """Of the portion that is being decoded."""
+        if self._verdicts is None:
+            self._verdicts = {}
+            for record in () if self._portion is None else self._portion.inputs:
+                with suppress(ValueError):
+                    said = from_bytes(record.body)
+                    if isinstance(said, ShoeSaid):
+                        self._verdicts[said.first] = said.event
+        return self._verdicts.get(first)
+
+    def _differs(
+        self,
+        n: int,
+        round_id: str | None,
+        why: str,
+        recorded: bytes | None = None,
+        replayed: bytes | None = None,
+    ) -> Difference:
+        return Difference(
+            table=self._table,
+            n=n,
+            round_id=round_id,
+            why=why,
+            recorded=text(recorded),
+            replayed=text(replayed),
+            replay="wire",
+        )
+
+
+def _fault_in(body: bytes) -> str | None:
+    """Where a fault was; None where the input is none, or cannot be read."""
+    if body.startswith(_FAULT):
+        with suppress(ValueError):
+            fault = from_bytes(body)
+            return fault.where if isinstance(fault, Fault) else None
+    return None
+
+
+def _tell(session: HostSession, call: Call) -> list[Heard]:
+    if not isinstance(call, Desired):
+        return session.tick(call.t_s)
+    session.desire(Locked() if call.armed is None else Armed(*call.armed))
+    return []

@@ -1,0 +1,151 @@
+"""Input replay: hands one table's inputs to a fresh handler and compares the events.
+
+In: a table's records in order, makers of handlers. Out: differences.
+Must not know: which controller that is, the wire, loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from shoe_ctl.differences import Difference, first_difference, text, told
+from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
+from shoe_ctl.journal.group import Counters, Group
+from shoe_ctl.journal.recovery import meta_of
+from shoe_ctl.recording import record_input
+from shoe_ctl.records import Record
+from shoe_ctl.revised import Told
+from shoe_ctl.table.effects import Effect
+from shoe_ctl.table.inputs import Input, from_bytes
+
+
+class Handler(Protocol):
+    """A table's controller: what an input brings about."""
+
+    def handle(self, happened: Input) -> Sequence[Effect]:
+        """The effects of this input, the next one in order."""
+
+
+H = TypeVar("H", bound=Handler)
+
+
+class Rerunning(Generic[H]):
+    """One table: its handler, and the input whose events are being gathered.
+
+    A handler is made where a table is started, and anew, from the one until then, where it is
+    started under another game file or other settings. ``agrees`` says whether a handler stands as a
+    snapshot has it: where it does not, a restart went on from what the inputs do not bear out.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        make_handler: Callable[[Meta, H | None], H],
+        agrees: Callable[[H, Snapshot], bool],
+    ) -> None:
+        self._table = table
+        self._make_handler = make_handler
+        self._agrees = agrees
+        self._meta: Meta | None = None
+        self._handler: H | None = None
+        self._input: Record | None = None
+        self._round_id: str | None = None  # that was open at it
+        self._recorded: list[Record] = []
+        self._counters = Counters()
+        self._told = Told()
+
+    def see(self, record: Record, round_id: str | None) -> Iterator[Difference]:
+        """The table's next record; ``round_id`` is the round that is open at it, if any.
+
+        Raises:
+            JournalError: a start was spoilt.
+            ShoeCtlError: ``make_handler`` cannot take what the table was started with.
+        """
+        if record.kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
+            self._recorded.append(record)
+            return
+        yield from self.settle(round_id)
+        if record.kind == Kind.INPUT.value:
+            self._input, self._round_id = record, round_id
+        elif record.kind == Kind.SNAPSHOT.value:
+            yield from self._held_against(record)
+        elif record.kind == Kind.META.value:
+            meta = meta_of(record)
+            if self._meta is None or not meta.same_rules(self._meta):
+                self._handler = self._make_handler(meta, self._handler)
+            self._meta = meta
+
+    def settle(self, round_id: str | None) -> Iterator[Difference]:
+        """No more was recorded of the last input: runs it and compares, counting on by what is."""
+        before = Counters(self._counters.public, self._counters.restricted)
+        for event in self._recorded:
+            if event.kind == Kind.PUBLIC.value:
+                self._counters.public += 1
+            else:
+                self._counters.restricted += 1
+        record, recorded = self._input, [event.body for event in self._recorded]
+        self._input, self._recorded = None, []
+        if record is None:
+            if recorded:
+                yield self._differs(0, round_id, "events without an input", recorded, [])
+            return
+        replayed, why = self._run(record, before)
+        self._told.read(recorded)
+        if why or replayed != recorded:
+            open_then, self._round_id = self._round_id, None
+            yield self._differs(
+                record.n, round_id or open_then, why or "other events", recorded, replayed
+            )
+
+    def _run(self, record: Record, before: Counters) -> tuple[list[bytes], str]:
+        """The events that an input gives; or why it gives none."""
+        if self._handler is None:
+            return [], "input before the table was started"
+        try:
+            happened = from_bytes(record.body)
+        except ValueError as error:
+            return [], f"input cannot be read: {error}"
+        try:
+            effects = self._handler.handle(happened)
+        except Exception as error:  # noqa: BLE001 - whatever it raises is a finding
+            return [], f"handling raised {type(error).__name__}: {error}"
+        group = Group()
+        try:
+            record_input(group, self._table, happened, effects, self._told)
+        except KeyError as error:
+            return [], f"no outcome of {error} to revise"
+        return [entry.body for entry in group.lay_out(lambda _: before).records[1:]], ""
+
+    def _differs(
+        self,
+        n: int,
+        round_id: str | None,
+        why: str,
+        recorded: Sequence[bytes],
+        replayed: Sequence[bytes],
+    ) -> Difference:
+        _, left, right = first_difference(recorded, replayed)
+        return Difference(
+            table=self._table,
+            n=n,
+            round_id=round_id or told(left).subject or told(right).subject,
+            why=why,
+            recorded=text(left),
+            replayed=text(right),
+        )
+
+    def _held_against(self, record: Record) -> Iterator[Difference]:
+        why = ""
+        try:
+            snapshot = Snapshot.from_bytes(record.body)
+        except ValueError as error:
+            why = f"snapshot cannot be read: {error}"
+        else:
+            counted = (self._counters.public, self._counters.restricted)
+            if (snapshot.public, snapshot.restricted) != counted:
+                why = "the snapshot counts other events"
+            elif self._handler is not None and not self._agrees(self._handler, snapshot):
+                why = "the snapshot is not what the inputs lead to"
+        if why:
+            yield Difference(self._table, record.n, None, why, None, None)
