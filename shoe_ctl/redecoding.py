@@ -28,6 +28,11 @@ _HANDLING = ShoeSaid.__name__
 """Where a fault was that stands in the place of what the shoe said."""
 
 
+_OTHER = "the bytes say something else"
+_UNSAID = "an input that no bytes say"
+_UNRECORDED = "the bytes say what is not recorded"
+
+
 class SessionOf(Protocol):
     """Makes the session of a connection again, as it was when that was opened.
 
@@ -117,7 +122,8 @@ class Redecoding:
         at, left, right = first_difference(recorded, replayed)
         if at < max(len(recorded), len(replayed)):
             n = portion.inputs[at].n if at < len(recorded) else portion.n
-            yield self._differs(n, portion.round_of(at, round_id), "other inputs", left, right)
+            why = _OTHER if left and right else _UNRECORDED if right else _UNSAID
+            yield self._differs(n, portion.round_of(at, round_id), why, left, right)
 
     def _open(self, n: int, opened: Connection, round_id: str | None) -> Iterator[Difference]:
         self._number, self._session, self._position = opened.number, None, 0
@@ -142,12 +148,7 @@ class Redecoding:
         elif not self._passes_over:
             self._session, self._portion, self._passes_over = None, None, True
             place = f"connection {wire.connection}, byte {wire.offset:,}"
-            before = (
-                ""
-                if self._number is None
-                else f" (connection {self._number}, byte {self._position:,})"
-            )
-            yield self._differs(n, round_id, f"what came before {place}, is missing{before}")
+            yield self._differs(n, round_id, f"what came before {place} is missing")
 
     def _input(self, record: Record, round_id: str | None) -> Iterator[Difference]:
         fault = _fault_in(record.body)
@@ -157,8 +158,7 @@ class Redecoding:
             self._portion.inputs.append(record)
             self._portion.rounds.append(round_id)
         elif fault is None:
-            why = "an input that no bytes say"
-            yield self._differs(record.n, round_id, why, record.body)
+            yield self._differs(record.n, round_id, _UNSAID, record.body)
 
     def _decoded(self, session: HostSession, portion: _Portion) -> list[bytes]:
         """The inputs that a portion gives, as they would be recorded."""

@@ -26,6 +26,16 @@ class Sessions:
         self.missing: set[tuple[str, int]] = set()
         self._keys = keys
 
+    @property
+    def checks(self) -> bool:
+        """Whether keys were given."""
+        return self._keys is not None
+
+    def forget(self) -> None:
+        """Counts from the beginning."""
+        self.authenticated = 0
+        self.missing.clear()
+
     def __call__(self, opened: Connection, verdict_of: VerdictOf) -> HostSession:
         """See ``SessionOf``."""
         chosen = profile(opened.profile)

@@ -6,6 +6,9 @@ Must not know: how inputs are run, how a round is found. It reads only, also whi
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +16,13 @@ import click
 
 if TYPE_CHECKING:
     from shoe_ctl.account.places import Place
-    from shoe_ctl.differences import Difference
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.other_games import OtherGames
     from shoe_ctl.replay import Replay
+    from shoe_ctl.sessions import Sessions
+
+PROGRESS_S = 0.3
+"""Between two looks of a person at how far it has come."""
 
 
 @click.command
@@ -23,6 +30,18 @@ if TYPE_CHECKING:
 @click.option("--round", "round_id", metavar="ID", help="The account of one round.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Those of the last rounds.")
 @click.option("--table", metavar="ID", help="With --last: of this table alone.")
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The shoes' keys: check every proof and MAC again.",
+)
+@click.option(
+    "--games",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A game file, or a folder of them, in place of those kept.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, or one for each round.")
 @click.pass_context
 def replay(  # noqa: PLR0913 - one for each option
@@ -31,9 +50,11 @@ def replay(  # noqa: PLR0913 - one for each option
     round_id: str | None,
     last: int | None,
     table: str | None,
+    key_file: Path | None,
+    games: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the inputs in JOURNAL again, with the game files kept in it, and compare the events.
+    """Decode the bytes in JOURNAL again, run its inputs again, and compare both with what it has.
 
     With --round or --last: what happened in a round, in order, with the raw bytes, and what the
     table told because of it. It holds what only the restricted audience may see.
@@ -49,9 +70,11 @@ def replay(  # noqa: PLR0913 - one for each option
         raise click.UsageError("give --round or --last, not both", ctx)
     if table is not None and last is None:
         raise click.UsageError("--table goes with --last", ctx)
+    if round_id is None and last is None:
+        ctx.exit(_replay(journal, key_file, games, as_json=as_json))
+    if key_file is not None or games is not None:
+        raise click.UsageError("--key-file and --games are for whole journals", ctx)
     with Reader.open(journal) as reader:
-        if round_id is None and last is None:
-            ctx.exit(_replay(reader, as_json=as_json))
         _tell(reader, _places(reader, round_id, last, table), as_json=as_json)
 
 
@@ -84,31 +107,82 @@ def _tell(reader: Reader, places: list[Place], *, as_json: bool) -> None:
             click.echo(line)
 
 
-def _replay(reader: Reader, *, as_json: bool) -> int:
-    from shoe_ctl.replay import replay as run
-    from shoe_ctl.resuming import agrees
-    from shoe_ctl.rules import controller
+def _replay(journal: Path, key_file: Path | None, games: Path | None, *, as_json: bool) -> int:
+    """Runs both replays and shows what they find; what the command exits with."""
+    from shoe_ctl.sessions import Sessions
 
-    found = run(reader, controller, agrees)
+    keys, others = None, None
+    if key_file is not None:
+        from shoe_ctl.link.key_file import read_keys
+
+        keys = read_keys(key_file)
+    if games is not None:
+        from shoe_ctl.other_games import read
+
+        others = read(games)
+    sessions = Sessions(keys)
+    found = _run(journal, sessions, others)
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode(found))
+        click.echo(msgspec.json.encode(msgspec.to_builtins(found) | {"keys": _keys(sessions)}))
     else:
-        _show(found)
-    return 1 if found.differences else 0
+        from shoe_ctl.cli.replay_view import lines
+
+        for line in lines(found, sessions):
+            click.echo(line)
+    for game_id in sorted(others.games.keys() - others.used) if others is not None else ():
+        click.echo(f"shoectl: no table was started with {game_id}", err=True)
+    return 1 if found.found or sessions.missing else 0
 
 
-def _show(found: Replay) -> None:
-    for difference in found.differences:
-        _show_difference(difference)
-    count = len(found.differences)
-    same = "every event is the same" if not count else f"{count} inputs gave other events"
-    click.echo(f"{found.rounds:,} rounds replayed: {same}")
+def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay:
+    from shoe_ctl import resuming, rules
+    from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.replay import replay as run
+
+    rules_of = rules.controller if others is None else others.controller
+    agrees = resuming.agrees if others is None else others.agrees
+    with _Progress() as progress:
+        while True:
+            sessions.forget()
+            with Reader.open(journal) as reader:
+                found = run(reader, rules_of, agrees, sessions, progress)
+                # a daemon that was started meanwhile may have been in the midst of writing
+                if not found.found or not reader.disturbed:
+                    return found
 
 
-def _show_difference(difference: Difference) -> None:
-    subject = f", {difference.round_id}" if difference.round_id else ""
-    click.echo(f"table {difference.table}, record {difference.n}{subject}: {difference.why}")
-    click.echo(f"  recorded  {difference.recorded or '(nothing)'}")
-    click.echo(f"  replayed  {difference.replayed or '(nothing)'}")
+def _keys(sessions: Sessions) -> dict[str, object]:
+    """What was checked of proofs and MACs."""
+    return {
+        "connections": sessions.authenticated,
+        "checked": sessions.checks,
+        "missing": [
+            {"device_id": device_id, "key_id": key_id}
+            for device_id, key_id in sorted(sessions.missing)
+        ],
+    }
+
+
+class _Progress:
+    """Says on a terminal how far it has come, on a line that is taken away in the end."""
+
+    def __init__(self) -> None:
+        self._speaks = sys.stderr is not None and sys.stderr.isatty()
+        self._said_at = time.monotonic()
+        self._spoke = False
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        return self._come_to
+
+    def __exit__(self, *_: object) -> None:
+        if self._spoke:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def _come_to(self, n: int, last_n: int) -> None:
+        now = time.monotonic()
+        if self._speaks and now - self._said_at >= PROGRESS_S:
+            self._said_at, self._spoke = now, True
+            done = f"{n:,} of {last_n:,} records, {100 * n // last_n} %"
+            click.echo(f"\rreplayed {done}\x1b[K", err=True, nl=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import profile
+from firmware_proto.reference.keys import ShoeKeys
 from firmware_proto.session import Heard, HostSession, Resume
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
@@ -50,6 +51,7 @@ class Table:
         to_host: Line | None = None,
         to_shoe: Line | None = None,
         session_settings: Mapping[str, object] | None = None,
+        keys: ShoeKeys | None = None,
     ) -> None:
         settings = TableSettings(
             table="t1",
@@ -65,7 +67,7 @@ class Table:
         self.count: Counter[str] = Counter()
         self.inputs: list[Input] = []
         self.device: Device = simulated_shoe(
-            profile_name, deck=game.deck.name, decks=settings.decks, seed=seed
+            profile_name, deck=game.deck.name, decks=settings.decks, seed=seed, keys=keys
         )
         supply = Supply(DECKS[game.deck.name], settings.decks, seed + 10_000, sets - 1)
         self.dealer: Dealer = dealer_for(self.device, supply, pace_s=pace_s, tell=self._tell)
@@ -114,11 +116,9 @@ class Table:
 
     def connect(self) -> None:
         """Opens the port with a fresh session."""
-        session = profile(self._profile_name).host_session(
-            resume=self._stored, settings=self._session_settings
-        )
-        can = session.capabilities
         self._connection += 1
+        session = self._session(self._stored, self._session_settings)
+        can = session.capabilities
         self._happened(
             LinkUp(
                 t_us=self._now_us,
@@ -128,11 +128,16 @@ class Table:
                 replay=can.replay,
                 judges=can.judges,
                 names_hands=can.names_hands,
+                authenticated=can.authenticated,
             )
         )
         self._desire(session)
         self._port.plug(session)
         self._port.pump()
+
+    def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
+        """A fresh session for the connection that is opened now."""
+        return profile(self._profile_name).host_session(resume=resume, settings=settings)
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
         """The data of the events of this type."""

@@ -36,7 +36,9 @@ class AtAJournal:
         self.told: Told = before.told
         self.sections = Sections(store, under, self.table)
 
-    def handle(self, happened: Input, before: Callable[[Group], object] = lambda _: None) -> None:
+    def handle(
+        self, happened: Input, before: Callable[[Group], object] = lambda _: None
+    ) -> list[TableEvent]:
         """One input in a group of its own, behind what is due and ``before``, its raw bytes say."""
         group = Group()
         self.sections.begin(group, self.controller, self.answers, self.told)
@@ -51,6 +53,7 @@ class AtAJournal:
         for answer in effects:
             if isinstance(answer, Answer) and self.answers.to(answer.command_id) is None:
                 self.answers.keep(FirstAnswer(answer, ids))
+        return events
 
     def again(self) -> Resumed:
         """The table as a restart would find it now."""

@@ -1,0 +1,143 @@
+"""What both replays found, laid out for reading: 80 columns, one round after the other.
+
+In: what a replay found, what it went by. Out: lines of text.
+Must not know: the journal, options, terminals.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from shoe_ctl.differences import Difference
+from shoe_ctl.replay import Replay
+from shoe_ctl.sessions import Sessions
+
+COLUMNS = 80
+MOST_ROUNDS = 20
+"""Rounds that are told of one by one; a changed game file changes them all."""
+
+MOST_FIELDS = 8
+_NAME = 13
+_SOURCES = {"wire": "bytes to inputs", "inputs": "inputs to events"}
+
+
+def lines(found: Replay, sessions: Sessions) -> Iterator[str]:
+    """The differences, and a summary."""
+    rounds = [list(of) for _, of in groupby(found.differences, lambda d: (d.table, d.round_id))]
+    for of in rounds[:MOST_ROUNDS]:
+        yield from _round(of)
+        yield ""
+    if len(rounds) > MOST_ROUNDS:
+        yield f"... and more; --json tells of {len(found.differences):,} differences"
+        yield ""
+    yield from _summary(found)
+    yield from _keys(sessions)
+
+
+def _summary(found: Replay) -> Iterator[str]:
+    many = f"{found.rounds:,} round{'' if found.rounds == 1 else 's'} replayed"
+    if not found.found:
+        yield f"{many}: every input and every event is the same"
+    else:
+        differ = f"{found.found:,} difference{'' if found.found == 1 else 's'}"
+        of = f"{found.rounds_differing:,} of them"
+        yield f"{many}: {differ}, in {of}" if found.rounds_differing else f"{many}: {differ}"
+    links = "1 connection" if found.connections == 1 else f"{found.connections:,} connections"
+    yield from named("decoded", f"{found.bytes:,} bytes from shoes, on {links}")
+
+
+def _keys(sessions: Sessions) -> Iterator[str]:
+    if not sessions.authenticated:
+        return
+    count = sessions.authenticated
+    many = "1 connection" if count == 1 else f"{count:,} connections"
+    if not sessions.checks:
+        said = f"{many} had to prove themselves: proofs and MACs are taken as recorded, for"
+        yield from named("not checked", f"{said} want of --key-file")
+        return
+    for device_id, key_id in sorted(sessions.missing):
+        said = f"key {key_id} of {device_id} is not in the key file: from where it was asked"
+        yield from named("not checked", f"{said} for, proofs and MACs are taken as recorded")
+    if not sessions.missing:
+        yield from named("checked", f"every proof and MAC, on {many}")
+
+
+def named(name: str, said: str) -> Iterator[str]:
+    """A name and what is said of it, wrapped beside it."""
+    yield from textwrap.wrap(
+        said,
+        COLUMNS,
+        initial_indent=f"{name:<{_NAME}}",
+        subsequent_indent=" " * _NAME,
+        break_on_hyphens=False,
+    )
+
+
+def _round(of: list[Difference]) -> Iterator[str]:
+    """A round's first difference, and how many more there are."""
+    first = of[0]
+    yield first.round_id or f"table {first.table}, in no round"
+    head = f"  record {first.n:,}, {_SOURCES[first.replay]}: {first.why}"
+    yield from textwrap.wrap(head, COLUMNS, subsequent_indent="    ", break_on_hyphens=False)
+    yield from _what(first)
+    if len(of) > 1:
+        yield f"  and {len(of) - 1:,} more in this round"
+
+
+def _what(difference: Difference) -> Iterator[str]:
+    recorded, replayed = _plain(difference.recorded), _plain(difference.replayed)
+    if not (isinstance(recorded, dict) and isinstance(replayed, dict)):
+        if difference.recorded is not None:
+            yield _cut(f"    recorded  {_kind(recorded)}")
+        if difference.replayed is not None:
+            yield _cut(f"    replayed  {_kind(replayed)}")
+        return
+    fields = list(_fields("", recorded, replayed))
+    for name, left, right in fields[:MOST_FIELDS]:
+        yield _cut(f"    {name}: {left} -> {right}")
+    if len(fields) > MOST_FIELDS:
+        yield f"    and {len(fields) - MOST_FIELDS} more fields"
+
+
+def _plain(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:
+        return text
+
+
+def _kind(value: Any) -> str:
+    """An event or input that has nothing to be held against."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+
+
+def _fields(name: str, left: Any, right: Any) -> Iterator[tuple[str, str, str]]:
+    """Every field that differs, by its path."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in dict.fromkeys([*left, *right]):
+            inner = f"{name}.{key}" if name else key
+            yield from _fields(inner, left.get(key, _NOTHING), right.get(key, _NOTHING))
+    elif left != right:
+        yield name, _shown(left), _shown(right)
+
+
+class _Nothing:
+    pass
+
+
+_NOTHING = _Nothing()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, _Nothing):
+        return "(nothing)"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 24 else f"{text[:21]}..."
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 3]}..."
