@@ -10,10 +10,20 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Protocol
 
-from firmware_proto.events import Armed, Locked, ShoeEvent
+from firmware_proto.events import Armed, ClearError, Locked, Query, ShoeEvent
 from firmware_proto.session import Heard, HostSession
 from shoe_ctl.differences import Difference, first_difference, text
-from shoe_ctl.journal.bodies import Call, Calls, Connection, Desired, Direction, Kind, Wire
+from shoe_ctl.journal.bodies import (
+    Call,
+    Calls,
+    Commanded,
+    Connection,
+    Desired,
+    Direction,
+    Kind,
+    Ticked,
+    Wire,
+)
 from shoe_ctl.line import DECODING, shoe_said
 from shoe_ctl.records import Record
 from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
@@ -217,7 +227,13 @@ def _fault_in(body: bytes) -> str | None:
 
 
 def _tell(session: HostSession, call: Call) -> list[Heard]:
-    if not isinstance(call, Desired):
-        return session.tick(call.t_s)
-    session.desire(Locked() if call.armed is None else Armed(*call.armed))
+    match call:
+        case Ticked(t_s):
+            return session.tick(t_s)
+        case Desired(armed):
+            session.desire(Locked() if armed is None else Armed(*armed))
+        case Commanded("query", number, of):
+            session.command(Query(number, of or ""))
+        case Commanded(_, number, of):
+            session.command(ClearError(number, of))
     return []

@@ -233,8 +233,9 @@ class RecordedGuard:
 class CheckingGuard:
     """A ``Guard`` for replay that checks every proof and MAC again, with the nonces recorded.
 
-    Of ``keys``, which may have come and gone since, those are used that the shoe was asked for. One
-    that is not among them is told to ``missing`` once; from there on the recorded verdicts count.
+    Of ``keys``, which may have come and gone since, that one is used which the shoe was asked for
+    last. Where it is not among them ``missing`` is told, and from there on the recorded verdicts
+    count.
     """
 
     def __init__(
@@ -258,6 +259,8 @@ class CheckingGuard:
         verdict = self._verdict_of(first)
         if self._checks and isinstance(verdict, Challenged):
             self._ask_for(verdict)
+        elif isinstance(verdict, AuthenticationFailed) and verdict.reason == NO_KEY:
+            self._asked_for.clear()  # it was retired before the answer came
         return (self._guard if self._checks else self._recorded).read(stuffed, first)
 
     def _ask_for(self, asked: Challenged) -> None:
@@ -266,7 +269,7 @@ class CheckingGuard:
             self._checks = False
             self._missing(asked.device_id, asked.key_id)
             return
-        self._asked_for.setdefault(asked.device_id, {})[asked.key_id] = key
+        self._asked_for[asked.device_id] = {asked.key_id: key}
         self._nonce = bytes.fromhex(asked.nonce)
 
     def seal(self, message: Message) -> bytes:  # noqa: ARG002

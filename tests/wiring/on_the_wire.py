@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from firmware_proto.events import DesiredShoeState
+from firmware_proto.events import AnyCommand, DesiredShoeState
 from firmware_proto.profiles import profile, with_keys
 from firmware_proto.reference.keys import ShoeKeys
 from firmware_proto.session import Heard, HostSession, Resume
@@ -70,6 +70,10 @@ class Told:
         self._call(state)
         self._session.desire(state)
 
+    def command(self, command: AnyCommand) -> None:
+        self._session.command(command)
+        self._call(command)
+
     def stored(self, seq: int | str) -> None:
         self._session.stored(seq)
 
@@ -99,10 +103,17 @@ class Told:
 
 
 class WiredTable(Table):
-    """``Table`` at an open store. With ``keyed`` its shoe proves itself."""
+    """``Table`` at an open store. With ``keyed`` its shoe proves itself to who has ``known``."""
 
     def __init__(
-        self, store: Store, profile_name: str, seed: int, *, keyed: bool = False, **given: Any
+        self,
+        store: Store,
+        profile_name: str,
+        seed: int,
+        *,
+        keyed: bool = False,
+        known: Mapping[str, Mapping[int, bytes]] = KEYS,
+        **given: Any,
     ) -> None:
         keys = ShoeKeys({1: KEY}, Nonces(1 << 100)) if keyed else None
         super().__init__(
@@ -110,7 +121,7 @@ class WiredTable(Table):
         )
         self._chosen = profile(profile_name)
         if keyed:
-            self._chosen = with_keys(self._chosen, KEYS, Nonces(0))
+            self._chosen = with_keys(self._chosen, known, Nonces(0))
         self._line = Line(self.controller.settings.table)
         self._pending: list[Callable[[Group], object]] = []
         under = rules.meta(self.controller.game, self.controller.settings, 0)
@@ -121,14 +132,24 @@ class WiredTable(Table):
         """What came in one go stands before its inputs."""
         self._pending.append(lambda group: self._line.received(group, reception, reception.t_us))
 
-    def deal_rounds(self, rounds: int) -> None:
-        """Deals so many rounds; a lost cable is plugged in again."""
+    def open(self) -> None:
+        """The table opens, and the shoe's port."""
         self.dealer.open_table(0.0)
         self.connect()
+
+    def deal_rounds(self, rounds: int) -> None:
+        """Deals on, to so many rounds; a lost cable is plugged in again."""
+        if not self._connection:
+            self.open()
         while self.count["round.settled"] < rounds:
             if self._port.host is None:
                 self._lose()
             self._advance()
+
+    def ask(self, command: AnyCommand) -> None:
+        """Tells the shoe this, on the connection that is open."""
+        assert self._port.host is not None
+        self._port.host.command(command)
 
     def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
         session = self._chosen.host_session(resume=resume, settings=settings)

@@ -15,7 +15,7 @@ import pytest
 
 from firmware_proto.angel_eye.host import AngelEyeHost
 from firmware_proto.bee_tek.session import BeeTekHost
-from firmware_proto.events import CardDrawn
+from firmware_proto.events import CardDrawn, ClearError, Query
 from firmware_proto.reference.codec import unwrapped
 from firmware_proto.reference.framing import framed
 from firmware_proto.reference.host import ReferenceHost
@@ -24,9 +24,10 @@ from shoe_ctl.differences import OPENED, Difference
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.sessions import Sessions
-from simulators.faults import Faults, FaultyLine
+from shoe_ctl.table.inputs import to_bytes
+from simulators.faults import CleanLine, Faults, FaultyLine
 from tests.journal.making import records, spoil
-from tests.wiring.on_the_wire import DEVICE, KEY, KEYS, WiredTable, both_replays, dealt
+from tests.wiring.on_the_wire import DEVICE, KEY, KEYS, WiredTable, both_replays, dealt, wired
 
 FAULTS = Faults(split=0.3, merge=0.1, drop=0.02, flip=0.02, repeat=0.05, delay=0.1, unplug=0.03)
 """Frames cut in two, damaged, doubled; cables that come off in the midst of them."""
@@ -273,6 +274,36 @@ def test_what_a_timed_session_was_told_is_needed_and_kept(copied: Callable[[str]
     assert found
     assert {d.why for d in found} <= {"the bytes say something else", "an input that no bytes say"}
     assert b'"reply_to_nothing"' in (found[0].replayed or "").encode()
+
+
+def test_commands_to_a_timed_session_are_kept_too(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with wired(path, "angel_eye", session_settings={"commands": True}) as table:
+        table.deal_rounds(2)
+        table.ask(Query(91, "progress"))
+        table.ask(ClearError(92))
+        table.deal_rounds(4)
+    answered = [one["event"].get("command_id") for one in said(path)]
+    assert answered.index(91) < answered.index(92)
+    assert both_replays(path).differences == []
+
+
+def test_a_key_retired_while_its_proof_was_under_way_is_no_difference(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    keys = {DEVICE: dict(KEYS[DEVICE])}
+
+    class Retiring(CleanLine):
+        def put(self, data: bytes, t: float) -> None:
+            if len(keys[DEVICE]) and table.inputs and b"challenged" in to_bytes(table.inputs[-1]):
+                keys[DEVICE].clear()
+            super().put(data, t)
+
+    with wired(path, "reference", keyed=True, known=keys, to_host=Retiring()) as table:
+        table.open()
+    failed = [(one["event"].get("reason"), one["event"].get("key_id")) for one in said(path)]
+    assert ("no key for this shoe", 1) in failed
+    for sessions in (Sessions(KEYS), Sessions()):
+        assert both_replays(path, sessions).differences == []
 
 
 def test_proofs_and_macs_are_checked_again_with_the_keys(
