@@ -11,7 +11,7 @@ import msgspec
 from firmware_proto.cards import Card
 from shoe_ctl.games.table_of_play import next_hand
 
-from . import dealing, placing, revealing
+from . import dealing, early, placing, revealing
 from .slots import INITIAL_DEAL, next_slot
 from .turn import Turn
 
@@ -47,6 +47,8 @@ def _make_way(turn: Turn) -> tuple[str, int]:
         dealing.open_round(turn)
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
+    if not turn.round.cards:
+        early.deal_opening(turn)
     slot = due_slot(turn)
     assert slot is not None, "looked at before"
     if slot not in INITIAL_DEAL and not turn.round.totals_announced:

@@ -145,7 +145,7 @@ def halt_for_reading(turn: Turn) -> None:
 
 def enter_round(turn: Turn) -> None:
     """All that halted the table ends, every card takes its slot, and the outcome is told."""
-    drawn_meanwhile = (*turn.now.kept, *halt_of(turn).outside)
+    drawn_meanwhile = _out_of_place(turn)
     stack.close_all(turn, "entered by hand")
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
@@ -157,6 +157,14 @@ def enter_round(turn: Turn) -> None:
     link_facts.lose_alignment(turn)
     turn.set_round(manual=True, result_overruled=True, due=None)
     outcome.announce_outcome(turn)
+
+
+def _out_of_place(turn: Turn) -> tuple[Kept, ...]:
+    """Cards that are out and in no slot, and may be this round's."""
+    now = turn.now
+    opening = () if turn.round.cards else now.opening
+    turn.change(opening=tuple(k for k in now.opening if k not in opening))
+    return (*opening, *now.early, *now.kept, *halt_of(turn).outside)
 
 
 def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:

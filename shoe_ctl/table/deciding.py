@@ -61,7 +61,7 @@ def ends_the_round(turn: Turn) -> bool:
 def ends_the_halt(turn: Turn) -> bool:
     """What is chosen ends the last irregularity that is open."""
     end = _end(turn, _chosen(turn))
-    return end is not None and _is_last(turn)
+    return end is not None and not stack.left_open(turn, end)
 
 
 def is_heard(turn: Turn) -> bool:
@@ -71,18 +71,13 @@ def is_heard(turn: Turn) -> bool:
 
 def hears_the_last(turn: Turn) -> bool:
     """The open step takes this, and with it the last irregularity that is open ends."""
-    heard = _heard(turn)
-    return heard is not None and _is_last(turn) and _end(turn, heard) is not None
+    end = _end(turn, _heard(turn))
+    return end is not None and not stack.left_open(turn, end)
 
 
 def is_declared(turn: Turn) -> bool:
     """The irregularity may be declared here and now by this person."""
     return _objection_to_declaring(turn) is None
-
-
-def _is_last(turn: Turn) -> bool:
-    halt = halt_of(turn)
-    return halt.deciding == halt.stack
 
 
 def why_not_decided(turn: Turn) -> Objection:

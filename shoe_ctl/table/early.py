@@ -91,7 +91,8 @@ def lay_down(turn: Turn) -> None:
 
 def lay_down_unread(turn: Turn) -> None:
     """The shoe objects to a card before it says which; it has no place for it."""
-    _add(turn, Kept(card=None, number=next_number(turn), hand="set_aside", index=None))
+    number = next_number(turn)
+    _add(turn, Kept(card=None, number=number, hand="set_aside", index=None, counted=False))
 
 
 def _add(turn: Turn, card: Kept) -> None:
@@ -103,7 +104,7 @@ def read(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, CardOutsideGame)
     shoe_cards.count_outside_game(turn)
-    last = msgspec.structs.replace(turn.now.early[-1], card=event.card)
+    last = msgspec.structs.replace(turn.now.early[-1], card=event.card, counted=True)
     turn.change(early=(*turn.now.early[:-1], last))
 
 

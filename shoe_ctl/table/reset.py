@@ -44,6 +44,7 @@ def cards_open_the_round(turn: Turn) -> bool:
 
 def clear_hands(turn: Turn) -> None:
     """The cards of the round are set aside: they stay counted, and are in no hand."""
+    turn.change(kept=())
     turn.set_round(
         cards=(), due=None, totals_announced=False, result=None, complete_us=None, hands=Hands()
     )

@@ -135,6 +135,7 @@ _ASKED = {
 """What people say next in a state, where they announce it."""
 
 
+_BEFORE_CARDS = ("idle", *machine.BEGUN)
 _ALIGN = "say that the shoe stands between rounds and no card is missing"
 _NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"
 _NO_WAGER = (
@@ -167,7 +168,7 @@ def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
         return _wait("push a shoe in" if now.link.up else "connect the shoe")
     if now.state == "shoe_change":
         return _wait("change the shoe") if now.link.replay else _do("declare_new_shoe", _NEW_SHOE)
-    if now.state == "idle" and not (now.link.aligned or now.link.names_hands):
+    if now.state in _BEFORE_CARDS and not (now.link.aligned or now.link.names_hands):
         return _do("align", _ALIGN) if now.link.up else _wait("connect the shoe")
     return None
 

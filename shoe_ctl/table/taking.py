@@ -65,6 +65,16 @@ def gone(standing: _Standing) -> list[Dealt]:
     return _face_down(played.cards, noted["hand"], noted.get("index"))
 
 
+def places(now: TableState) -> set[tuple[str, int]]:
+    """Where cards of the round are gone: whatever is open, nobody can turn them over."""
+    played, stack = now.round, () if now.halt is None else now.halt.stack
+    if played is None:
+        return set()
+    noted = [opened.noted for opened in stack if opened.key == KEY]
+    missing = (_face_down(played.cards, each["hand"], each.get("index")) for each in noted)
+    return {(dealt.hand, dealt.index) for each in missing for dealt in each}
+
+
 def _face_down(cards: tuple[Dealt, ...], hand: str, index: int | None) -> list[Dealt]:
     down = [d for d in cards if not d.revealed and index in (None, d.index)]
     return [d for name in _HANDS[hand] for d in down if d.hand == name]

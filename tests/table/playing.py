@@ -200,8 +200,8 @@ class Playing:
         if self.bee_tek:
             self.does("align")
         elif not self.angel_eye:
-            self.hello(resumed=False)
-            self.load()
+            self.hello(resumed=False, decks=self.settings.decks)
+            self.load(decks=self.settings.decks)
         return self
 
     # Cards.

@@ -212,4 +212,5 @@ DOUBLE_DRAW = Procedure(
         void(),
     ),
     Declared("dealer", (*CARDS_OUT, "suspended"), "it is declared that cards were drawn together"),
+    of_cards=True,
 )

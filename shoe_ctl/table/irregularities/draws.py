@@ -47,6 +47,7 @@ WRONG_ORDER = Procedure(
         void(("wrong_order", "void")),
     ),
     Declared("dealer", _CARDS_DRAWN, "cards in a wrong order are declared"),
+    of_cards=True,
 )  # fmt: skip
 
 MISSED_DRAW = Procedure(
@@ -69,6 +70,7 @@ MISSED_DRAW = Procedure(
         ("idle", *CARDS_OUT, "resolved", "suspended"),
         "it is declared that a card was due and not drawn",
     ),
+    of_cards=True,
 )
 
 ORDER_ALTERED = Procedure(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from shoe_ctl.table import conduct, passing, revealing, shoe_control
+from shoe_ctl.table import conduct, passing, revealing, shoe_control, taking
 from shoe_ctl.table.arguments import (
     HandToPlayer,
     Name,
@@ -67,9 +67,11 @@ def _noted_hand(standing: Standing) -> str | None:
 
 
 def _face_down(standing: Standing, hand: str | None) -> list[Dealt]:
-    played = standing.now.round
+    """Cards of the hand that lie there, and nobody has seen."""
+    played, taken = standing.now.round, taking.places(standing.now)
     assert played is not None
-    return [d for d in played.cards if d.hand == hand and not d.revealed]
+    down = (d for d in played.cards if d.hand == hand and not d.revealed)
+    return [d for d in down if (d.hand, d.index) not in taken]
 
 
 def _is_unopened(standing: Standing, hand: str | None) -> bool:
@@ -228,6 +230,7 @@ WRONG_PLAYER = Procedure(
         _why_no_delivery,
         "hand",
     ),
+    of_cards=True,
 )  # fmt: skip
 
 

@@ -73,6 +73,7 @@ def _against_the_shoe(key: str, prompt: str) -> Procedure:
             aside(RULED),
             void(RULED),
         ),
+        of_cards=True,
     )
 
 

@@ -127,4 +127,5 @@ MISREAD = Procedure(
         void(),
     ),
     begins=("enter",),
+    of_cards=True,
 )

@@ -152,4 +152,5 @@ OVERDRAW = Procedure(
         void(RULED),
     ),
     begins=("waiting", "ruling"),
+    of_cards=True,
 )

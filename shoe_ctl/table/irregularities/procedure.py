@@ -152,7 +152,7 @@ class End(NamedTuple):
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
     ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
-    ``clears``: the round's cards leave it, and what waits beside them ends.
+    ``clears``: the round's cards leave it, and what is open of them (``of_cards``) ends with them.
     """
 
     name: str
@@ -185,6 +185,7 @@ class Procedure(NamedTuple):
 
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
     ``facts`` are told in public when it is raised, and noted: all at the table can see them.
+    ``of_cards``: it is about cards that lie in the round, and nothing once they have left it.
     """
 
     key: str
@@ -194,6 +195,7 @@ class Procedure(NamedTuple):
     covers: tuple[str, ...] = ()
     facts: Facts = no_facts
     begins: tuple[str, ...] = ()
+    of_cards: bool = False
 
     def step(self, name: str) -> Step:
         """The step of this name.

@@ -249,10 +249,24 @@ def _tell_step(turn: Turn, **restricted: object) -> None:
     tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **said)
 
 
+def left_open(turn: Turn, end: End) -> tuple[Opened, ...]:
+    """What is still open under the one on top when it has this end."""
+    halt = halt_of(turn)
+    if end.leads == VOID:
+        return ()
+    under = halt.stack[: len(halt.stack) - len(halt.deciding)]
+    return tuple(opened for opened in under if not (end.clears and is_of_cards(opened)))
+
+
+def is_of_cards(opened: Opened) -> bool:
+    """It is about cards that lie in the round."""
+    return opened.key in PROCEDURES and PROCEDURES[opened.key].of_cards
+
+
 def close(turn: Turn, end: End) -> None:
     """The one on top ends, or with the round all of them; the table resumes with the last."""
-    halt = halt_of(turn)
-    ending = halt.stack if end.leads == VOID else halt.deciding
+    halt, left = halt_of(turn), left_open(turn, end)
+    ending = tuple(opened for opened in halt.stack if opened not in left)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
     kept = len(turn.now.kept) - ending[0].kept_before
     said = {"cards_kept": kept, **who_said(turn, "decide")}
@@ -260,9 +274,10 @@ def close(turn: Turn, end: End) -> None:
         tell_of(turn, "irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID or end.clears:
         void_waiting(turn, data)
-    left = halt.stack[: len(halt.stack) - len(ending)]
     for action in end.do:
         action(turn)
+    if end.clears:
+        left = tuple(msgspec.structs.replace(opened, kept_before=0) for opened in left)
     back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
     _back_to(turn, msgspec.structs.replace(halt, back_to=back_to, stack=left))
 
@@ -312,7 +327,7 @@ def close_all(turn: Turn, how: str) -> None:
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
         tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(halt=None, kept=(), waiting=())
+    turn.change(halt=None, kept=(), waiting=(), early=())
     turn.tell("table.resumed", {})
 
 

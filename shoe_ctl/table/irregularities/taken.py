@@ -139,4 +139,5 @@ CARD_TAKEN = Procedure(
         taking.OfTaken,
         taking.why_nothing_is_gone,
     ),
+    of_cards=True,
 )  # fmt: skip
