@@ -29,15 +29,23 @@ def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple
     """Count this card, and put it where one is due. Gives the slot."""
     slot = _make_way(turn)
     placing.place(turn, slot, card, number)
-    _follow(turn, slot)
+    _show(turn, slot)
+    stand(turn)
     return slot
 
 
 def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     """Put a card that is counted already where one is due. Gives the slot."""
+    slot = lay_one_of(turn, card, number)
+    stand(turn)
+    return slot
+
+
+def lay_one_of(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
+    """The same for one of several: the state that they lead to is for the caller (``stand``)."""
     slot = _make_way(turn)
     placing.lay(turn, slot, card, number)
-    _follow(turn, slot)
+    _show(turn, slot)
     return slot
 
 
@@ -56,11 +64,10 @@ def _make_way(turn: Turn) -> tuple[str, int]:
     return slot
 
 
-def _follow(turn: Turn, slot: tuple[str, int]) -> None:
-    """Face up the room has seen it by now; the table goes on in the state that it leads to."""
+def _show(turn: Turn, slot: tuple[str, int]) -> None:
+    """Face up the room has seen it by now; what nobody could read is entered."""
     if revealing.shows_cards_at_once(turn):
         revealing.reveal(turn, [placing.find(turn, slot)])
-    stand(turn)
     placing.look_if_unread(turn, slot)
 
 

@@ -6,6 +6,8 @@ Must not know: what is done with a card, how a halt ends.
 
 from __future__ import annotations
 
+from firmware_proto.cards import Card
+
 from . import shoe_cards
 from .cause import Cause
 from .methods import may_draw
@@ -46,7 +48,11 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
 
 def not_the_shoes(turn: Turn) -> Cause | None:
     """A card that is of no deck of this shoe; None also where no shoe or no card is known."""
-    card = turn.drawn.card
+    return strange(turn, turn.drawn.card)
+
+
+def strange(turn: Turn, card: Card | None) -> Cause | None:
+    """What this card is, if it is of no deck of this shoe."""
     if card is None or turn.now.shoe is None:
         return None
     if card not in turn.game.deck:

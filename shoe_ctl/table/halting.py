@@ -25,8 +25,7 @@ OVERDRAW = "overdraw"
 CANNOT_READ = "cannot_read"
 """The code of a shoe that names hands, where others tell of a card without saying which."""
 
-
-REVERSE_RUNS = ("reverse_run_at_exit", "reverse_run_midway")
+REVERSE_RUNS = ("reverse_run", "reverse_run_at_exit", "reverse_run_midway")
 """The shoes' own codes for a card that ran backwards."""
 
 # What was seen.
@@ -124,7 +123,7 @@ def halt_for_count(turn: Turn) -> None:
 
 def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
-    step = stakes.RULING if turn.round.cards else None
+    step = stakes.RULING if turn.round.cards or turn.now.kept else None
     raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
 
 

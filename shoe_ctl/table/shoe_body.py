@@ -1,24 +1,18 @@
-"""What a shoe says of its body: cards drawn as one or pushed back, lid, meddling, tests, who it is.
+"""What a shoe says of its body: cards pushed back, lid, meddling, tests, who it is.
 
-In: such events. Out: halts in a round; whatever is known of the cards is counted and kept.
-Must not know: how a double draw is put in order, what a person rules.
+In: such events. Out: halts in a round. Must not know: the round, what a person rules.
 """
 
 from __future__ import annotations
 
 from firmware_proto.events import (
     AuthenticationFailed,
-    CardsDrawn,
     Lid,
     SelfTested,
     UnknownFirmware,
 )
 
-from . import shoe_cards
-from .cause import Cause
 from .halting import because
-from .irregularities.stack import raise_irregularity
-from .state import Kept
 from .turn import Turn
 
 halt_for_card_pushed_back = because(
@@ -72,19 +66,3 @@ def tell_firmware(turn: Turn) -> None:
         "refused": event.refused,
     }
     turn.tell("shoe.fault", {}, restricted=secret)
-
-
-def halt_for_cards_together(turn: Turn) -> None:
-    """Several cards as one (5.8): counted and kept, and the table asks."""
-    event = turn.shoe_event
-    assert isinstance(event, CardsDrawn)
-    seen = f"{len(event.cards)} cards were drawn together"
-    noted = {"order_known": event.order_known}
-    raise_irregularity(turn, Cause("double_draw", seen, subject=str(event.number), noted=noted))
-    for place, card in enumerate(event.cards):
-        number = None if event.number is None else event.number + place
-        shoe_cards.count_nowhere(turn, card, number)
-        if number is None and turn.now.shoe is not None:
-            number = turn.shoe.drawn
-        kept = Kept(card=card, number=number, hand=None, index=None)
-        turn.change(kept=(*turn.now.kept, kept))

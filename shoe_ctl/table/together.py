@@ -1,44 +1,97 @@
-"""Cards drawn as one, laid in order: each where one is due, the rest as cards drawn early.
+"""Cards that the shoe says were drawn as one (5.8): counted and kept, and the table asks.
 
-In: the cards in the order drawn, or in one that only people know. Out: cards in their slots.
-Must not know: who knows the order, what Players withdrew.
+In: the shoe's word of them. Out: the irregularity raised, and what else is wrong with them; the
+round opened where they are its first. Must not know: how they are put in order.
 """
 
 from __future__ import annotations
 
-import msgspec
-
 from firmware_proto.cards import Card
+from firmware_proto.events import CardsDrawn
 
-from . import belated, shoe_cards
+from . import early, fitting, shoe_cards
+from .cause import Cause
+from .irregularities import stack, withdrawal
+from .irregularities.grounds import INSPECTS, halt_of, note
+from .irregularities.missed import DRAWN_AS_ONE
+from .irregularities.pulled import KEY, ORDER_KNOWN
+from .irregularities.stack import raise_irregularity
 from .state import Kept
 from .turn import Turn
 
-_LAYS = ("closed", "dealing", "revealing", "drawing")
+# What was seen.
 
 
-def lay(turn: Turn, lying: tuple[Kept, ...], *, known: bool) -> None:
-    """Lay them; where only people know the order no card is known until it lies open."""
-    halt = turn.now.halt
-    assert halt is not None
-    deals = halt.back_to in _LAYS
-    for card in lying:
-        slot = belated.due_slot(turn) if deals else None
-        if slot is None or card.number is None:
-            _leave(turn, card, known=known)
-        else:
-            belated.lay_next(turn, _face(turn, card, known=known), card.number)
-    if turn.now.early:
-        turn.then("left_over")
+def begins_a_round(turn: Turn) -> bool:
+    """Announcements are implied, and these are the first cards of a round."""
+    event = turn.shoe_event
+    assert isinstance(event, CardsDrawn)
+    is_next = turn.now.shoe is not None and event.number in (None, turn.shoe.drawn + 1)
+    return turn.implied and is_next and not fitting.unaligned(turn)
 
 
-def _face(turn: Turn, card: Kept, *, known: bool) -> Card | None:
-    if known or card.card is None:
-        return card.card
-    shoe_cards.forget(turn, card.card)
-    return None
+# What is done.
 
 
-def _leave(turn: Turn, card: Kept, *, known: bool) -> None:
-    left = msgspec.structs.replace(card, card=_face(turn, card, known=known))
-    turn.change(early=(*turn.now.early, left))
+def ask(turn: Turn) -> None:
+    """Bets are closed by them: now the table asks."""
+    turn.then("drawn_together")
+
+
+def halt(turn: Turn) -> None:
+    """Each is counted and kept, and lies in no slot."""
+    event, halted = turn.shoe_event, turn.now.halt
+    assert isinstance(event, CardsDrawn)
+    awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
+    seen = f"{len(event.cards)} cards were drawn together"
+    if halted is not None and DRAWN_AS_ONE in halted.top.noted:
+        _join(turn, event, seen)
+    else:
+        _raise(turn, event, seen)
+    strange = [_keep(turn, place, card) for place, card in enumerate(event.cards)]
+    if awaited is not None and event.number not in (None, awaited):
+        passed = f"draw {event.number} came where draw {awaited} was next"
+        raise_irregularity(turn, Cause("gap", passed))
+    for cause in strange:
+        if cause is not None:
+            raise_irregularity(turn, cause)
+
+
+def _raise(turn: Turn, event: CardsDrawn, seen: str) -> None:
+    noted = {ORDER_KNOWN: event.order_known, DRAWN_AS_ONE: _numbers(turn, event)}
+    raise_irregularity(turn, Cause(KEY, seen, subject=str(turn.now.inputs), noted=noted))
+
+
+def _join(turn: Turn, event: CardsDrawn, seen: str) -> None:
+    """More came before the order of the first was settled: all are put in order as one."""
+    top = halt_of(turn).top
+    known = event.order_known and top.noted[ORDER_KNOWN]
+    draws = [*top.noted[DRAWN_AS_ONE], *_numbers(turn, event)]
+    withdrawal.tell_ended(turn, top, "stands")
+    note(turn, **{ORDER_KNOWN: known, DRAWN_AS_ONE: draws})
+    stack.go_to(turn, "order", more=seen)
+
+
+def _numbers(turn: Turn, event: CardsDrawn) -> list[int]:
+    """The numbers of their draws, where a shoe is known."""
+    if turn.now.shoe is None:
+        return []
+    first = turn.shoe.drawn + 1 if event.number is None else event.number
+    return [first + place for place in range(len(event.cards))]
+
+
+def _keep(turn: Turn, place: int, card: Card | None) -> Cause | None:
+    """Count one of them, and keep it. Gives what is to be inspected."""
+    event, before = turn.shoe_event, turn.now.shoe
+    assert isinstance(event, CardsDrawn)
+    strange = fitting.strange(turn, card)
+    number = None if event.number is None else event.number + place
+    shoe_cards.count_nowhere(turn, card, number)
+    if number is None and turn.now.shoe is not None:
+        number = turn.shoe.drawn
+    counted = turn.now.shoe != before
+    kept = Kept(card=card, number=number, hand=None, index=None, counted=counted)
+    turn.change(kept=(*turn.now.kept, kept))
+    if strange is None or number is None:
+        return None
+    return strange._replace(subject=early.subject(number), noted={INSPECTS: number})

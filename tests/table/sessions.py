@@ -13,6 +13,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
+    CardsDrawn,
     CuttingCard,
     Discarded,
     Gap,
@@ -77,6 +78,33 @@ def hands_astray(table: Playing) -> None:
         table.asks("decide", choice=choice, consented_by="lee", **CHOSEN_WITH.get(choice, {}))
     if table.now.halt is not None:
         table.asks("decide", choice="replaced", consented_by="lee")
+
+
+def drawn_as_one(table: Playing) -> None:
+    """Two of the first four together, put in order; then third cards, ordered by the pit."""
+    if table.now.shoe is None:
+        table.play(ROUNDS["both stand"])
+    if not table.settings.implied:
+        table.open_round()
+    pull(table, "2D", "3C", order_known=True)
+    for choice in ("order_from_shoe", "close_window", "reconstruct"):
+        table.asks("decide", choice=choice, reason="as it lies")
+    table.deal("TS TH")
+    table.turn_over()
+    if not table.settings.implied:
+        table.does("announce_totals")
+    pull(table, "4C", "5D", order_known=False)
+    for choice in ("order_unknown", "lower_first", "close_window"):
+        table.asks("decide", choice=choice, reason="no camera")
+    table.asks("decide", choice="reconstruct", reason="as it lies")
+    for hand, code in (("player", "5D"), ("banker", "4C")):
+        if not table.settings.implied:
+            table.asks("expose", hand=hand)
+        table.asks("decide", choice="enter", card=code, consented_by="lee")
+
+
+def pull(table: Playing, *codes: str, order_known: bool) -> None:
+    table.says(CardsDrawn(cards=tuple(card(code) for code in codes), order_known=order_known))
 
 
 def half_a_round(table: Playing) -> None:
@@ -223,7 +251,7 @@ BOTH: tuple[Session, ...] = (
     whole_round, power_cut, link_lost, wrong_cards, drawn_early, cutting_card, hello_first,
     power_and_a_window, shoe_reset, hands_astray,
 )  # fmt: skip
-REFERENCE: tuple[Session, ...] = (no_shoe, halts_between)
+REFERENCE: tuple[Session, ...] = (no_shoe, halts_between, drawn_as_one)
 ANGEL_EYE: tuple[Session, ...] = (judged_otherwise, never_judged)
 BEE_TEK: tuple[Session, ...] = (unheard, another_set)
 KINDS: tuple[tuple[str, tuple[Session, ...]], ...] = (
@@ -239,6 +267,7 @@ DECLARED_WITH: dict[str, dict[str, Any]] = {
     "wrong_player": {"hand": "player"},
     "holder_absent": {"hand": "player"},
     "card_taken": {"hand": "player"},
+    "double_draw": {"cards": 2},
 }
 """What is said with an irregularity when it is declared, by key; nothing more for most."""
 
@@ -247,6 +276,7 @@ CHOSEN_WITH: dict[str, dict[str, Any]] = {
     "seen": {"cards": "9S"},
     "value_known": {"source": "shoe"},
     "determined": {"cards": "9S"},
+    "exchange": {"one": "player 1", "other": "banker 1"},
 }
 """What is said with a choice of this name."""
 

@@ -54,6 +54,7 @@ events: st.SearchStrategy[ShoeEvent] = st.one_of(
     st.builds(
         CardsDrawn,
         cards=st.lists(faces, min_size=2, max_size=3).map(tuple),
+        number=st.none() | st.integers(1, 12),
         order_known=st.booleans(),
     ),
     st.builds(Redesignated, card=faces, hand=st.just("player"), index=st.just(1)),
@@ -63,7 +64,7 @@ events: st.SearchStrategy[ShoeEvent] = st.one_of(
         player_pair=st.booleans(),
         banker_pair=st.booleans(),
     ),
-    st.builds(Error, code=st.sampled_from(["overdraw", "cannot_read"])),
+    st.builds(Error, code=st.sampled_from(["overdraw", "cannot_read", "reverse_run"])),
     st.builds(ErrorCleared, code=st.just("overdraw")),
     st.builds(Gap, first=st.just(1), last=st.just(2)),
     st.builds(Status, drawn=st.integers(0, 12), unacknowledged=st.just(0)),

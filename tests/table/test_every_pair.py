@@ -57,6 +57,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "third_card_due": {"revealing"},
         "overdrawn": {"revealing"},
         "opening_due": {"closed", "suspended"},
+        "drawn_together": {"closed"},
         "left_over": set(machine.STATES),
         "outcome_due": {"revealing"},
         "round_over": {"resolved"},

@@ -5,118 +5,34 @@ In: nothing. Out: its procedure. Must not know: which cards, who knows their ord
 
 from __future__ import annotations
 
-from shoe_ctl.table import together
-from shoe_ctl.table.slots import INITIAL_DEAL
+from shoe_ctl.table import ordering
 from shoe_ctl.table.turn import Turn
 
+from . import pulled
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
 from .exchanging import exchange
-from .grounds import CARDS_OUT, halt_of, lay_together, note
-from .procedure import VOID, Choice, Declared, End, Procedure, Standing, Step
-from .withdrawal import has_window, window_step
+from .grounds import CARDS_OUT, drop_kept, note, own_kept
+from .missed import ENTER, PLACE
+from .procedure import VOID, Action, Choice, Declared, End, Procedure, Step
+from .withdrawal import window_step
 
 KEY = "double_draw"
 ORDERED = "double_draw_ordered"
-_DEALS = ("closed", "dealing")
-_PLAYS = ("closed", *CARDS_OUT)
-
-# What was seen.
-
-
-def _back_to(at: Standing) -> str:
-    assert at.now.halt is not None
-    return at.now.halt.back_to
-
-
-def _shoe_knows(at: Standing) -> bool:
-    """The shoe told them in the order in which they left it, one by one or as one."""
-    assert at.now.halt is not None
-    return at.now.halt.top.noted.get("order_known") is not False
-
-
-def _nobody_told(at: Standing) -> bool:
-    return not _shoe_knows(at)
-
-
-def _offers_window(at: Standing) -> bool:
-    return _back_to(at) in _PLAYS and has_window(at, KEY)
-
-
-def _offers_none(at: Standing) -> bool:
-    return not _offers_window(at)
-
-
-def _seen_with_window(at: Standing) -> bool:
-    return _nobody_told(at) and _offers_window(at)
-
-
-def _seen_without(at: Standing) -> bool:
-    return _nobody_told(at) and not _offers_window(at)
-
-
-def _told_with_window(at: Standing) -> bool:
-    return _shoe_knows(at) and _offers_window(at)
-
-
-def _told_without(at: Standing) -> bool:
-    return _shoe_knows(at) and not _offers_window(at)
-
-
-def _touches_the_deal(at: Standing) -> bool:
-    return _nobody_told(at) and _back_to(at) in _DEALS
-
-
-def _comes_after_it(at: Standing) -> bool:
-    return _nobody_told(at) and _back_to(at) in ("revealing", "drawing")
-
-
-def _lies(at: Standing) -> int:
-    """How many cards lie there and in the round."""
-    dealt = 0 if at.now.round is None else len(at.now.round.cards)
-    assert at.now.halt is not None
-    return dealt + len(at.now.kept) - at.now.halt.top.kept_before
-
-
-def _some_are_kept(at: Standing) -> bool:
-    assert at.now.halt is not None
-    return len(at.now.kept) > at.now.halt.top.kept_before
-
-
-def _leads_to_deal(at: Standing) -> bool:
-    return _some_are_kept(at) and _back_to(at) in _DEALS and _lies(at) < len(INITIAL_DEAL)
-
-
-def _leads_past_it(at: Standing) -> bool:
-    if not _some_are_kept(at):
-        return False
-    completes = _back_to(at) in _DEALS and _lies(at) >= len(INITIAL_DEAL)
-    return completes or _back_to(at) in ("revealing", "drawing")
-
-
-def _leads_back(at: Standing) -> bool:
-    return not _leads_to_deal(at) and not _leads_past_it(at)
-
-
-def _why_not_laid(turn: Turn) -> str | None:
-    if turn.now.shoe is None:
-        return "no shoe is known: the cards can only be set aside"
-    if not turn.now.link.aligned:
-        return "the shoe is not aligned: a pit supervisor says align"
-    if turn.now.loaded is not None:
-        return "the shoe holds another set of cards than the round began with"
-    if halt_of(turn).top.kept_before:
-        return "cards that were drawn before them have no place yet"
-    return None
-
 
 # What is done.
 
 
 def _lay(turn: Turn) -> None:
     """Each card to the place that is due in the order drawn; the rest came early."""
-    known = halt_of(turn).top.noted.get("order_known") is not False
-    together.lay(turn, lay_together(turn), known=known)
+    lying = own_kept(turn)
+    drop_kept(turn, lying)
+    ordering.lay(turn, lying, pulled.of_no_order(turn))
     align(turn)
+
+
+def _forget(turn: Turn) -> None:
+    """Where the shoe counted each, its order is not the one that was given."""
+    ordering.forget(turn, pulled.lying(turn))
 
 
 def _upper_first(turn: Turn) -> None:
@@ -130,24 +46,27 @@ def _lower_first(turn: Turn) -> None:
 # Choices.
 
 
-def _laid(then: str) -> tuple[Choice, ...]:
+def _laid(then: str, *first: Action) -> tuple[Choice, ...]:
     lay = Choice(
-        "reconstruct", "dealer", then, (_lay,), _why_not_laid, reason=False, when=_leads_back
-    )
+        "reconstruct", "dealer", then, (*first, _lay), pulled.why_not_laid, reason=False,
+        when=pulled.leads_back,
+    )  # fmt: skip
     return (
-        lay._replace(then=f"{then}_in_deal", when=_leads_to_deal),
-        lay._replace(then=f"{then}_past_deal", when=_leads_past_it),
+        lay._replace(then=f"{then}_in_deal", when=pulled.leads_to_deal),
+        lay._replace(then=f"{then}_past_deal", when=pulled.leads_past_deal),
         lay,
     )
 
 
-_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=_told_with_window)
-_SEEN = Choice("order_seen", "surveillance", "window", when=_seen_with_window)
+_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=pulled.told_with_window)
+_SEEN = Choice("order_seen", "surveillance", "window", when=pulled.seen_with_window)
 _UNKNOWN = Choice(
-    "order_unknown", "pit_manager", "unordered", in_round=True, when=_touches_the_deal
+    "order_unknown", "pit_manager", "unordered", in_round=True, when=pulled.touches_the_deal
 )
 _UPPER = Choice("upper_first", "pit_manager", "remaining", (_upper_first,))
 _LOWER = Choice("lower_first", "pit_manager", "remaining", (_lower_first,))
+_ENTER = ENTER._replace(when=pulled.some_may_be_missing)
+_PLACE = PLACE._replace(when=pulled.some_were_kept_before)
 
 DOUBLE_DRAW = Procedure(
     KEY,
@@ -157,11 +76,12 @@ DOUBLE_DRAW = Procedure(
             "leave the cards as they lie, unseen: ask in which order they left the shoe",
             (
                 _SHOE,
-                _SHOE._replace(then="reconstruct", when=_told_without),
+                _SHOE._replace(then="reconstruct", when=pulled.told_without_window),
                 _SEEN,
-                _SEEN._replace(then="reconstruct", when=_seen_without),
+                _SEEN._replace(then="reconstruct", when=pulled.seen_without_window),
                 _UNKNOWN,
-                _UNKNOWN._replace(then="ordering", when=_comes_after_it),
+                _UNKNOWN._replace(then="ordering", when=pulled.comes_after_the_deal),
+                _ENTER._replace(then="order"),
                 GO_ON,
                 LAY_ASIDE,
                 CALL_VOID,
@@ -178,7 +98,14 @@ DOUBLE_DRAW = Procedure(
         Step(
             "reconstruct",
             "put the cards in the order in which they were drawn, and let none be seen",
-            (*_laid("reconstructed"), exchange("reconstruct"), LAY_ASIDE, CALL_VOID),
+            (
+                *_laid("reconstructed"),
+                exchange("reconstruct"),
+                _ENTER._replace(then="reconstruct"),
+                _PLACE._replace(then="reconstruct"),
+                LAY_ASIDE,
+                CALL_VOID,
+            ),
         ),
         Step(
             "ordering",
@@ -196,7 +123,13 @@ DOUBLE_DRAW = Procedure(
         Step(
             "lay",
             "put the cards in the order that the pit manager gave; each is named when it lies open",
-            (*_laid("ordered"), LAY_ASIDE, CALL_VOID),
+            (
+                *_laid("ordered", _forget),
+                _ENTER._replace(then="lay"),
+                _PLACE._replace(then="lay"),
+                LAY_ASIDE,
+                CALL_VOID,
+            ),
         ),
     ),
     (
@@ -211,6 +144,12 @@ DOUBLE_DRAW = Procedure(
         aside(),
         void(),
     ),
-    Declared("dealer", (*CARDS_OUT, "suspended"), "it is declared that cards were drawn together"),
+    Declared(
+        "dealer",
+        (*CARDS_OUT, "suspended"),
+        "it is declared that cards were drawn together",
+        pulled.OfTogether,
+        pulled.why_not_declared,
+    ),
     of_cards=True,
 )

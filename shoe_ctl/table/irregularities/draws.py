@@ -20,6 +20,12 @@ def _cards_are_out(at: Standing) -> bool:
     return at.now.halt is not None and at.now.halt.back_to in CARDS_OUT
 
 
+def _is_of_its_round(at: Standing) -> bool:
+    """The round whose card was missed is not over: later only a ruling is left (6.1)."""
+    assert at.now.halt is not None
+    return at.now.halt.back_to in (*CARDS_OUT, "resolved")
+
+
 def _why_not_reconstructed(turn: Turn) -> str | None:
     """A card still lies nowhere, or the round could not go on."""
     return shoe_is_not_ready(turn)
@@ -56,7 +62,7 @@ MISSED_DRAW = Procedure(
         Step(
             "ruling",
             "leave the cards and the chips as they lie; a card that was due is drawn after all",
-            (_RECONSTRUCT, GO_ON, LAY_ASIDE, CALL_VOID),
+            (_RECONSTRUCT, GO_ON, LAY_ASIDE, CALL_VOID._replace(when=_is_of_its_round)),
         ),
     ),
     (
@@ -67,7 +73,7 @@ MISSED_DRAW = Procedure(
     ),
     Declared(
         "dealer",
-        ("idle", *CARDS_OUT, "resolved", "suspended"),
+        ("idle", "betting", "closed", *CARDS_OUT, "resolved", "suspended"),
         "it is declared that a card was due and not drawn",
     ),
     of_cards=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from shoe_ctl.table.turn import Turn
 
-from .grounds import cards_are_in_play, own_kept, something_is_missing
+from .grounds import cards_are_in_play, drop_kept, own_kept, something_is_missing
 from .procedure import DECIDES, VOID, Choice, End, Step
 
 RULED = ("other", "ruled")
@@ -33,8 +33,7 @@ def overrule_result(turn: Turn) -> None:
 
 def lay_aside(turn: Turn) -> None:
     """The cards stay counted in the ledger and are in no hand."""
-    before = len(turn.now.kept) - len(own_kept(turn))
-    turn.change(kept=turn.now.kept[:before])
+    drop_kept(turn, own_kept(turn))
 
 
 # Choices.

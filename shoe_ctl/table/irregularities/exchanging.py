@@ -6,18 +6,25 @@ Must not know: which cards they are, why they lay there.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
+from shoe_ctl.table import early
 from shoe_ctl.table.arguments import OfChoice, by_whom, checked
-from shoe_ctl.table.state import Dealt
+from shoe_ctl.table.state import Dealt, Kept, Opened
 from shoe_ctl.table.turn import Turn
 
 from .grounds import halt_of
 from .procedure import Choice, Standing
 
-Place = Literal["player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3"]
+Place = Literal[
+    "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
+]
+_EARLY = "drawn early"
+"""Where the card lies that was drawn early, the first of them."""
+
+_Lying = TypeVar("_Lying", Dealt, Kept)
 
 
 class OfTwoCards(OfChoice, frozen=True, kw_only=True):
@@ -40,19 +47,31 @@ def _place(dealt: Dealt) -> str:
 
 
 def _two_lie_face_down(at: Standing) -> bool:
-    played = at.now.round
-    return played is not None and sum(not dealt.revealed for dealt in played.cards) > 1
+    return at.now.round is not None and sum(not _was_seen(one) for one in _lying(at).values()) > 1
+
+
+def _lying(at: Standing) -> dict[str, Dealt | Kept]:
+    """What lies in each place."""
+    assert at.now.round is not None
+    lying: dict[str, Dealt | Kept] = {_place(dealt): dealt for dealt in at.now.round.cards}
+    if at.now.early:
+        lying[_EARLY] = at.now.early[0]
+    return lying
+
+
+def _was_seen(lying: Dealt | Kept) -> bool:
+    return lying.revealed if isinstance(lying, Dealt) else lying.exposed
 
 
 def _why_not(turn: Turn) -> str | None:
     args = checked(turn, OfTwoCards)
     if args.one == args.other:
         return "name two cards"
-    lying = {_place(dealt): dealt for dealt in turn.round.cards}
+    lying = _lying(turn)
     for place in (args.one, args.other):
         if place not in lying:
             return f"no card lies there: {place}"
-        if lying[place].revealed:
+        if _was_seen(lying[place]):
             return f"everyone has seen {place}: it stays where it is"
         if lying[place].card is None:
             return f"nobody could read {place}: it is named when it lies open"
@@ -60,14 +79,28 @@ def _why_not(turn: Turn) -> str | None:
 
 
 def _exchange(turn: Turn) -> None:
-    args = checked(turn, OfTwoCards)
-    lying = {_place(dealt): dealt for dealt in turn.round.cards}
-    swapped: dict[str, Dealt] = {args.one: lying[args.other], args.other: lying[args.one]}
-    cards = tuple(_as(dealt, swapped.get(_place(dealt), dealt)) for dealt in turn.round.cards)
+    args, lying = checked(turn, OfTwoCards), _lying(turn)
+    instead: dict[str, Dealt | Kept] = {args.one: lying[args.other], args.other: lying[args.one]}
+    cards = tuple(_as(dealt, instead.get(_place(dealt), dealt)) for dealt in turn.round.cards)
     turn.set_round(cards=cards)
+    if _EARLY in instead:
+        first, *rest = turn.now.early
+        named = early.subject(_number(first)), early.subject(_number(instead[_EARLY]))
+        waiting = tuple(_renamed(opened, *named) for opened in turn.now.waiting)
+        turn.change(early=(_as(first, instead[_EARLY]), *rest), waiting=waiting)
     data = {"key": halt_of(turn).top.key, "step": "exchanged", "moved": [args.one, args.other]}
     turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
 
 
-def _as(here: Dealt, there: Dealt) -> Dealt:
+def _as(here: _Lying, there: Dealt | Kept) -> _Lying:
     return msgspec.structs.replace(here, card=there.card, number=there.number)
+
+
+def _number(lying: Dealt | Kept) -> int:
+    assert lying.number is not None
+    return lying.number
+
+
+def _renamed(opened: Opened, old: str, new: str) -> Opened:
+    """What waits for a card drawn early is known by the number of its draw."""
+    return msgspec.structs.replace(opened, subject=new) if opened.subject == old else opened

@@ -6,6 +6,7 @@ Must not know: which irregularity asks, how it ends.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -18,6 +19,9 @@ from shoe_ctl.table.turn import Turn
 
 CARDS_OUT = ("dealing", "revealing", "drawing")
 """The states in which cards of an unfinished round lie on the table."""
+
+INSPECTS = "inspects"
+"""Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
 
 
 def halt_of(turn: Turn) -> Halt:
@@ -39,26 +43,33 @@ def note(turn: Turn, **noted: Any) -> None:
 
 
 def own_kept(turn: Turn) -> tuple[Kept, ...]:
-    """The cards that were drawn since the irregularity decided now was raised."""
-    return turn.now.kept[halt_of(turn).deciding[0].kept_before :]
+    """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
+    deciding = halt_of(turn).deciding
+    before = deciding[0].kept_before
+    inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
+    return tuple(
+        kept
+        for place, kept in enumerate(turn.now.kept)
+        if place >= before or kept.number in inspected
+    )
 
 
-def lay_together(turn: Turn) -> tuple[Kept, ...]:
-    """The cards that were drawn since it was raised leave those kept."""
-    before = len(turn.now.kept) - len(own_kept(turn))
-    lying = turn.now.kept[before:]
-    turn.change(kept=turn.now.kept[:before])
-    return lying
+def drop_kept(turn: Turn, gone: tuple[Kept, ...]) -> None:
+    """These are kept no longer; of the others it stays known what they came with."""
+    halt = halt_of(turn)
+    stays = [not any(kept is one for one in gone) for kept in turn.now.kept]
+    stack = tuple(
+        msgspec.structs.replace(opened, kept_before=sum(stays[: opened.kept_before]))
+        for opened in halt.stack
+    )
+    left = tuple(compress(turn.now.kept, stays))
+    turn.change(kept=left, halt=msgspec.structs.replace(halt, stack=stack))
 
 
 def take_first_kept(turn: Turn) -> Kept:
     """The card that was kept first leaves those kept, whichever irregularity it came with."""
-    first, halt = turn.now.kept[0], halt_of(turn)
-    stack = tuple(
-        msgspec.structs.replace(opened, kept_before=max(0, opened.kept_before - 1))
-        for opened in halt.stack
-    )
-    turn.change(kept=turn.now.kept[1:], halt=msgspec.structs.replace(halt, stack=stack))
+    first = turn.now.kept[0]
+    drop_kept(turn, (first,))
     return first
 
 

@@ -12,7 +12,14 @@ from shoe_ctl.table import belated, entering, shoe_cards
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
-from .grounds import halt_of, no_card_to_set_aside, own_kept, something_is_missing
+from .grounds import (
+    INSPECTS,
+    halt_of,
+    no_card_to_set_aside,
+    note,
+    own_kept,
+    something_is_missing,
+)
 from .procedure import Choice, End, Step
 
 
@@ -26,19 +33,18 @@ def cannot_correct(turn: Turn) -> str | None:
 
 def correct(turn: Turn) -> None:
     """The card is another than the shoe read; where one was due it takes its slot (6.3)."""
-    right, before = entering.named(turn), halt_of(turn).deciding[0].kept_before
-    wrong = turn.now.kept[before]
+    right, wrong = entering.named(turn), own_kept(turn)[0]
     assert wrong.card is not None and wrong.number is not None
     if wrong.counted:
         shoe_cards.correct(turn, wrong.card, right)
-    earlier, later = turn.now.kept[:before], turn.now.kept[before + 1 :]
     if halt_of(turn).top.noted.get("due"):
-        turn.change(kept=(*earlier, *later))
+        turn.change(kept=tuple(kept for kept in turn.now.kept if kept is not wrong))
         slot = belated.lay_next(turn, right, wrong.number)
         entering.tell_entered(turn, *slot, right)
     else:
-        kept = msgspec.structs.replace(wrong, card=right)
-        turn.change(kept=(*earlier, kept, *later))
+        named = msgspec.structs.replace(wrong, card=right)
+        turn.change(kept=tuple(named if kept is wrong else kept for kept in turn.now.kept))
+        note(turn, **{INSPECTS: None})
         entering.tell_entered(turn, None, None, right)
 
 

@@ -17,6 +17,8 @@ from .grounds import CARDS_OUT, halt_of, note, something_is_missing, take_first_
 from .procedure import Choice, End, Standing
 
 INSPECTED = ("foreign_card", "extra_card")
+DRAWN_AS_ONE = "draws"
+"""Noted with cards that the shoe told as one: the numbers it gave them."""
 
 # What was seen.
 
@@ -34,7 +36,7 @@ def none_were_entered(standing: Standing) -> bool:
 
 def cannot_enter(turn: Turn) -> str | None:
     """No card was missed, none is due, or the one that is named cannot be it."""
-    number, kept = _missed(turn), turn.now.kept
+    number, kept = first_missed(turn), turn.now.kept
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if number is None:
@@ -56,10 +58,12 @@ def cannot_place(turn: Turn) -> str | None:
         return "a card is under inspection"
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
+    if _came_together(turn):
+        return "it was drawn together with others: they are put in order first"
     number = kept[0].number
-    if number is not None and number in _in_the_round(turn):
+    if number is not None and number in numbers_in_place(turn):
         return "that card lies in its place already"
-    missed = _missed(turn)
+    missed = first_missed(turn)
     if number is not None and missed is not None and missed < number:
         return "a card before it was missed: enter that one first"
     return None
@@ -74,8 +78,16 @@ def _no_slot(turn: Turn) -> str | None:
     return None
 
 
-def _in_the_round(turn: Turn) -> set[int]:
-    played = turn.now.round
+def _came_together(turn: Turn) -> bool:
+    """The card that was kept first is one of those that the shoe told as one."""
+    return any(
+        DRAWN_AS_ONE in opened.noted and opened.kept_before == 0 for opened in halt_of(turn).stack
+    )
+
+
+def numbers_in_place(standing: Standing) -> set[int]:
+    """The numbers of the draws that the round has a card for."""
+    played = standing.now.round
     return set() if played is None else {dealt.number for dealt in played.cards}
 
 
@@ -84,9 +96,9 @@ def _drawn_as(kept: Kept) -> int:
     return kept.number
 
 
-def _missed(turn: Turn) -> int | None:
+def first_missed(turn: Turn) -> int | None:
     """The number of the first draw that the round has no card for; None: none is missing."""
-    shoe, here = turn.now.shoe, _in_the_round(turn)
+    shoe, here = turn.now.shoe, numbers_in_place(turn)
     if shoe is None:
         return None
     before = max(here, default=shoe.drawn if turn.now.round is None else turn.round.drawn_before)
@@ -102,7 +114,7 @@ def _missed(turn: Turn) -> int | None:
 
 def enter(turn: Turn) -> None:
     """A card that nobody heard of lies where one was due; face down nobody names it yet."""
-    code, number = checked(turn, entering.MissedCard).card, _missed(turn)
+    code, number = checked(turn, entering.MissedCard).card, first_missed(turn)
     assert number is not None, "looked at before"
     shoe_cards.count_card(turn, None, number)
     shoe_cards.note_entered(turn, number, code)

@@ -276,6 +276,8 @@ def close(turn: Turn, end: End) -> None:
         void_waiting(turn, data)
     for action in end.do:
         action(turn)
+    as_left = zip(halt.stack, halt_of(turn).stack, strict=True)
+    left = tuple(now for before, now in as_left if before in left)
     if end.clears:
         left = tuple(msgspec.structs.replace(opened, kept_before=0) for opened in left)
     back_to = halt_of(turn).back_to if end.leads == BACK else end.leads

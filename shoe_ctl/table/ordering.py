@@ -1,0 +1,84 @@
+"""Cards drawn as one, laid in order: each where one is due, the rest as cards drawn early.
+
+In: the cards in the order drawn, or in one that only people know. Out: cards in their slots.
+Must not know: who knows the order, what Players withdrew.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from . import belated, early, shoe_cards
+from .slots import INITIAL_DEAL
+from .state import Dealt, Kept, TableState
+from .turn import Turn
+
+_Lying = TypeVar("_Lying", Dealt, Kept)
+_LAYS = ("closed", "dealing", "revealing", "drawing")
+
+# What was seen.
+
+
+def drawn_last(now: TableState, count: int) -> tuple[Dealt | Kept, ...]:
+    """So many cards of the round, or drawn early in it: those drawn last, in the order drawn."""
+    if now.round is None:
+        return ()
+    early = [kept for kept in now.early if kept.number is not None]
+    lying: list[Dealt | Kept] = [*now.round.cards, *early]
+    return tuple(sorted(lying, key=_number))[-count:]
+
+
+def was_seen(card: Dealt | Kept) -> bool:
+    """The room has seen it."""
+    return card.revealed if isinstance(card, Dealt) else card.exposed
+
+
+def is_of_the_deal(card: Dealt | Kept) -> bool:
+    """It is one of the first four."""
+    return isinstance(card, Dealt) and (card.hand, card.index) in INITIAL_DEAL
+
+
+def _number(card: Dealt | Kept) -> int:
+    assert card.number is not None
+    return card.number
+
+
+# What is done.
+
+
+def lay(turn: Turn, lying: tuple[Kept, ...], of_no_order: frozenset[int]) -> None:
+    """Lay them in this order; those of draws that the shoe has in none are known to nobody."""
+    halt, played = turn.now.halt, turn.now.round
+    assert halt is not None
+    deals = halt.back_to in _LAYS
+    if deals and played is not None and not played.cards and turn.now.opening:
+        early.deal_opening(turn)
+    for one in lying:
+        card = _forget(turn, one) if one.number in of_no_order else one
+        # Cards drawn early before them go first, and their turn has not come.
+        slot = belated.due_slot(turn) if deals and not turn.now.early else None
+        if slot is None or card.number is None:
+            turn.change(early=(*turn.now.early, card))
+        else:
+            belated.lay_one_of(turn, card.card, card.number)
+    if deals and played is not None:
+        belated.stand(turn)
+    if turn.now.early:
+        turn.then("left_over")
+
+
+def forget(turn: Turn, lying: tuple[Dealt | Kept, ...]) -> None:
+    """Which of these is which nobody knows any more: each is entered when it lies open."""
+    of = {card.number for card in lying}
+    cards = tuple(_forget(turn, d) if d.number in of else d for d in turn.round.cards)
+    turn.set_round(cards=cards)
+    turn.change(early=tuple(_forget(turn, k) if k.number in of else k for k in turn.now.early))
+    turn.then("card_unread")
+
+
+def _forget(turn: Turn, lying: _Lying) -> _Lying:
+    if lying.card is not None:
+        shoe_cards.forget(turn, lying.card)
+    return msgspec.structs.replace(lying, card=None)
