@@ -13,6 +13,7 @@ from shoe_ctl.games.table_of_play import next_hand
 
 from . import dealing, early, placing, revealing
 from .slots import INITIAL_DEAL, next_slot
+from .state import Kept
 from .turn import Turn
 
 
@@ -30,19 +31,29 @@ def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple
     slot = _make_way(turn)
     placing.place(turn, slot, card, number)
     _show(turn, slot)
-    stand(turn)
+    _follow(turn, slot)
     return slot
 
 
 def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     """Put a card that is counted already where one is due. Gives the slot."""
-    slot = lay_one_of(turn, card, number)
-    stand(turn)
+    slot = _lay(turn, card, number)
+    _follow(turn, slot)
     return slot
 
 
-def lay_one_of(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
-    """The same for one of several: the state that they lead to is for the caller (``stand``)."""
+def lay_all(turn: Turn, lying: tuple[Kept, ...]) -> tuple[Kept, ...]:
+    """Lay cards that are counted already where each is due. Gives those for which none is."""
+    for place, kept in enumerate(lying):
+        if due_slot(turn) is None or kept.number is None:
+            _follow_all(turn, place)
+            return lying[place:]
+        _lay(turn, kept.card, kept.number)
+    _follow_all(turn, len(lying))
+    return ()
+
+
+def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     slot = _make_way(turn)
     placing.lay(turn, slot, card, number)
     _show(turn, slot)
@@ -65,10 +76,22 @@ def _make_way(turn: Turn) -> tuple[str, int]:
 
 
 def _show(turn: Turn, slot: tuple[str, int]) -> None:
-    """Face up the room has seen it by now; what nobody could read is entered."""
+    """Face up the room has seen it by now."""
     if revealing.shows_cards_at_once(turn):
         revealing.reveal(turn, [placing.find(turn, slot)])
+
+
+def _follow(turn: Turn, slot: tuple[str, int]) -> None:
+    """The table goes on in the state that it leads to; what nobody could read is entered."""
+    stand(turn)
     placing.look_if_unread(turn, slot)
+
+
+def _follow_all(turn: Turn, laid: int) -> None:
+    if laid:
+        stand(turn)
+        for dealt in turn.round.cards[-laid:]:
+            placing.look_if_unread(turn, (dealt.hand, dealt.index))
 
 
 def stand(turn: Turn) -> None:

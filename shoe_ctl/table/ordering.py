@@ -55,16 +55,10 @@ def lay(turn: Turn, lying: tuple[Kept, ...], of_no_order: frozenset[int]) -> Non
     deals = halt.back_to in _LAYS
     if deals and played is not None and not played.cards and turn.now.opening:
         early.deal_opening(turn)
-    for one in lying:
-        card = _forget(turn, one) if one.number in of_no_order else one
-        # Cards drawn early before them go first, and their turn has not come.
-        slot = belated.due_slot(turn) if deals and not turn.now.early else None
-        if slot is None or card.number is None:
-            turn.change(early=(*turn.now.early, card))
-        else:
-            belated.lay_one_of(turn, card.card, card.number)
-    if deals and played is not None:
-        belated.stand(turn)
+    ordered = tuple(_forget(turn, one) if one.number in of_no_order else one for one in lying)
+    # Cards drawn early before them go first, and their turn has not come.
+    left = belated.lay_all(turn, ordered) if deals and not turn.now.early else ordered
+    turn.change(early=(*turn.now.early, *left))
     if turn.now.early:
         turn.then("left_over")
 
