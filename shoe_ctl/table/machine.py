@@ -368,26 +368,11 @@ ROWS: tuple[Row, ...] = spell(
 )
 # fmt: on
 
-OWN_TRIGGERS = frozenset(
-    {
-        "card_unread",
-        "face_up_first",
-        "cards_placed",
-        "one_too_many",
-        "cards_ran_out",
-        "third_card_due",
-        "overdrawn",
-        "drawn_together",
-        "left_over",
-        "opening_due",
-        "outcome_due",
-        "round_over",
-        "change_due",
-        "set_shown",
-        "differential_due",
-        "count_disagrees",
-    }
-)
+OWN_TRIGGERS = frozenset({
+    "card_unread", "face_up_first", "cards_placed", "one_too_many", "cards_ran_out",
+    "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
+    "round_over", "change_due", "set_shown", "differential_due", "count_disagrees",
+})  # fmt: skip
 """Triggers that the table gives itself, only in the states that they are meant for."""
 
 TRIGGERS = tuple(dict.fromkeys(r.trigger for r in ROWS))
