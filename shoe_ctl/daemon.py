@@ -120,14 +120,14 @@ class Daemon:
                 try:
                     await self._serve(store, places, waiting, tell)
                 except JournalError as error:
-                    self._note_outage(error)
+                    self._note_outage(store.failure or str(error), error)
                 assert self.outage is not None
                 log.error("%s", self.outage.refusal())
                 tell(self.outage.refusal())
                 async with self._way_in(self._refuse):
                     store = await reopened(path, self._clock, vfs=self._vfs)
 
-    def _note_outage(self, error: JournalError) -> None:
+    def _note_outage(self, what: str, error: JournalError) -> None:
         """One that goes on is one outage; what fails before any table was at work is the caller's.
 
         Raises:
@@ -136,7 +136,7 @@ class Daemon:
         if self._at_work or self.outage is None:
             if not self._at_work:
                 raise error
-            self.outage = Outage(since_us=self._clock.wall_us(), what=str(error))
+            self.outage = Outage(since_us=self._clock.wall_us(), what=what)
         self._at_work = False
 
     async def _refuse(self, _: Caller, __: Command | StatusAsked) -> NoReturn:

@@ -72,7 +72,7 @@ async def delivering(
             for pump in pumps:
                 pump.stop()
             for ended in await asyncio.gather(*tasks, return_exceptions=True):
-                if isinstance(ended, Exception):
+                if isinstance(ended, Exception) and store.failure is None:
                     log.error("a sink stopped: %s", ended)
 
 

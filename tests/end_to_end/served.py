@@ -120,13 +120,15 @@ class Told:
 
 
 @asynccontextmanager
-async def serving(
+async def serving(  # noqa: PLR0913 - what a test may choose, each by name
     config: Path,
     told: Told,
     *,
     host_boot: str = "boot-1",
     sees: Audience = Audience.PUBLIC,
     usb: Backends = libusb,
+    vfs: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Daemon]:
     """The daemon at work; on leaving it is cancelled, as SIGTERM does.
 
@@ -140,9 +142,10 @@ async def serving(
             host_boot=host_boot,
             sinks=[SinkPlace("told", sees, told)],
             usb=usb,
+            vfs=vfs,
         )
         ready = asyncio.Event()
-        task = asyncio.create_task(daemon.run(ready.set), name="daemon")
+        task = asyncio.create_task(daemon.run(ready.set, tell), name="daemon")
         waiting = asyncio.create_task(ready.wait())
         try:
             await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
