@@ -74,13 +74,16 @@ def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
+A_FEW_CARDS = 200_000
+"""Bytes that the journal's log still has room for."""
+
 FAULT = "storage fault, nothing is stored, acknowledged or published: "
 
 
 def test_a_journal_that_takes_no_more_is_announced_where_the_journal_cannot(tmp_path: Path) -> None:
     with shoe("reference") as port, served(configuration(tmp_path, port)) as service:
         service.until("READY")
-        let_grow(service, largest_of(tmp_path))
+        let_grow(service, largest_of(tmp_path) + A_FEW_CARDS)
         assert service.until("STATUS")["STATUS"].startswith(FAULT)
         service.process.send_signal(signal.SIGTERM)
         service.until("STOPPING")
@@ -97,7 +100,7 @@ def test_with_room_again_the_tables_wait_for_a_person_and_go_on(tmp_path: Path) 
         served(configuration(tmp_path, port, way_in=True)) as service,
     ):
         service.until("READY")
-        let_grow(service, largest_of(tmp_path))
+        let_grow(service, largest_of(tmp_path) + A_FEW_CARDS)
         assert service.until("STATUS")["STATUS"].startswith(FAULT)
         let_grow(service, resource.RLIM_INFINITY)
         assert service.until("STATUS")["STATUS"] == (
