@@ -163,7 +163,7 @@ class Playing:
         assert self.now.wake_us is not None
         return self.feed(Tick(t_us=max(self.now.wake_us, self.now.t_us)))
 
-    def connect(self) -> list[Effect]:
+    def connect(self, **more: Any) -> list[Effect]:
         return self.feed(
             LinkUp(
                 t_us=self.t_us,
@@ -173,6 +173,7 @@ class Playing:
                 replay=self.profile == "reference",
                 judges=self.angel_eye,
                 names_hands=self.angel_eye,
+                **more,
             )
         )
 
