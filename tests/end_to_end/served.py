@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from firmware_proto.cards import DECKS
+from firmware_proto.reference.keys import ShoeKeys
 from shoe_ctl import resuming, rules
 from shoe_ctl.config import load
 from shoe_ctl.daemon import Daemon
@@ -194,13 +195,14 @@ class ShoeAtTable:
         to_host: Line | None = None,
         to_shoe: Line | None = None,
         port: Port | None = None,
+        keys: ShoeKeys | None = None,
     ) -> None:
         self._rest_when: Callable[[dict[str, Any]], bool] | None = None
         self._resting = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.on_card: Callable[[int], None] = lambda _: None
         self.truth = Truth(self._written)
-        device = simulated_shoe(profile, seed=seed, decks=decks, truth=self.truth)
+        device = simulated_shoe(profile, seed=seed, decks=decks, truth=self.truth, keys=keys)
         self.dealer = dealer_for(device, Supply(DECKS["french52"], decks, 0, 0), pace_s=0.0)
         self.port = PtyPort(str(folder / "shoe")) if port is None else port
         self.rig = Rig(device, self.port, self.dealer, to_host=to_host, to_shoe=to_shoe)
