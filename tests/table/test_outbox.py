@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.angel_eye.host import CAPABILITIES as ANGEL_EYE
-from firmware_proto.bee_tek.session import CAPABILITIES as BEE_TEK
 from firmware_proto.cards import card
 from firmware_proto.events import (
     CardDrawn,
-    CardOutsideGame,
     CommandUnanswered,
-    Error,
     KeyRotated,
-    Query,
-    QueryAnswered,
     Reply,
     ResetDone,
     SelfTested,
@@ -28,65 +22,13 @@ from firmware_proto.events import (
 )
 from firmware_proto.reference.host import CAPABILITIES as REFERENCE
 from firmware_proto.reference.host import WITH_KEYS
-from firmware_proto.session import COMMANDS, Capabilities
-from shoe_ctl.records import Audience
+from firmware_proto.session import Capabilities
 from shoe_ctl.table import state
-from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import NotTold, from_bytes, to_bytes
 from shoe_ctl.table.outbox import ANSWER_US, DONE_BY_EVENT, TEST_US
 from shoe_ctl.table.telling import COMMANDS as TELLS
 from tests.table.playing import Playing
-
-RESTRICTED = Audience.RESTRICTED
-
-
-def at_work(can: Capabilities = REFERENCE, *, commands: bool = True, **more: Any) -> Playing:
-    """A table between rounds, whose shoe can do this."""
-    table = Playing(angel_eye=can.judges, bee_tek=can is BEE_TEK, **more)
-    again(table, can, commands=commands)
-    if table.profile == "reference":
-        table.load()
-    elif can is BEE_TEK:
-        table.does("align")
-    return table
-
-
-def again(table: Playing, can: Capabilities = REFERENCE, *, commands: bool = True) -> None:
-    """The link comes up, and a shoe that names itself says hello."""
-    table.connect(
-        commands=commands and bool(can.obeys),
-        obeys=can.obeys,
-        tells=can.tells,
-        authenticated=can.authenticated,
-    )
-    if can.replay:
-        table.hello(resumed=table.now.shoe is not None)
-
-
-def sent(table: Playing, command: str | None = None) -> list[ShoeCommand]:
-    """What the shoe was told, but for the time."""
-    told = [e for e in table.effects if isinstance(e, ShoeCommand)]
-    return [c for c in told if c.command == command or (not command and c.command != "set_time")]
-
-
-def restricted(table: Playing, kind: str) -> list[dict[str, Any]]:
-    """The data of these events as the restricted stream has it."""
-    return [e.restricted_data or e.data for e in table.events if e.type == kind]
-
-
-def yes(number: int) -> Reply:
-    return Reply(accepted=True, command_id=number)
-
-
-DONE: dict[str, Any] = {
-    "reset": lambda number: ResetDone(command_id=number),
-    "self_test": lambda number: SelfTested(failed=(), command_id=number),
-    "query": lambda number: QueryAnswered(command_id=number, what="battery", value=83),
-    "rotate_key": lambda _: KeyRotated(key_id=2),
-}
-"""What a reference shoe says when it has done it."""
-
-ARGS: dict[str, dict[str, Any]] = {"ask_shoe": {"what": "battery"}, "rotate_key": {"key_id": 2}}
+from tests.table.told_shoes import ARGS, DONE, again, at_work, restricted, sent, yes
 
 
 @pytest.mark.parametrize("command", ["reset_shoe", "test_shoe", "ask_shoe", "rotate_key"])
@@ -243,169 +185,6 @@ def test_what_could_not_be_sent_is_given_up_with_the_reason() -> None:
     table.feed(from_bytes(to_bytes(untold)))
     assert restricted(table, "shoe.unanswered")[0]["reason"] == why
     assert table.now.outbox.waiting == ()
-
-
-# --- who can what -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("can", "command", "why"),
-    [
-        (REFERENCE, "clear_error", "a reference shoe cannot be told to clear an error"),
-        (REFERENCE, "rotate_key",
-         "a reference shoe cannot be given a new key, and the link to this one has none"),
-        (ANGEL_EYE, "reset_shoe", "an angel_eye shoe cannot be told to reset itself"),
-        (ANGEL_EYE, "test_shoe", "an angel_eye shoe cannot be told to test itself"),
-        (ANGEL_EYE, "rotate_key", "an angel_eye shoe cannot be given a new key"),
-        (BEE_TEK, "reset_shoe", "a bee_tek shoe cannot be told to reset itself"),
-        (BEE_TEK, "test_shoe", "a bee_tek shoe cannot be told to test itself"),
-        (BEE_TEK, "ask_shoe", "a bee_tek shoe cannot be asked anything"),
-        (BEE_TEK, "clear_error", "a bee_tek shoe cannot be told to clear an error"),
-        (BEE_TEK, "rotate_key", "a bee_tek shoe cannot be given a new key"),
-    ],
-)  # fmt: skip
-def test_what_a_shoe_cannot_is_refused_in_one_line(
-    can: Capabilities, command: str, why: str
-) -> None:
-    table = at_work(can)
-    assert table.asks(command, **ARGS.get(command, {})).error == f"{command}: {why}"
-    assert sent(table) == [] and table.now.outbox.waiting == ()
-
-
-def test_nothing_is_told_to_a_vendors_shoe_before_commands_are_allowed() -> None:
-    table = at_work(ANGEL_EYE, commands=False)
-    assert "commands = true" in str(table.asks("clear_error").error)
-    assert "commands = true" in str(table.asks("ask_shoe", what="progress").error)
-    assert sent(table) == []
-
-
-def test_a_shoe_is_asked_only_what_it_can_tell() -> None:
-    table = at_work(ANGEL_EYE)
-    assert table.asks("ask_shoe", what="battery").error == (
-        "ask_shoe: an angel_eye shoe can be asked progress"
-    )
-
-
-@pytest.mark.parametrize("command", TELLS)
-def test_nobody_is_told_anything_while_the_link_is_down(command: str) -> None:
-    table = at_work(WITH_KEYS)
-    table.disconnect()
-    refused = table.asks(command, **ARGS.get(command, {}))
-    assert not refused.accepted and "link to the shoe is down" in str(refused.error)
-
-
-def test_a_shoe_that_has_not_said_who_it_is_is_told_nothing() -> None:
-    table = at_work()
-    table.disconnect()
-    table.connect(commands=True, obeys=REFERENCE.obeys, tells=REFERENCE.tells)
-    assert "has not said yet who it is" in str(table.asks("test_shoe").error)
-
-
-def test_every_command_of_the_table_is_one_that_some_shoe_has() -> None:
-    have = {*WITH_KEYS.obeys, *ANGEL_EYE.obeys, *BEE_TEK.obeys}
-    assert set(TELLS.values()) <= have <= set(COMMANDS)
-    assert set(ANGEL_EYE.tells).isdisjoint(REFERENCE.tells)
-    assert Query(1, REFERENCE.tells[0]).what == "clock"
-
-
-def test_a_key_needs_its_number() -> None:
-    assert "which key" in str(at_work(WITH_KEYS).asks("rotate_key").error)
-
-
-# --- in a round -----------------------------------------------------------------------------------
-
-
-def test_a_reset_or_a_test_waits_until_no_card_is_awaited() -> None:
-    table = at_work()
-    table.open_round()
-    for command in ("reset_shoe", "test_shoe", "rotate_key"):
-        refused = table.asks(command, **ARGS.get(command, {}))
-        assert refused.needs["state"]
-    table.does("ask_shoe", what="battery")
-
-
-def test_once_bets_are_closed_only_the_procedure_resets_the_shoe() -> None:
-    table = at_work()
-    table.open_round()
-    table.does("declare", key="other", reason="a button was pressed")
-    assert "declare device_reset first" in str(table.asks("reset_shoe").error)
-    assert sent(table) == []
-
-
-def test_the_procedure_tells_the_shoe_and_goes_on_when_it_is_done() -> None:
-    table = at_work()
-    table.open_round()
-    table.does("declare", key="device_reset", reason="drawn too early")
-    table.does("decide", choice="close_window")
-    (told,) = sent(table)
-    table.says(ResetDone())  # by hand: not the one that was asked for
-    assert table.now.state == "suspended"
-    table.says(ResetDone(command_id=told.number))
-    assert table.now.state == "betting"
-
-
-def test_a_reset_that_failed_can_be_told_anew_in_its_step_and_that_one_counts() -> None:
-    table = at_work()
-    table.open_round()
-    table.does("declare", key="device_reset", reason="drawn too early")
-    table.does("decide", choice="close_window")
-    table.says(Reply(accepted=False, reason="busy", command_id=sent(table)[0].number))
-    assert table.now.state == "suspended"
-    table.does("reset_shoe")
-    table.says(ResetDone(command_id=sent(table)[1].number))
-    assert table.now.state == "betting"
-
-
-# --- errors of a shoe -----------------------------------------------------------------------------
-
-
-def streams_with(card_read: bool) -> tuple[list[Any], list[Any]]:
-    """The same from the table: an error, and staff who clear it, whatever the shoe says to that."""
-    table = at_work(ANGEL_EYE)
-    table.open_round()
-    table.says(Error(code="cannot_read" if card_read else "draw_timeout", in_error_mode=True))
-    before = len(table.public)
-    table.asks("clear_error")
-    (told,) = sent(table)
-    table.says(Reply(accepted=card_read, reason=None if card_read else "type",
-                     command_id=told.number))  # fmt: skip
-    public = [(e.type, e.data) for e in table.public[before:]]
-    return public, restricted(table, "shoe.answered")
-
-
-def test_what_a_shoe_says_to_clearing_its_error_is_not_for_the_room() -> None:
-    one, told_one = streams_with(card_read=True)
-    other, told_other = streams_with(card_read=False)
-    assert one == other == []
-    assert [told_one[0]["accepted"], told_other[0]["accepted"]] == [True, False]
-
-
-def test_a_second_clearing_is_taken_whether_or_not_the_first_was_answered() -> None:
-    table = at_work(ANGEL_EYE)
-    assert table.asks("clear_error").accepted
-    assert table.asks("clear_error").accepted
-    assert len(table.now.outbox.waiting) == 1
-
-
-@pytest.mark.parametrize(
-    ("ruling", "fate"), [("set_aside", "discard"), ("first_card", "keep"), ("void", None)]
-)
-def test_the_fate_of_an_overdrawn_card_is_told_to_the_shoe_that_objected(
-    ruling: str, fate: str | None
-) -> None:
-    table = at_work(ANGEL_EYE)
-    table.open_round()
-    table.deal("7D 7C TS TH")  # both stand
-    table.says(Error(code="overdraw", in_error_mode=True))
-    table.says(CardOutsideGame(card=card("4C"), mode="error"))
-    assert sent(table) == []  # nobody knows yet whether it was due
-    table.turn_over()
-    table.does("announce_totals")
-    assert table.key == "overdraw"
-    public = len(table.told("shoe.told"))
-    table.rules(ruling)
-    assert [c.of for c in sent(table, "clear_error")] == ([] if fate is None else [fate])
-    assert len(table.told("shoe.told")) == public
 
 
 # --- any order ------------------------------------------------------------------------------------
