@@ -66,6 +66,23 @@ def test_a_card_drawn_out_of_turn_takes_the_place_that_the_draw_order_gives_it()
     assert balanced(table.now)
 
 
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_rounds_first_card_that_the_shoe_names_otherwise_is_placed_too(way: int) -> None:
+    table = Playing(angel_eye=True, **WAYS[way]).open_shoe()
+    table.play(ROUNDS["both stand"])
+    table.open_round()
+    table.draw("TS", hand="banker", index=2)
+    assert table.key == "wrong_order"
+    assert offered(table)[0] == "place"
+    placed = {"choice": "place", "reason": "the first", "consented_by": "lee"}
+    table.does("decide", position="pit_supervisor", **placed)
+    table.does("decide", choice="reconstruct", position="dealer")
+    first = table.now.round.cards[0]
+    assert (first.hand, first.index, first.card) == ("player", 1, card("TS"))
+    assert (table.now.state, table.told("round.bets_closed") != []) == ("dealing", True)
+    assert balanced(table.now)
+
+
 def exchanges(table: Playing, one: str, other: str, **more: str) -> dict[str, str]:
     said = {"choice": "exchange", "one": one, "other": other, "reason": "camera 2"}
     return {**said, "consented_by": "lee", "position": "pit_supervisor", **more}
@@ -132,22 +149,25 @@ def test_a_card_that_was_missed_is_drawn_after_all(name: str) -> None:
     table.does("announce_totals")
     called = table.asks("announce_outcome")
     assert called.error == "announce_outcome: Player's third card is due"
+    assert table.asks("settle").error == "settle: Player's third card is due"
     table.does("declare", key="missed_draw", reason="the outcome was called")
     table.does("decide", choice="reconstruct", position="dealer")
     assert ended(table) == ("missed_draw", "reconstructed", "5.7")
     assert table.desired == Armed(5, "player", 3)
 
 
-@pytest.mark.parametrize("state", ["resolved", "idle"])
+@pytest.mark.parametrize("state", ["resolved", "idle", "betting", "closed"])
 def test_a_missed_card_found_after_the_outcome_is_ruled_on(state: str) -> None:
     table = dealt("7D 7C TS TH")
     table.turn_over()
     table.does("announce_totals")
     table.does("announce_outcome")
-    if state == "idle":
-        table.does("settle")
+    later = {"idle": 1, "betting": 2, "closed": 3}.get(state, 0)
+    for command in ("settle", "place_your_bets", "no_more_bets")[:later]:
+        table.does(command)
     table.does("declare", key="missed_draw", reason="a Player says so")
     assert "reconstruct" not in offered(table)
+    assert ("void" in offered(table)) is (state == "resolved")
     refused = table.asks("decide", choice="play_on", reason="r", position="pit_manager")
     assert refused.needs == {"position": "gaming_shift_manager"}
     table.rules("play_on")

@@ -5,6 +5,7 @@ In: nothing. Out: their procedures. Must not know: which card it was, what the r
 
 from __future__ import annotations
 
+from shoe_ctl.table.slots import takes_cards
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
@@ -18,6 +19,12 @@ _CARDS_DRAWN = (*CARDS_OUT, "suspended")
 
 def _cards_are_out(at: Standing) -> bool:
     return at.now.halt is not None and at.now.halt.back_to in CARDS_OUT
+
+
+def _awaits_cards(at: Standing) -> bool:
+    """A card that came may be one of the round that is dealt, or that its first card opens."""
+    assert at.now.halt is not None
+    return at.now.halt.back_to in (*CARDS_OUT, *takes_cards(implied=at.settings.implied))
 
 
 def _is_of_its_round(at: Standing) -> bool:
@@ -42,7 +49,7 @@ WRONG_ORDER = Procedure(
         Step(
             "ruling",
             "put every card where the order of the draws wants it, and let none be seen",
-            (_RECONSTRUCT, PLACE._replace(when=_cards_are_out), exchange("ruling"), GO_ON,
+            (_RECONSTRUCT, PLACE._replace(when=_awaits_cards), exchange("ruling"), GO_ON,
              LAY_ASIDE, CALL_VOID),
         ),
     ),
