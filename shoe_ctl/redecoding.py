@@ -31,6 +31,9 @@ from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
 VerdictOf = Callable[[int], ShoeEvent | None]
 """What was recorded of the frame whose first byte stands here; None where nothing was."""
 
+_INPUT, _WIRE = Kind.INPUT.value, Kind.WIRE.value
+_CALLS, _CONNECTION = Kind.CALLS.value, Kind.CONNECTION.value
+
 _SAID, _FAULT = b'{"input":"shoe"', b'{"input":"fault"'
 """How the bytes of an input begin."""
 
@@ -92,21 +95,21 @@ class Redecoding:
 
     def see(self, record: Record, round_id: str | None) -> Iterator[Difference]:
         """The table's next record; ``round_id`` is the round that is open at it, if any."""
-        if record.kind == Kind.INPUT.value:
+        if record.kind == _INPUT:
             if record.body.startswith((_SAID, _FAULT)):
                 yield from self._input(record, round_id)
             return
         try:
-            if record.kind == Kind.WIRE.value:
+            if record.kind == _WIRE:
                 wire = Wire.from_bytes(record.body)
                 if wire.direction is Direction.FROM_SHOE:
                     yield from self._bytes(record.n, wire, round_id)
-            elif record.kind == Kind.CALLS.value:
+            elif record.kind == _CALLS:
                 calls = Calls.from_bytes(record.body)
                 yield from self.settle(round_id)
                 self._portion = _Portion(record.n, calls.t_us, round_id)
                 self._portion.calls = calls.calls
-            elif record.kind == Kind.CONNECTION.value:
+            elif record.kind == _CONNECTION:
                 yield from self.settle(round_id)
                 yield from self._open(record.n, Connection.from_bytes(record.body), round_id)
         except ValueError as error:

@@ -29,6 +29,9 @@ class Handler(Protocol):
 
 H = TypeVar("H", bound=Handler)
 
+_INPUT, _PUBLIC = Kind.INPUT.value, Kind.PUBLIC.value
+_EVENTS = (_PUBLIC, Kind.RESTRICTED.value)
+
 
 class Rerunning(Generic[H]):
     """One table: its handler, and the input whose events are being gathered.
@@ -62,11 +65,11 @@ class Rerunning(Generic[H]):
             JournalError: a start was spoilt.
             ShoeCtlError: ``make_handler`` cannot take what the table was started with.
         """
-        if record.kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
+        if record.kind in _EVENTS:
             self._recorded.append(record)
             return
         yield from self.settle(round_id)
-        if record.kind == Kind.INPUT.value:
+        if record.kind == _INPUT:
             self._input, self._round_id = record, round_id
         elif record.kind == Kind.SNAPSHOT.value:
             yield from self._held_against(record)
@@ -80,7 +83,7 @@ class Rerunning(Generic[H]):
         """No more was recorded of the last input: runs it and compares, counting on by what is."""
         before = Counters(self._counters.public, self._counters.restricted)
         for event in self._recorded:
-            if event.kind == Kind.PUBLIC.value:
+            if event.kind == _PUBLIC:
                 self._counters.public += 1
             else:
                 self._counters.restricted += 1

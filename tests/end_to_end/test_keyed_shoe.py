@@ -18,6 +18,8 @@ from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
 from tests.end_to_end.served import Told, configuration, serving
 
+SHOECTL = str(Path(sys.executable).parent / "shoectl")
+
 KEY, OTHER = "ab" * 32, "cd" * 32
 
 
@@ -71,6 +73,16 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
     assert b'"type":"authenticated","device_id":"SH-7"' in kept
     assert KEY.encode() not in kept
     assert bytes.fromhex(KEY) not in kept
+    for options, said in (
+        ((), b"not checked  1 connection had to prove"),
+        (("--key-file", str(keys)), b"checked      every proof and MAC, on 1 connection"),
+    ):
+        replayed = await asyncio.create_subprocess_exec(
+            *(SHOECTL, "replay", str(tmp_path / "journal.db"), *options),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        stdout, _ = await replayed.communicate()
+        assert (replayed.returncode, stdout.count(said)) == (0, 1)
 
 
 @pytest.mark.slow
