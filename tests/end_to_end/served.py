@@ -295,5 +295,5 @@ def nothing_is_wrong_with(journal: Path) -> int:
         assert found.ok, found
         again = replay(reader, rules.controller, resuming.agrees, Sessions())
     assert again.differences == []
-    assert again.connections > 0 and again.bytes > 0
+    assert again.bytes > 0 or not again.rounds
     return again.rounds
