@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_proto.cards import CARDS, card
+from firmware_proto.cards import card
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
@@ -24,17 +21,16 @@ from firmware_proto.events import (
     Started,
     Status,
 )
-from shoe_ctl.records import Audience
 from shoe_ctl.table import inputs, state
-from shoe_ctl.table.effects import Effect, TableEvent
+from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.positions import APART, COMMANDS
 from shoe_ctl.table.recording import RECORDED
-from tests.table.playing import SHIFT, Playing, balanced
+from tests.table.playing import SHIFT, Playing
 from tests.table.sessions import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
+from tests.table.watching import Watch
 
-CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
 FACES = ("9C", "2D", "KD", "3H", "7S", "8H", "4f")
 
@@ -177,44 +173,6 @@ def said(command: str, word: str) -> dict[str, object]:
 def spare_is_left(table: Playing) -> bool:
     shoe = table.now.shoe
     return shoe is None or len(shoe.counts) < 52
-
-
-class Watch:
-    """What must hold after every input, whatever it was."""
-
-    def __init__(self, table: Playing) -> None:
-        self.table = table
-        self.outcomes: Counter[str] = Counter()
-        self.seen: set[str] = set()
-        self.told = 0
-
-    def look(self) -> None:
-        now = self.table.now
-        assert balanced(now), now.shoe
-        if now.round is not None:
-            slots = [(d.hand, d.index) for d in now.round.cards]
-            numbers = [d.number for d in now.round.cards]
-            assert len(slots) == len(set(slots))
-            assert len(numbers) == len(set(numbers))
-            self.seen |= {d.card.code for d in now.round.cards if d.revealed}
-        assert (now.state == "suspended") is (now.halt is not None)
-        new = self.table.events[self.told :]
-        self.told += len(new)
-        for event in new:
-            self.one(event)
-        if now.round is None:
-            self.seen = set()
-
-    def one(self, event: TableEvent) -> None:
-        if event.audience is not Audience.PUBLIC:
-            return
-        codes = set(CODE.findall(msgspec.json.encode(event.data).decode()))
-        if event.type in ("round.card_revealed", "round.outcome"):
-            self.seen |= codes if event.type == "round.card_revealed" else set()
-        assert codes <= self.seen, event
-        if event.type == "round.outcome":
-            self.outcomes[event.data["round_id"]] += 1
-            assert self.outcomes[event.data["round_id"]] == 1
 
 
 def started(given: dict[str, object], at: state.TableState | None = None) -> Playing:
