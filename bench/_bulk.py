@@ -126,17 +126,23 @@ class _UnsyncedFile(apsw.VFSFile):
 @contextmanager
 def dealing(path: Path, sets: int, key: Signer) -> Iterator[AtAJournal]:
     """A table that has been dealt this many sets, as a daemon stores them; not synced."""
-    dealt, disk = _dealt(), _Unsynced()
+    disk = _Unsynced()
     store = Store.open(path, vfs=disk.vfs_name)
     try:
-        table = AtAJournal(store, dealt.under)
+        table = AtAJournal(store, _dealt().under)
         for number in range(1, sets + 1):
-            _deal(table, dealt, number)
-            store.checkpoint(key, BEGAN_US + number * dealt.lasts_us - 1)
+            deal_set(table, number, key)
         yield table
     finally:
         store.close()
         disk.unregister()
+
+
+def deal_set(table: AtAJournal, number: int, key: Signer) -> None:
+    """Set ``number`` (from 1), and the checkpoint behind it."""
+    dealt = _dealt()
+    _deal(table, dealt, number)
+    table.store.checkpoint(key, BEGAN_US + number * dealt.lasts_us - 1)
 
 
 def _deal(table: AtAJournal, dealt: _Dealt, number: int) -> None:

@@ -28,10 +28,21 @@ class SignedHead(msgspec.Struct, frozen=True):
     hash: str
 
 
+class Begins(msgspec.Struct, frozen=True):
+    """From where on a journal is kept: record ``n``, a checkpoint. What was before is taken out.
+
+    ``told`` counts the events, public and restricted, that each table had before it.
+    """
+
+    n: int
+    told: Mapping[str, tuple[int, int]]
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """What is signed: all chains' ends when records up to ``upto`` were stored.
 
-    ``number`` counts the journal's checkpoints from 1; ``public_key`` is in hex.
+    ``number`` counts the journal's checkpoints from 1; ``public_key`` is in hex. ``begins`` is None
+    while nothing was ever taken out.
     """
 
     number: int
@@ -39,6 +50,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     upto: int
     heads: Mapping[str, SignedHead]
     public_key: str
+    begins: Begins | None = None
 
     def to_bytes(self, signer: Signer) -> bytes:
         """The signature (64 bytes), then the statement that it signs: deterministic JSON."""
@@ -70,11 +82,21 @@ class Coverage(msgspec.Struct, frozen=True):
 class Checkpoints:
     """Holds a journal's checkpoints against its chains, one after the other.
 
-    ``trusted`` are the public keys that may sign; none: any may.
+    ``trusted`` are the public keys that may sign; none: any may. ``late`` says that the first one
+    seen may have any number: what was before it was taken out. ``only`` narrows what is compared to
+    the tables that an export holds.
     """
 
-    def __init__(self, trusted: frozenset[bytes] = frozenset()) -> None:
+    def __init__(
+        self,
+        trusted: frozenset[bytes] = frozenset(),
+        *,
+        late: bool = False,
+        only: frozenset[str] | None = None,
+    ) -> None:
         self._trusted = {key.hex() for key in trusted}
+        self._late = late
+        self._only = only
         self._last: Checkpoint | None = None
         self.coverage = Coverage()
 
@@ -100,7 +122,7 @@ class Checkpoints:
 
     def _out_of_turn(self, n: int, said: Checkpoint) -> BadRecord | None:
         due = 1 if self._last is None else self._last.number + 1
-        if said.number != due:
+        if said.number != due and not (self._late and self._last is None):
             return BadRecord(JOURNAL, n, f"missing: checkpoint {due} before checkpoint {n}")
         if said.upto != n - 1:
             why = f"altered: the checkpoint was signed as record {said.upto + 1}"
@@ -109,7 +131,8 @@ class Checkpoints:
 
     def _against(self, n: int, said: Checkpoint, ends: Mapping[str, bytes]) -> BadRecord | None:
         before = {} if self._last is None else self._last.heads
-        for table in sorted(said.heads.keys() | ends.keys()):
+        tables = said.heads.keys() | ends.keys()
+        for table in sorted(tables if self._only is None else tables & self._only):
             signed = said.heads.get(table)
             if signed is None:
                 return BadRecord(table, n, f"added: checkpoint {said.number} knows no such table")

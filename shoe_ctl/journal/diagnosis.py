@@ -84,6 +84,14 @@ def diagnose(broken: Break) -> BadRecord:
     return _by_successor(broken)
 
 
+def diagnose_in_export(broken: Break) -> BadRecord:
+    """As ``diagnose``, where numbers have gaps: other tables' records stand elsewhere."""
+    found = _by_successor(broken)
+    if found.why == "altered":  # the same is seen where the record before it is not there
+        return BadRecord(found.table, found.n, "altered: or missing, the record before it")
+    return found
+
+
 def _by_successor(broken: Break) -> BadRecord:
     """What the table's next record followed tells what stood here."""
     n, table, kind, body, digest = broken.row

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+from .checkpoint import Begins
 from .group import CommitResult, Group
 from .reader import Head
 from .signing import Signer
@@ -74,6 +75,15 @@ class Journal:
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, self._store.checkpoint, signer, t_us)
+
+    async def take_out(self, begins: Begins, signer: Signer, t_us: int) -> int:
+        """As ``Store.take_out``, in the writer's thread.
+
+        Raises:
+            JournalError: the store takes nothing more.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writer, self._store.take_out, begins, signer, t_us)
 
     async def close(self) -> None:
         """Waits until everything handed in is stored, then closes the store."""

@@ -47,6 +47,7 @@ class Reader:
     def __init__(self, connection: apsw.Connection, path: Path, *, at_rest: bool) -> None:
         self._connection = connection
         self.path = path
+        self.is_export = schema.is_export(connection)
         self._at_rest = at_rest
         self._abandoned = False
 
@@ -158,19 +159,23 @@ class Reader:
                 return
             position = rows[-1][0]
 
-    def landmarks(self, table: str, kind: Kind, *, before: int | None = None) -> Iterator[Record]:
-        """The table's ``meta`` or ``snapshot`` records, newest first, from those before a record.
+    def landmarks(
+        self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
+    ) -> Iterator[Record]:
+        """The table's ``meta``, ``snapshot`` or ``checkpoint`` records, newest first.
 
-        Each is looked up when it is asked for, however many records there are.
+        With ``before``: from those before this record. With ``after``: oldest first, from those
+        after this one. Each is looked up when it is asked for, however many records there are.
 
         Raises:
             JournalError: the file cannot be read.
         """
+        sign, order = ("<", "DESC") if after is None else (">", "ASC")
         query = (
-            'SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ? AND n < ?'
-            f" AND {schema.LANDMARKS} ORDER BY n DESC LIMIT 1"
+            f'SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ? AND n {sign} ?'
+            f" AND {schema.LANDMARKS} ORDER BY n {order} LIMIT 1"
         )
-        position = 2**63 - 1 if before is None else before
+        position = after if after is not None else 2**63 - 1 if before is None else before
         while True:
             with schema.one_line(self.path):
                 rows = self._fetch(query, (table, kind.value, position))

@@ -13,6 +13,7 @@ import msgspec
 from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Record
 
+from .beginning import Beginning, beginning
 from .bodies import Kind, Meta
 from .chain import GENESIS, link
 from .group import Counters
@@ -39,7 +40,7 @@ def recover(reader: Reader, table: str) -> Recovered:
     Raises:
         JournalError: the journal cannot be read.
     """
-    head = _head(reader, table)
+    head = head_of(reader, table)
     return Recovered(
         table=table,
         connection=head.connection,
@@ -49,7 +50,12 @@ def recover(reader: Reader, table: str) -> Recovered:
     )
 
 
-def _head(reader: Reader, table: str) -> Head:
+def head_of(reader: Reader, table: str) -> Head:
+    """Where this table's chain ends; a table not known is as new.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
     return reader.heads()[1].get(table, Head(0, GENESIS, Counters()))
 
 
@@ -77,6 +83,18 @@ def meta_of(record: Record) -> Meta:
         ) from None
 
 
+def kept_from(reader: Reader) -> Beginning:
+    """Where the journal begins: with its first record, unless what was before was taken out.
+
+    Raises:
+        JournalError: the journal cannot be read, or does not begin where it says.
+    """
+    try:
+        return beginning(reader)
+    except ValueError as error:
+        raise _damaged(reader, str(error)) from None
+
+
 def chained(
     reader: Reader, table: str, *, after: int = 0, end: bytes = GENESIS
 ) -> Iterator[Record]:
@@ -85,7 +103,7 @@ def chained(
     Raises:
         JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
-    head = _head(reader, table)
+    head = head_of(reader, table)
     for record in reader.records(after=after, upto=head.n, table=table):
         if link(end, record.n, table, record.kind, record.body) != record.hash:
             raise _damaged(reader, f"record {record.n} does not follow from the one before it")

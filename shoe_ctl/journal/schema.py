@@ -6,7 +6,9 @@ Must not know: groups, chains, what is stored.
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,15 @@ from shoe_ctl.errors import JournalError
 
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
+
+EXPORT_ID = 0x53484F58
+"""``SHOX``: how an export, which is never written on, is told from a journal."""
+
+PACKED = b"\x1f\x8b"
+"""How a compressed file begins (gzip)."""
+
+MOST_UNPACKED_BYTES = 1 << 30
+"""The longest export that is read: hundreds of sets of cards. It is held in memory."""
 
 VERSION = 2
 """``PRAGMA user_version``: rises with every change of what stands below."""
@@ -148,7 +159,7 @@ def check(connection: apsw.Connection, path: Path) -> None:
         JournalError: another program's file, another version.
         apsw.Error: it cannot be read.
     """
-    if connection.pragma("application_id") != APPLICATION_ID:
+    if connection.pragma("application_id") not in (APPLICATION_ID, EXPORT_ID):
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
     version = connection.pragma("user_version")
     if not OLDEST <= version <= VERSION:
@@ -186,7 +197,12 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         JournalError: another program's file, another version, not writable.
         apsw.Error: it cannot be opened.
     """
-    close(reading(path, vfs=vfs)[0])  # so that a foreign file is not touched
+    found = reading(path, vfs=vfs)[0]  # so that a foreign file is not touched
+    try:
+        if is_export(found):
+            raise JournalError(f"journal {path} is an export: it can be read, not written on")
+    finally:
+        close(found)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
         if connection.readonly("main"):
@@ -204,9 +220,49 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
     return connection
 
 
+def is_export(connection: apsw.Connection) -> bool:
+    """Whether a checked file holds one table's records of a while, not a whole journal."""
+    return bool(connection.pragma("application_id") == EXPORT_ID)
+
+
+def exporting() -> apsw.Connection:
+    """A new export in memory, without records.
+
+    Raises:
+        apsw.Error: there is no memory for it.
+    """
+    connection = apsw.Connection(":memory:")
+    connection.execute(_TABLES)
+    connection.execute(f"PRAGMA application_id = {EXPORT_ID}")
+    return connection
+
+
+def _unpacked(path: Path) -> apsw.Connection:
+    """A compressed file, in memory.
+
+    Raises:
+        JournalError: it is cut short, damaged, or too long.
+    """
+    try:
+        with gzip.open(path) as file:
+            content = file.read(MOST_UNPACKED_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise JournalError(f"journal {path} is damaged: it cannot be unpacked") from None
+    if len(content) > MOST_UNPACKED_BYTES:
+        raise JournalError(f"journal {path} is longer than any export")
+    connection = apsw.Connection(":memory:")
+    connection.deserialize("main", content)
+    return connection
+
+
 def has_writer(path: Path) -> bool:
     """Whether a process writes this journal, or was cut off writing: its log lies beside it."""
     return path.with_name(path.name + "-wal").exists()
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(PACKED)) == PACKED
 
 
 def reading(
@@ -222,9 +278,12 @@ def reading(
         apsw.Error: it cannot be opened or read.
     """
     at_rest = not in_use and not has_writer(path)
-    name = f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if at_rest else "")
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(name, flags=flags, vfs=vfs)
+    if at_rest and _is_packed(path):
+        connection = _unpacked(path)
+    else:
+        name = f"file:{quote(str(path))}?mode=ro" + ("&immutable=1" if at_rest else "")
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(name, flags=flags, vfs=vfs)
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA query_only = ON")

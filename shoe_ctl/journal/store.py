@@ -18,17 +18,19 @@ from shoe_ctl.errors import JournalError
 from . import schema
 from .bodies import Kind
 from .chain import GENESIS, link
-from .checkpoint import JOURNAL, Checkpoint, SignedHead
+from .checkpoint import JOURNAL, Begins, Checkpoint, SignedHead
 from .checkpoint import read as read_checkpoint
 from .group import CommitResult, Counters, Group
 from .lock import WriterLock
 from .log import Log, make_sure
 from .reader import Head, Reader
+from .recovery import kept_from
 from .signing import Signer
 
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DEVICE = "INSERT OR REPLACE INTO device VALUES (?, ?, ?)"
+_TAKE_OUT = "DELETE FROM record WHERE n < ?"
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
 
 _Row = tuple[int, str, str, bytes, bytes]
@@ -61,7 +63,7 @@ class Store:
                 self._tail.watch(connection)
             try:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
-                self._checkpoints, self._signed_with = _last_checkpoint(path, vfs)
+                self._signed = _last_checkpoint(path, vfs)
             except BaseException:
                 schema.close(self._cursors)
                 raise
@@ -106,10 +108,22 @@ class Store:
         Raises:
             JournalError: nothing of them may be relied upon, and the store takes nothing more.
         """
+        return self._store(groups, ())
+
+    def _store(
+        self, groups: Sequence[Group], also: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> list[CommitResult]:
+        """Stores groups, and does what else belongs into the same transaction."""
         self._refuse_after_failure()
         batch = _Batch(self._last_n, self._heads)
         results = [batch.take(group) for group in groups]
-        self._write(self._log, batch.write)
+
+        def write(connection: apsw.Connection) -> None:
+            batch.write(connection)
+            for statement, bindings in also:
+                connection.execute(statement, bindings)
+
+        self._write(self._log, write)
         self._last_n = batch.last_n
         self._heads.update(batch.heads)
         return results
@@ -122,27 +136,52 @@ class Store:
         Raises:
             JournalError: as ``commit``.
         """
-        if self._last_n == self.head(JOURNAL).n and self._signed_with == signer.public_key:
+        if self._last_n == self.head(JOURNAL).n and self.signed_with == signer.public_key:
             return None
-        group = Group()
+        return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
+
+    def take_out(self, begins: Begins, signer: Signer, t_us: int) -> int:
+        """Takes out what stands before record ``begins.n``, a checkpoint, and signs that it was.
+
+        Both in one transaction, so that there is no moment at which either is not so. Returns the
+        new checkpoint's record number.
+
+        Raises:
+            JournalError: as ``commit``; or there is no such checkpoint.
+        """
+        with self.reader() as reader:
+            found = next(reader.records(after=begins.n - 1, upto=begins.n), None)
+        if found is None or found.kind != Kind.CHECKPOINT.value:
+            raise JournalError(f"journal {self.path}: record {begins.n} is no checkpoint")
+        return self._sign(signer, t_us, begins, (_TAKE_OUT, (begins.n,)))
+
+    def _sign(
+        self,
+        signer: Signer,
+        t_us: int,
+        begins: Begins | None,
+        *also: tuple[str, tuple[int, ...]],
+    ) -> int:
         said = Checkpoint(
-            number=self._checkpoints + 1,
+            number=1 if self._signed is None else self._signed.number + 1,
             t_us=t_us,
             upto=self._last_n,
             heads={
                 table: SignedHead(head.n, head.hash.hex()) for table, head in self._heads.items()
             },
             public_key=signer.public_key.hex(),
+            begins=begins,
         )
+        group = Group()
         group.add(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
-        (result,) = self.commit([group])
-        self._checkpoints, self._signed_with = said.number, signer.public_key
+        (result,) = self._store([group], also)
+        self._signed = said
         return result.last_n
 
     @property
     def signed_with(self) -> bytes | None:
         """The public key that the last checkpoint names; None before the first."""
-        return self._signed_with
+        return None if self._signed is None else bytes.fromhex(self._signed.public_key)
 
     def move_cursor(self, sink: str, n: int, table: str | None = None) -> None:
         """Remembers that this sink has every event (of this table) up to record ``n``.
@@ -262,7 +301,10 @@ def _trusted_heads(path: Path, vfs: str | None) -> tuple[int, dict[str, Head]]:
         last_n, heads = reader.heads()
         if last_n != max((head.n for head in heads.values()), default=0):
             raise JournalError(f"journal {path} is damaged: its last records are missing")
+        begins = kept_from(reader)
         for table, head in heads.items():
+            if head.n < begins.n and begins.ends.get(table) == head.hash:
+                continue  # a table of long ago: all of it was taken out
             rows = list(reader.rows(after=head.n - 1, upto=head.n))
             if [(row[1], row[4]) for row in rows] != [(table, head.hash)]:
                 raise JournalError(
@@ -271,15 +313,16 @@ def _trusted_heads(path: Path, vfs: str | None) -> tuple[int, dict[str, Head]]:
     return last_n, heads
 
 
-def _last_checkpoint(path: Path, vfs: str | None) -> tuple[int, bytes | None]:
-    """How many checkpoints there are, and the key that the last one names."""
+def _last_checkpoint(path: Path, vfs: str | None) -> Checkpoint | None:
+    """What the last checkpoint says, whose key can be compared."""
     with Reader.open(path, in_use=True, vfs=vfs) as reader:
         for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT):
             try:
                 said = read_checkpoint(record.body)
-                return said.number, bytes.fromhex(said.public_key)
+                bytes.fromhex(said.public_key)
             except ValueError:
                 raise JournalError(
                     f"journal {path} is damaged: record {record.n} is no checkpoint"
                 ) from None
-    return 0, None
+            return said
+    return None

@@ -1,0 +1,69 @@
+"""Where a journal begins: at its first record, or at a checkpoint that vouches for what was before.
+
+In: a reader. Out: the first record's number, every chain's end and the events told before it.
+Must not know: why the records before were taken out, who has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from .bodies import Kind
+from .chain import GENESIS
+from .checkpoint import JOURNAL, Checkpoint, read
+from .reader import Reader
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """The journal's first record is ``n``. ``ends`` are the chains' ends before it.
+
+    ``told`` counts the events, public and restricted, that each table had before it.
+    """
+
+    n: int = 1
+    ends: Mapping[str, bytes] = {}
+    told: Mapping[str, tuple[int, int]] = {}
+
+    def end(self, table: str) -> bytes:
+        """The hash that the table's first record here follows."""
+        return self.ends.get(table, GENESIS)
+
+
+FIRST = Beginning()
+
+
+def beginning(reader: Reader) -> Beginning:
+    """Where the journal begins, as its last checkpoint has it; of an export, where the file does.
+
+    Raises:
+        ValueError: it does not begin where it says it does.
+        JournalError: the journal cannot be read.
+    """
+    if reader.is_export:
+        return _of_export(reader)
+    last = next(reader.landmarks(JOURNAL, Kind.CHECKPOINT), None)
+    if last is None:
+        return FIRST
+    try:
+        begins = read(last.body).begins
+    except ValueError:
+        return FIRST  # whoever walks the records comes to it
+    if begins is None:
+        return FIRST
+    first = next(reader.records(after=begins.n - 1, upto=begins.n), None)
+    if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
+        raise ValueError(f"missing: record {begins.n}, with which the journal begins")
+    return Beginning(begins.n, _ends(read(first.body)), begins.told)
+
+
+def _of_export(reader: Reader) -> Beginning:
+    first = next(reader.records(), None)
+    if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
+        return FIRST
+    return Beginning(first.n, _ends(read(first.body)))
+
+
+def _ends(said: Checkpoint) -> dict[str, bytes]:
+    return {table: bytes.fromhex(head.hash) for table, head in said.heads.items()}

@@ -1,0 +1,170 @@
+"""A stretch of one table's records as one compressed file, which is a small journal by itself.
+
+In: a reader, a table, where the stretch begins and ends. Out: the file, durable and read again.
+Must not know: sets of cards, why it is made.
+"""
+
+from __future__ import annotations
+
+import gzip
+import heapq
+import os
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import msgspec
+
+from shoe_ctl.errors import JournalError
+
+from . import schema
+from .bodies import Kind
+from .checkpoint import JOURNAL, Checkpoint, read
+from .group import Counters
+from .reader import Head, Reader
+from .recovery import head_of
+from .verify import verify
+
+_INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
+_HEAD = "INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+_Row = tuple[int, str, str, bytes, bytes]
+
+
+class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+    """A table's records ``after`` one up to another, between the checkpoints that sign both ends.
+
+    ``begins`` is the checkpoint that signs record ``after``, None at the table's beginning.
+    ``ends`` is the one that signs record ``upto``, at ``t_us``; None where that is not signed yet.
+    """
+
+    table: str
+    begins: int | None
+    after: int
+    upto: int
+    ends: int | None
+    t_us: int | None
+
+
+def stretch(reader: Reader, table: str, first: int, last: int) -> Stretch:
+    """What must be kept of a table so that its records ``first`` to ``last`` can be proved.
+
+    Raises:
+        JournalError: the journal cannot be read, or a checkpoint in it.
+    """
+    begins, after = None, 0
+    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, before=first):
+        begins, said = record.n, _said(reader, record.n, record.body)
+        after = said.heads[table].n if table in said.heads else 0
+        break
+    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, after=last):
+        said = _said(reader, record.n, record.body)
+        return Stretch(
+            table=table,
+            begins=begins,
+            after=after,
+            upto=said.heads[table].n,
+            ends=record.n,
+            t_us=said.t_us,
+        )
+    upto = head_of(reader, table).n
+    return Stretch(table=table, begins=begins, after=after, upto=upto, ends=None, t_us=None)
+
+
+def _said(reader: Reader, n: int, body: bytes) -> Checkpoint:
+    try:
+        return read(body)
+    except ValueError:
+        raise JournalError(
+            f"journal {reader.path} is damaged: record {n} is no checkpoint"
+        ) from None
+
+
+def write(reader: Reader, kept: Stretch, path: Path) -> None:
+    """Makes the file, for its owner only, whole or not at all; it verifies.
+
+    Raises:
+        JournalError: the journal cannot be read or is damaged there; the file is there already, or
+            cannot be written.
+    """
+    packed = gzip.compress(_file(reader, kept), mtime=0)
+    new = path.with_name(path.name + "-new")
+    try:
+        if path.exists():
+            raise JournalError(f"{path} is there already")
+        new.unlink(missing_ok=True)
+        fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(packed)
+            file.flush()
+            os.fsync(fd)
+        check(new, kept)
+        new.rename(path)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise JournalError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+
+
+def check(path: Path, kept: Stretch, trusted: frozenset[bytes] = frozenset()) -> None:
+    """Whether this file holds this stretch, whole and signed to its end.
+
+    Raises:
+        JournalError: it does not, or cannot be read.
+    """
+    with Reader.open(path) as export:
+        found = verify(export, trusted)
+        upto = export.heads()[1].get(kept.table)
+        last = kept.upto if kept.ends is None else kept.ends
+    bad = found.first_bad
+    if bad is not None:
+        raise JournalError(f"{path} is not what was written: record {bad.n}, {bad.why}")
+    if upto is None or (upto.n, found.last_n) != (kept.upto, last):
+        raise JournalError(f"{path} does not hold table {kept.table} up to record {kept.upto}")
+
+
+def _file(reader: Reader, kept: Stretch) -> bytes:
+    heads: dict[str, Head] = {}
+    with schema.one_line(reader.path), closing(schema.exporting()) as connection:
+        with connection:
+            connection.executemany(_INSERT, _counted(_rows(reader, kept), heads))
+            for table, head in heads.items():
+                said = (head.counters.public, head.counters.restricted, head.connection, head.t_us)
+                connection.execute(_HEAD, (table, head.n, head.hash, *said))
+        return bytes(connection.serialize("main"))
+
+
+def _rows(reader: Reader, kept: Stretch) -> Iterator[_Row]:
+    """The table's records, and every checkpoint from the first to the last, in their order."""
+    if kept.begins is not None:
+        yield from reader.rows(after=kept.begins - 1, upto=kept.begins)
+    of_table = reader.rows(after=kept.after, upto=kept.upto, table=kept.table)
+    if kept.ends is None:
+        yield from of_table
+    else:
+        signed = _checkpoints(reader, kept.begins or 0, kept.ends)
+        yield from heapq.merge(of_table, signed, key=lambda row: row[0])
+
+
+def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:
+    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, after=after):
+        if record.n > upto:
+            return
+        yield record.n, record.table, record.kind, record.body, record.hash
+
+
+def _counted(rows: Iterator[_Row], heads: dict[str, Head]) -> Iterator[_Row]:
+    """Notes in ``heads`` where each chain ends, and how many events there are in these rows."""
+    for row in rows:
+        n, table, kind, _, digest = row
+        head = heads.setdefault(table, Head(n, digest, Counters()))
+        head.n, head.hash = n, digest
+        head.counters.public += kind == Kind.PUBLIC.value
+        head.counters.restricted += kind == Kind.RESTRICTED.value
+        yield row
