@@ -7,6 +7,7 @@ to the next (numbers, times, ids) goes on rising, and chain and checkpoints are 
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -42,9 +43,11 @@ PROFILE = "angel_eye"
 
 BEGAN_US = 1_700_000_000_000_000
 PACE_S = 5.0
+SIGNED_S = 600
 
 DEALT = 3
-"""Sets that a real table stores. The second and the third say what rises, and by how much."""
+"""Sets that a real table stores. What stands between the checkpoints of the second and the third
+set, and between those of the third and the next, says what rises, and by how much."""
 
 _RISING = re.compile(
     rb'"hash":"(?P<chained>[0-9a-f]{64})"'
@@ -124,36 +127,49 @@ class _UnsyncedFile(apsw.VFSFile):
 
 
 @contextmanager
-def dealing(path: Path, sets: int, key: Signer) -> Iterator[AtAJournal]:
-    """A table that has been dealt this many sets, as a daemon stores them; not synced."""
+def opened(path: Path) -> Iterator[AtAJournal]:
+    """A table at a new journal that is not synced."""
     disk = _Unsynced()
     store = Store.open(path, vfs=disk.vfs_name)
     try:
-        table = AtAJournal(store, _dealt().under)
-        for number in range(1, sets + 1):
-            deal_set(table, number, key)
-        yield table
+        yield AtAJournal(store, _dealt().under)
     finally:
         store.close()
         disk.unregister()
 
 
-def deal_set(table: AtAJournal, number: int, key: Signer) -> None:
-    """Set ``number`` (from 1), and the checkpoint behind it."""
-    dealt = _dealt()
-    _deal(table, dealt, number)
-    table.store.checkpoint(key, BEGAN_US + number * dealt.lasts_us - 1)
+@contextmanager
+def dealing(path: Path, sets: int, key: Signer) -> Iterator[AtAJournal]:
+    """A table that was dealt this many sets and began the next, as a daemon stores it.
+
+    As a daemon does, it signs where each set begins: the journal ends with a checkpoint.
+    """
+    with opened(path) as table:
+        store, hearing = table.store, heard_by(table, key)
+        while table.controller.state.shoes <= sets or store.last_n != store.head(JOURNAL).n:
+            next(hearing)
+        yield table
 
 
-def _deal(table: AtAJournal, dealt: _Dealt, number: int) -> None:
-    """Set ``number`` (from 1): the shoe was switched off for it, and a connection begins."""
-    for happened in dealt.inputs:
-        t_us = BEGAN_US + (number - 1) * dealt.lasts_us + happened.t_us
-        if isinstance(happened, LinkUp) and number > 1:
-            table.handle(LinkLost(t_us=t_us, connection=number - 1, reason="switched off"))
-        assert isinstance(happened, LinkUp | ShoeSaid), "an Angel Eye table needs no one"
-        now = msgspec.structs.replace(happened, t_us=t_us, connection=number)
-        table.handle(now, _raw(now, dealt.sent))
+def heard_by(table: AtAJournal, key: Signer) -> Iterator[None]:
+    """The table hears set after set without end, one thing at a time.
+
+    The shoe is switched off and on for each set, and a connection begins. What there is is signed
+    when a set begins, and ever ``SIGNED_S`` after that.
+    """
+    dealt, signed_us = _dealt(), 0
+    for number in itertools.count(1):
+        for happened in dealt.inputs:
+            t_us = BEGAN_US + (number - 1) * dealt.lasts_us + happened.t_us
+            if isinstance(happened, LinkUp) and number > 1:
+                table.handle(LinkLost(t_us=t_us, connection=number - 1, reason="switched off"))
+            assert isinstance(happened, LinkUp | ShoeSaid), "an Angel Eye table needs no one"
+            now = msgspec.structs.replace(happened, t_us=t_us, connection=number)
+            table.handle(now, _raw(now, dealt.sent))
+            if table.sections.turned() or (signed_us and t_us >= signed_us + SIGNED_S * 10**6):
+                table.store.checkpoint(key, t_us)
+                signed_us = t_us
+            yield
 
 
 def _raw(now: LinkUp | ShoeSaid, sent: bytes) -> Callable[[Group], object]:
@@ -248,44 +264,63 @@ def _t_us(moment: bytes) -> int:
 
 
 class _Sets:
-    """What comes after the third set: the records of any further one."""
+    """What comes after the third set: the records to the checkpoint of any further one."""
 
     def __init__(self, rows: Sequence[Row], key: Signer) -> None:
-        ends = [place for place, row in enumerate(rows) if row[2] == Kind.CHECKPOINT.value]
-        assert len(ends) == DEALT
-        second, third = rows[ends[0] + 1 : ends[1]], rows[ends[1] + 1 : ends[2]]
-        chain = [second[-1][4], *(row[4] for row in third)]
+        ends = _ends(rows)
+        assert len(ends) == DEALT + 1
+        second = rows[ends[-3] + 1 : ends[-2] + 1]
+        third = rows[ends[-2] + 1 : ends[-1] + 1]
+        of_table = [row for row in third if row[1] == TABLE]
+        chain = [
+            next(row[4] for row in reversed(second) if row[1] == TABLE),
+            *(row[4] for row in of_table),
+        ]
         self._forms = [
             (Names(TABLE, row[2]), row[2], _form(row[2])(was[3], row[3], chain))
             for was, row in zip(second, third, strict=True)
+            if row[1] == TABLE
         ]
-        self._key = key
+        self._signed_at = {row[0]: read(row[3]).t_us for row in third if row[1] == JOURNAL}
+        self._many = len(third)
         self._signed = read(rows[-1][3])
+        self._key = key
         self.events = Counter(row[2] for row in third)
-        self.last_n, self.end, self.signed_end = rows[-1][0], third[-1][4], rows[-1][4]
+        self.last_n, self.end, self.signed_end = rows[-1][0], chain[-1], rows[-1][4]
 
     def after(self, sets: int) -> Iterator[Row]:
         """The records of the set that is ``sets`` sets after the third; ask for each in turn."""
-        signed = SignedHead(self.last_n, self.signed_end.hex())
         moments: dict[Any, bytes] = {}
-        n, end, chain = self.last_n, self.end, [self.end]
+        chain = [self.end]
+        signed_at = {
+            n + sets * self._many: t_us + sets * _dealt().lasts_us
+            for n, t_us in self._signed_at.items()
+        }
         for names, kind, form in self._forms:
-            n += 1
+            n = self.last_n = self.last_n + 1
             body = form.body(sets, chain, moments)
-            end = names.link(end, n, body)
-            chain.append(end)
-            yield n, TABLE, kind, body, end
-        said = msgspec.structs.replace(
+            self.end = names.link(self.end, n, body)
+            chain.append(self.end)
+            yield n, TABLE, kind, body, self.end
+            if n + 1 in signed_at:
+                yield self._checkpoint(signed_at[n + 1])
+
+    def _checkpoint(self, t_us: int) -> Row:
+        upto, kind = self.last_n, Kind.CHECKPOINT.value
+        self._signed = msgspec.structs.replace(
             self._signed,
-            number=self._signed.number + sets,
-            t_us=self._signed.t_us + sets * _dealt().lasts_us,
-            upto=n,
-            heads={JOURNAL: signed, TABLE: SignedHead(n, end.hex())},
+            number=self._signed.number + 1,
+            t_us=t_us,
+            upto=upto,
+            heads={
+                JOURNAL: SignedHead(self._signed.upto + 1, self.signed_end.hex()),
+                TABLE: SignedHead(upto, self.end.hex()),
+            },
         )
-        body, kind = said.to_bytes(self._key), Kind.CHECKPOINT.value
-        self.last_n, self.end = n + 1, end
-        self.signed_end = link(self.signed_end, n + 1, JOURNAL, kind, body)
-        yield n + 1, JOURNAL, kind, body, self.signed_end
+        body = self._signed.to_bytes(self._key)
+        n = self.last_n = upto + 1
+        self.signed_end = link(self.signed_end, n, JOURNAL, kind, body)
+        return n, JOURNAL, kind, body, self.signed_end
 
     def heads(self, connection: apsw.Connection, more: int) -> None:
         """Brings the heads to where the chains end after so many more sets."""
@@ -296,6 +331,18 @@ class _Sets:
         table = (self.last_n - 1, self.end, public, restricted, more, lasted_us, TABLE)
         connection.execute(_TABLE_HEAD, table)
         connection.execute(_SIGNED_HEAD, (self.last_n, self.signed_end, JOURNAL))
+
+
+def _ends(rows: Sequence[Row]) -> list[int]:
+    """Where the checkpoints stand that begin a set: each is the first behind how it began."""
+    ends, begun = [], False
+    for place, (_, _, kind, _, _) in enumerate(rows):
+        if kind == Kind.META.value:
+            begun = place > 0
+        elif kind == Kind.CHECKPOINT.value and begun:
+            ends.append(place)
+            begun = False
+    return ends
 
 
 def _form(kind: str) -> type[_Risen | _RisenWire]:

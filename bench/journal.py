@@ -253,15 +253,15 @@ def deal_on(folder: str, rounds: int) -> float:
     The first tenth is warming up: what is loaded late, and the arenas of the allocator.
     """
     path = Path(folder, "dealt.db")
-    key, warm, number = signer(path, None), None, 0
-    with _bulk.dealing(path, 0, key) as table:
-        while table.controller.state.rounds < rounds:
-            number += 1
-            _bulk.deal_set(table, number, key)
-            if warm is None and table.controller.state.rounds >= rounds / 10:
+    key, warm = signer(path, None), None
+    with _bulk.opened(path) as table:
+        for _ in _bulk.heard_by(table, key):
+            dealt = table.controller.state.rounds
+            if warm is None and dealt >= rounds / 10:
                 warm = resident_mb()
-        assert warm is not None
-        return resident_mb() - warm
+            if warm is not None and dealt >= rounds:
+                return resident_mb() - warm
+    raise AssertionError("sets come without end")
 
 
 def remembering(folder: Path, rounds: int) -> list[Figure]:

@@ -32,11 +32,14 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class JournalConfig(_Strict, frozen=True, kw_only=True):
     """Where the journal is; a relative path is taken from the configuration file's folder.
 
-    It is signed at each shoe, and every ``checkpoint_every_s`` seconds in between.
+    It is signed at each shoe, and every ``checkpoint_every_s`` seconds in between. Sets of cards
+    that ended more than ``keep_days`` ago are exported to ``archive``, a folder, and taken out.
     """
 
     path: str = "journal.db"
     checkpoint_every_s: Positive = 600
+    keep_days: Positive | None = None
+    archive: str = "archive"
 
 
 class ShoeConfig(_Strict, frozen=True, kw_only=True):

@@ -39,6 +39,7 @@ from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.outage import Outage, reopened
+from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.staff import Staff, gid_of, users_of
 from shoe_ctl.table.settings import TableSettings
@@ -160,7 +161,7 @@ class Daemon:
             writer = stack.enter_context(ThreadPoolExecutor(1, "journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
-            keeper = self._keeper(journal, store)
+            keeper = self._keeper(journal, store, places)
             pumps = await stack.enter_async_context(delivering(places, journal, store))
             first = self.outage is None
             at_work = [
@@ -188,13 +189,17 @@ class Daemon:
                     await keeper.sign()
         raise AssertionError("a link ends only by being cancelled")
 
-    def _keeper(self, journal: Journal, store: Store) -> Keeper:
+    def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
         """What signs the journal; whether its key is there is told at once."""
         key = (store.path, store.signed_with)
         signing.check(*key, new_key=self._new_key)
         load = partial(signing.signer, *key, new_key=self._new_key)
         every_s = self._config.journal.checkpoint_every_s
-        return Keeper(journal, load, self._clock, self._executor, every_s=every_s)
+        kept = policy(self._config, [place.name for place in places])
+        retention = None if kept is None else Retention(journal, store.reader, self._executor, kept)
+        return Keeper(
+            journal, load, self._clock, self._executor, every_s=every_s, retention=retention
+        )
 
     async def _link(
         self, runner: TableRunner, supervisor: Supervisor, waiting: _Waiting, *, first: bool

@@ -1,6 +1,7 @@
 """What keeps a journal provable while tables are at work: signs it, at each shoe and in between.
 
-In: the journal, its key, a clock, word of each new set of cards. Out: checkpoints.
+In: the journal, its key, a clock, word of each new set of cards, what holds it to a length. Out:
+checkpoints.
 Must not know: tables, links, what is signed.
 """
 
@@ -14,6 +15,7 @@ from concurrent.futures import Executor
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.link.clock import Clock, sleep
+from shoe_ctl.retention import Retention
 
 log = logging.getLogger(__name__)
 
@@ -25,10 +27,11 @@ FIRST_S = 1.0
 class Keeper:
     """Signs soon after it starts, at each shoe, at least every ``every_s`` seconds, in the end.
 
-    ``load`` gives the key; it blocks, and is called once, in ``executor``.
+    ``load`` gives the key; it blocks, and is called once, in ``executor``. With ``retention``, what
+    is older than it is kept is looked for after each signature but the last.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it signs, with what, when, and what goes with it
         self,
         journal: Journal,
         load: Callable[[], Signer],
@@ -36,6 +39,7 @@ class Keeper:
         executor: Executor,
         *,
         every_s: float,
+        retention: Retention | None = None,
     ) -> None:
         self._journal = journal
         self._load = load
@@ -43,6 +47,7 @@ class Keeper:
         self._clock = clock
         self._executor = executor
         self._every_s = every_s
+        self._retention = retention
         self._due = asyncio.Event()
 
     def new_shoe(self) -> None:
@@ -58,11 +63,13 @@ class Keeper:
         await sleep(self._clock, FIRST_S, unless=self._due)
         while True:
             self._due.clear()
-            await self.sign()
+            signer = await self.sign()
+            if self._retention is not None:
+                await self._retention.hold(signer, self._clock.wall_us())
             await sleep(self._clock, self._every_s, unless=self._due)
 
-    async def sign(self) -> None:
-        """Signs what is stored, if anything was added since it was last signed.
+    async def sign(self) -> Signer:
+        """Signs what is stored, if anything was added since it was last signed; with what.
 
         Raises:
             JournalError: as ``run``; or the key is not to be had any more.
@@ -74,3 +81,4 @@ class Keeper:
         if n is not None:
             key = self._signer.public_key.hex()
             log.info("journal: records up to %d are signed with %s", n - 1, key)
+        return self._signer

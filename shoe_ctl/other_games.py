@@ -15,6 +15,7 @@ from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog, form
 from shoe_ctl.games.game import Game
 from shoe_ctl.journal.bodies import Meta, Snapshot
+from shoe_ctl.revised import Told
 from shoe_ctl.table.controller import TableController
 
 
@@ -40,6 +41,17 @@ class OtherGames:
             self.used.add(other.id)
             kept = msgspec.structs.replace(kept, game=other.source)
         return rules.controller(kept, before)
+
+    def begin_late(self, kept: Meta, snapshot: Snapshot) -> tuple[TableController, Told] | None:
+        """As ``resuming.begin_late``, but from then on under the other file of the same game.
+
+        Raises:
+            JournalError: the settings or the game file that was kept cannot be read.
+            ConfigError: the table's settings do not go with the other file.
+        """
+        if (stood := resuming.begin_late(kept, snapshot)) is None:
+            return None
+        return self.controller(kept, stood[0]), stood[1]
 
     def agrees(self, controller: TableController, snapshot: Snapshot) -> bool:
         """How a table would have stood under other rules, no snapshot says."""

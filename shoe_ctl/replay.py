@@ -14,9 +14,10 @@ import msgspec
 from shoe_ctl.differences import Difference, Differences, Rounds, told
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.records import Record
 from shoe_ctl.redecoding import Redecoding, SessionOf
-from shoe_ctl.rerunning import H, Rerunning
+from shoe_ctl.rerunning import BeginLate, H, Rerunning
 
 _INPUTS = (Kind.META, Kind.SNAPSHOT, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _WIRE = (Kind.CONNECTION, Kind.WIRE, Kind.CALLS)
@@ -46,6 +47,7 @@ class _Table(Generic[H]):
 
     def __init__(self, rerunning: Rerunning[H], redecoding: Redecoding | None) -> None:
         self.rounds = Rounds()
+        self.rounds_before = 0
         self.redecoding = redecoding
         self._rerunning = rerunning
 
@@ -54,6 +56,8 @@ class _Table(Generic[H]):
         open_round = self.rounds.open
         if record.kind == Kind.RESTRICTED.value and _OF_A_ROUND in record.body:
             self.rounds.see(told(record.body))
+        if self._rerunning.waits:
+            self.rounds_before = self.rounds.count
         found.take(self._rerunning.see(record, open_round))
         if self.redecoding is not None:
             found.take(self.redecoding.see(record, open_round))
@@ -65,12 +69,14 @@ class _Table(Generic[H]):
             found.take(self.redecoding.settle(self.rounds.open))
 
 
-def replay(
+def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     reader: Reader,
     make_handler: Callable[[Meta, H | None], H],
     agrees: Callable[[H, Snapshot], bool],
     session_of: SessionOf | None = None,
     progress: Callable[[int, int], None] = lambda _n, _last_n: None,
+    *,
+    begin_late: BeginLate[H] | None = None,
 ) -> Replay:
     """Runs every table's inputs again, and with ``session_of`` decodes their bytes again too.
 
@@ -85,6 +91,7 @@ def replay(
     found = Differences()
     last_n, _ = reader.heads()
     whole = next(reader.rows(upto=1), None) is not None
+    begun_before = kept_from(reader).ends
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
     for count, record in enumerate(reader.records(upto=last_n, kinds=kinds)):
         table = tables.get(record.table)
@@ -92,7 +99,8 @@ def replay(
             decoding = None
             if session_of is not None:
                 decoding = Redecoding(record.table, session_of, whole=whole)
-            table = _Table(Rerunning(record.table, make_handler, agrees), decoding)
+            late = begin_late if record.table in begun_before else None
+            table = _Table(Rerunning(record.table, make_handler, agrees, late), decoding)
             tables[record.table] = table
         table.see(record, found)
         if count % _STEP == 0:
@@ -101,7 +109,7 @@ def replay(
         table.end(found)
     decoded = [table.redecoding for table in tables.values() if table.redecoding is not None]
     return Replay(
-        rounds=sum(table.rounds.count for table in tables.values()),
+        rounds=sum(table.rounds.count - table.rounds_before for table in tables.values()),
         differences=found.kept,
         found=found.count,
         rounds_differing=found.rounds,

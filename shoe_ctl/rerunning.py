@@ -7,6 +7,7 @@ Must not know: which controller that is, the wire, loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
 from shoe_ctl.differences import Difference, first_difference, text, told
@@ -32,6 +33,8 @@ H = TypeVar("H", bound=Handler)
 _INPUT, _PUBLIC = Kind.INPUT.value, Kind.PUBLIC.value
 _EVENTS = (_PUBLIC, Kind.RESTRICTED.value)
 
+BeginLate = Callable[[Meta, Snapshot], tuple[H, Told] | None]
+
 
 class Rerunning(Generic[H]):
     """One table: its handler, and the input whose events are being gathered.
@@ -39,6 +42,9 @@ class Rerunning(Generic[H]):
     A handler is made where a table is started, and anew, from the one until then, where it is
     started under another game file or other settings. ``agrees`` says whether a handler stands as a
     snapshot has it: where it does not, a restart went on from what the inputs do not bear out.
+
+    ``begin_late`` is given where the table's first records are not there: it gives the handler that
+    stood as the snapshot behind the first start says, or None. What stands before is not run.
     """
 
     def __init__(
@@ -46,10 +52,12 @@ class Rerunning(Generic[H]):
         table: str,
         make_handler: Callable[[Meta, H | None], H],
         agrees: Callable[[H, Snapshot], bool],
+        begin_late: BeginLate[H] | None = None,
     ) -> None:
         self._table = table
         self._make_handler = make_handler
         self._agrees = agrees
+        self._begin_late = begin_late
         self._meta: Meta | None = None
         self._handler: H | None = None
         self._input: Record | None = None
@@ -65,6 +73,9 @@ class Rerunning(Generic[H]):
             JournalError: a start was spoilt.
             ShoeCtlError: ``make_handler`` cannot take what the table was started with.
         """
+        if self._begin_late is not None:
+            self._begin(record, self._begin_late)
+            return
         if record.kind in _EVENTS:
             self._recorded.append(record)
             return
@@ -78,6 +89,22 @@ class Rerunning(Generic[H]):
             if self._meta is None or not meta.same_rules(self._meta):
                 self._handler = self._make_handler(meta, self._handler)
             self._meta = meta
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing was run yet: the table began before its first record here."""
+        return self._begin_late is not None
+
+    def _begin(self, record: Record, begin_late: BeginLate[H]) -> None:
+        if record.kind == Kind.META.value:
+            self._meta = meta_of(record)
+        elif record.kind == Kind.SNAPSHOT.value and self._meta is not None:
+            with suppress(ValueError):
+                snapshot = Snapshot.from_bytes(record.body)
+                if (stood := begin_late(self._meta, snapshot)) is not None:
+                    self._handler, self._told = stood
+                    self._counters = Counters(snapshot.public, snapshot.restricted)
+                    self._begin_late = None
 
     def settle(self, round_id: str | None) -> Iterator[Difference]:
         """No more was recorded of the last input: runs it and compares, counting on by what is."""

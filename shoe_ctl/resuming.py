@@ -7,6 +7,7 @@ them, and a replay holds each one against them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -18,7 +19,7 @@ from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.group import EventIds, Group
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.recovery import chained, meta_of, started_before
+from shoe_ctl.journal.recovery import chained, head_of, kept_from, meta_of, started_before
 from shoe_ctl.records import Record
 from shoe_ctl.revised import Told
 from shoe_ctl.table import state as states
@@ -136,13 +137,17 @@ def recover(reader: Reader, table: str) -> Resumed:
     """The table as its records left it: from its last snapshot that holds here, and those since.
 
     A snapshot that this software did not write, or not under the rules that the journal names, is
-    passed over, at worst to the table's first record.
+    passed over, at worst to the table's first record. Where that was taken out, the first snapshot
+    that can be read is gone on from, whoever wrote it.
 
     Raises:
-        JournalError: the journal cannot be read, or is damaged where it was read.
+        JournalError: the journal cannot be read, is damaged where it was read, or has nothing of
+            the table that this software can go on from.
     """
     found = (_start(reader, record) for record in reader.landmarks(table, Kind.SNAPSHOT))
-    start = next((start for start in found if start is not None), _Start())
+    start = next((start for start in found if start is not None), None)
+    if start is None:
+        start = _earliest(reader, table)
     now, kept = start.controller, start.kept
     gathering, told = answers.Gathering(start.answered), Told(start.told)
     for record in chained(reader, table, after=start.after, end=start.end):
@@ -162,8 +167,12 @@ def recover(reader: Reader, table: str) -> Resumed:
     return Resumed(controller=now, kept=kept, answers=gathering.answers(known), told=told)
 
 
-def resume(under: Meta, snapshot: Snapshot) -> TableController | None:
+def resume(
+    under: Meta, snapshot: Snapshot, *, of_other_software: bool = False
+) -> TableController | None:
     """The controller that stood so; None where this software would not write these very bytes.
+
+    ``of_other_software``: whose bytes may be others, if only they can be read.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
@@ -173,7 +182,8 @@ def resume(under: Meta, snapshot: Snapshot) -> TableController | None:
         state = states.from_bytes(body)
     except ValueError:
         return None
-    if states.to_bytes(state) != body or state.inputs != snapshot.inputs:
+    same = of_other_software or states.to_bytes(state) == body
+    if not same or state.inputs != snapshot.inputs:
         return None
     controller = rules.controller(under)
     controller.state = state
@@ -199,7 +209,46 @@ def _start(reader: Reader, record: Record) -> _Start | None:
     kept = started_before(reader, record.table, record.n)
     if kept is None or (snapshot.software, snapshot.rules) != (rules.software(), kept.rules):
         return None
-    if (controller := resume(kept, snapshot)) is None:
+    return _from(kept, snapshot, resume(kept, snapshot))
+
+
+def begin_late(under: Meta, snapshot: Snapshot) -> tuple[TableController, Told] | None:
+    """A table as it stood where a journal begins, whose inputs until then are not in it.
+
+    None where this software cannot read that. The outcomes told until then come with it.
+
+    Raises:
+        JournalError: the settings or the game file of ``under`` cannot be read.
+    """
+    other = snapshot.software != rules.software()
+    start = _from(under, snapshot, resume(under, snapshot, of_other_software=other))
+    if start is None or start.controller is None:
+        return None
+    return start.controller, Told(start.told)
+
+
+def _earliest(reader: Reader, table: str) -> _Start:
+    """From the table's first record; where it was taken out, from where it was first kept again."""
+    begins = kept_from(reader)
+    if table not in begins.ends:
+        return _Start()
+    where = f"journal {reader.path}: table {table}"
+    if head_of(reader, table).n < begins.n:
+        raise JournalError(f"{where} was served long ago, and is taken out: use another id")
+    for record in reader.landmarks(table, Kind.META, after=begins.n):
+        kept = meta_of(record)
+        for stood in reader.landmarks(table, Kind.SNAPSHOT, after=record.n):
+            with suppress(ValueError):
+                snapshot = Snapshot.from_bytes(stood.body)
+                controller = resume(kept, snapshot, of_other_software=True)
+                if (start := _from(kept, snapshot, controller)) is not None:
+                    return start
+            break
+    raise JournalError(f"{where} cannot go on: this version reads nothing of how it stood")
+
+
+def _from(kept: Meta, snapshot: Snapshot, controller: TableController | None) -> _Start | None:
+    if controller is None:
         return None
     return _Start(
         controller=controller,

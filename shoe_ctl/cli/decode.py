@@ -63,7 +63,7 @@ def decode(
     """Decode a shoe's bytes from FILE, or from stdin without one (or with -).
 
     FILE may be a capture (see `shoectl capture`): what the shoe said in it is decoded, each
-    connection from its own beginning.
+    connection from its own beginning. So may it be a journal of one table, or an export.
 
     Each event is one line: its place in the input (the first byte is 0), its type, the shoe's
     number for it, its fields, and its bytes. Bytes that do not fit are discarded lines with the
@@ -81,7 +81,11 @@ def decode(
         return
     counts: Counter[str] = Counter()
     with ExitStack() as files:
-        chunks = _chunks(_opened(file, files), file or "stdin")
+        source = _opened(file, files)
+        if file is not None and _is_journal(source):
+            chunks = _from_journal(Path(file))
+        else:
+            chunks = _chunks(source, file or "stdin")
         for heard, raw in _all_events(chunks, name, file or "stdin", as_hex=as_hex):
             kind = heard.event.type if isinstance(heard.event, Repeated | Discarded) else "event"
             counts[kind] += 1
@@ -159,6 +163,18 @@ def _opened(file: str | None, files: ExitStack) -> BinaryIO:
         return files.enter_context(Path(file).open("rb"))
     except (OSError, ValueError) as error:
         raise EnvironmentFault(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _is_journal(source: BinaryIO) -> bool:
+    """Whether the file begins as a journal does, or as an export: compressed."""
+    peek: Callable[[int], bytes] | None = getattr(source, "peek", None)
+    return peek is not None and peek(16).startswith((b"SQLite format 3\0", b"\x1f\x8b\x08"))
+
+
+def _from_journal(path: Path) -> Iterator[bytes]:
+    from shoe_ctl.cli.from_journal import lines
+
+    return (f"{line}\n".encode() for line in lines(path, None))
 
 
 def _chunks(source: BinaryIO, name: str) -> Iterator[bytes]:

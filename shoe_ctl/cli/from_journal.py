@@ -7,11 +7,14 @@ Must not know: what the bytes mean, where the lines go.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from firmware_proto.capture import HOST, SHOE, Chunk, Header, Lost, Opened, header_line, line
-from shoe_ctl.errors import UsageError
-from shoe_ctl.journal.bodies import Connection, Direction, Kind, Wire
+from shoe_ctl.errors import JournalError, UsageError
+from shoe_ctl.journal.bodies import Connection, Direction, Kind, Snapshot, Wire
 from shoe_ctl.journal.checkpoint import JOURNAL
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import utc
@@ -31,7 +34,10 @@ def lines(journal: Path, table: str | None) -> Iterator[str]:
         for record in reader.records(table=name, kinds=(Kind.CONNECTION, Kind.WIRE)):
             if record.kind == Kind.WIRE.value:
                 wire = Wire.from_bytes(record.body)
-                assert began is not None, "a connection was opened before"
+                if began is None:  # the connection was opened before the journal begins
+                    began = now_us = wire.t_us
+                    yield header_line(_header(_profile(reader, name), name, began))
+                    yield line(Opened(0))
                 sender = SHOE if wire.direction is Direction.FROM_SHOE else HOST
                 # what was sent before the shoe was heard stands behind its connection's record
                 now_us = max(now_us, wire.t_us)
@@ -41,7 +47,7 @@ def lines(journal: Path, table: str | None) -> Iterator[str]:
             now_us = max(now_us, opened.t_us)
             if began is None:
                 began = now_us
-                yield header_line(_header(opened, name))
+                yield header_line(_header(opened.profile, name, opened.t_us))
             else:
                 yield line(Lost(now_us - began, "another connection was opened"))
             yield line(Opened(now_us - began))
@@ -57,5 +63,22 @@ def _chosen(reader: Reader, table: str | None) -> str:
     return table
 
 
-def _header(opened: Connection, table: str) -> Header:
-    return Header(profile=opened.profile, port=f"table {table}", started=utc(opened.t_us))
+def _header(profile: str, table: str, t_us: int) -> Header:
+    return Header(profile=profile, port=f"table {table}", started=utc(t_us))
+
+
+class _Link(msgspec.Struct):
+    profile: str
+
+
+class _Stood(msgspec.Struct):
+    link: _Link
+
+
+def _profile(reader: Reader, table: str) -> str:
+    """The profile of the connection that the table had where it first says how it stood."""
+    for record in reader.landmarks(table, Kind.SNAPSHOT, after=0):
+        with suppress(ValueError):
+            state = Snapshot.from_bytes(record.body).state
+            return msgspec.json.decode(state, type=_Stood).link.profile
+    raise JournalError(f"{reader.path}: nothing in it tells the profile of table {table}'s shoe")

@@ -24,6 +24,7 @@ COMMANDS = {
     "decode": "What the bytes of a shoe say, one event a line.",
     "demo": "A simulated shoe dealt to the end, as you watch.",
     "doctor": "What is plugged in, and what is wrong at a shoe's port.",
+    "export": "One shoe of a journal, as one compressed file.",
     "games": "The games, or what is wrong with a game file.",
     "odds": "What each wager gives back, exactly.",
     "replay": "Run a journal again and compare, or read its rounds.",

@@ -143,11 +143,12 @@ def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay
 
     rules_of = rules.controller if others is None else others.controller
     agrees = resuming.agrees if others is None else others.agrees
+    begin_late = resuming.begin_late if others is None else others.begin_late
     with _Progress() as progress:
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
-                found = run(reader, rules_of, agrees, sessions, progress)
+                found = run(reader, rules_of, agrees, sessions, progress, begin_late=begin_late)
                 # a daemon that was started meanwhile may have been in the midst of writing
                 if not found.found or not reader.disturbed:
                     return found

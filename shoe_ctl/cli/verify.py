@@ -59,6 +59,8 @@ def _verified(journal: Path, trusted: frozenset[bytes]) -> Verification:
 def _show(journal: Path, found: Verification) -> None:
     rows = [("journal", str(journal)), ("records", f"{found.records:,}")]
     rows.append(("tables", str(found.tables)))
+    if found.first_n > 1:
+        rows.append(("begins", f"at record {found.first_n:,}, a signed checkpoint"))
     if found.first_bad is None:
         rows.append(("chains", "whole"))
     else:

@@ -48,7 +48,7 @@ def diagnose_gap(broken: Break, expected: int) -> BadRecord:
     """``broken.row`` has another number than ``expected``."""
     n, table, *_ = broken.row
     if n < expected:
-        return BadRecord(table, n, "added: records are numbered from 1")
+        return BadRecord(table, n, f"added: records are numbered from {expected}")
     last = "" if n == expected + 1 else f" to {n - 1}"
     return BadRecord(_widowed(broken), expected, f"missing: no record {expected}{last}")
 

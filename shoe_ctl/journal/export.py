@@ -36,12 +36,14 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
 
     ``begins`` is the checkpoint that signs record ``after``, None at the table's beginning.
     ``ends`` is the one that signs record ``upto``, at ``t_us``; None where that is not signed yet.
+    ``hash`` is the chain's at record ``upto``: it is like no other's.
     """
 
     table: str
     begins: int | None
     after: int
     upto: int
+    hash: bytes
     ends: int | None
     t_us: int | None
 
@@ -64,11 +66,20 @@ def stretch(reader: Reader, table: str, first: int, last: int) -> Stretch:
             begins=begins,
             after=after,
             upto=said.heads[table].n,
+            hash=bytes.fromhex(said.heads[table].hash),
             ends=record.n,
             t_us=said.t_us,
         )
-    upto = head_of(reader, table).n
-    return Stretch(table=table, begins=begins, after=after, upto=upto, ends=None, t_us=None)
+    head = head_of(reader, table)
+    return Stretch(
+        table=table,
+        begins=begins,
+        after=after,
+        upto=head.n,
+        hash=head.hash,
+        ends=None,
+        t_us=None,
+    )
 
 
 def _said(reader: Reader, n: int, body: bytes) -> Checkpoint:
@@ -112,20 +123,20 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
             new.unlink(missing_ok=True)
 
 
-def check(path: Path, kept: Stretch, trusted: frozenset[bytes] = frozenset()) -> None:
+def check(path: Path, kept: Stretch) -> None:
     """Whether this file holds this stretch, whole and signed to its end.
 
     Raises:
         JournalError: it does not, or cannot be read.
     """
     with Reader.open(path) as export:
-        found = verify(export, trusted)
+        found = verify(export)
         upto = export.heads()[1].get(kept.table)
         last = kept.upto if kept.ends is None else kept.ends
     bad = found.first_bad
     if bad is not None:
         raise JournalError(f"{path} is not what was written: record {bad.n}, {bad.why}")
-    if upto is None or (upto.n, found.last_n) != (kept.upto, last):
+    if upto is None or (upto.n, upto.hash, found.last_n) != (kept.upto, kept.hash, last):
         raise JournalError(f"{path} does not hold table {kept.table} up to record {kept.upto}")
 
 
@@ -145,11 +156,8 @@ def _rows(reader: Reader, kept: Stretch) -> Iterator[_Row]:
     if kept.begins is not None:
         yield from reader.rows(after=kept.begins - 1, upto=kept.begins)
     of_table = reader.rows(after=kept.after, upto=kept.upto, table=kept.table)
-    if kept.ends is None:
-        yield from of_table
-    else:
-        signed = _checkpoints(reader, kept.begins or 0, kept.ends)
-        yield from heapq.merge(of_table, signed, key=lambda row: row[0])
+    signed = _checkpoints(reader, kept.begins or 0, kept.ends or kept.upto)
+    yield from heapq.merge(of_table, signed, key=lambda row: row[0])
 
 
 def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:

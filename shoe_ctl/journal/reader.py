@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
@@ -44,11 +43,11 @@ class Head(msgspec.Struct):
 class Reader:
     """A connection that only reads. Not to be used by two threads at once."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, *, at_rest: bool) -> None:
-        self._connection = connection
+    def __init__(self, opened: schema.Reading, path: Path) -> None:
+        self._connection = opened.connection
         self.path = path
-        self.is_export = schema.is_export(connection)
-        self._at_rest = at_rest
+        self.is_export = opened.is_export
+        self._at_rest = opened.at_rest
         self._abandoned = False
 
     @classmethod
@@ -65,8 +64,7 @@ class Reader:
             raise JournalError(f"journal {path} is not a file")
         path = path.resolve()
         with schema.one_line(path):
-            connection, at_rest = schema.reading(path, vfs=vfs, in_use=in_use)
-        return cls(connection, path, at_rest=at_rest)
+            return cls(schema.reading(path, vfs=vfs, in_use=in_use), path)
 
     def __enter__(self) -> Reader:
         return self
@@ -206,6 +204,20 @@ class Reader:
                 f"{query} ORDER BY n LIMIT {limit:d}", bindings
             )
         return events, events[-1][0] if len(events) == limit else last_n
+
+    def told(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
+        """How many events, public and restricted, each table has between these two records.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = (
+            'SELECT "table", sum(kind = ?), sum(kind = ?) FROM record'
+            ' WHERE n > ? AND n < ? GROUP BY "table"'
+        )
+        with schema.one_line(self.path):
+            rows = self._fetch(query, (*_STREAM.values(), after, before))
+        return {table: (public, restricted) for table, public, restricted in rows}
 
     def cursor(self, sink: str, table: str | None = None) -> int:
         """The last record number delivered to this sink (of this table); 0 before the first.

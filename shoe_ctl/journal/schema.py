@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 import apsw
@@ -152,14 +153,15 @@ def create(path: Path, vfs: str | None) -> None:
         os.close(directory)
 
 
-def check(connection: apsw.Connection, path: Path) -> None:
-    """Refuses any file that is not a journal of this version.
+def check(connection: apsw.Connection, path: Path) -> int:
+    """Refuses any file that is not a journal of this version; which of our ids it bears.
 
     Raises:
         JournalError: another program's file, another version.
         apsw.Error: it cannot be read.
     """
-    if connection.pragma("application_id") not in (APPLICATION_ID, EXPORT_ID):
+    application_id = int(connection.pragma("application_id"))
+    if application_id not in (APPLICATION_ID, EXPORT_ID):
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
     version = connection.pragma("user_version")
     if not OLDEST <= version <= VERSION:
@@ -167,6 +169,7 @@ def check(connection: apsw.Connection, path: Path) -> None:
             f"journal {path} has version {version}; this shoe-ctl reads versions {OLDEST} "
             f"to {VERSION}"
         )
+    return application_id
 
 
 def migrate(connection: apsw.Connection) -> None:
@@ -197,12 +200,10 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         JournalError: another program's file, another version, not writable.
         apsw.Error: it cannot be opened.
     """
-    found = reading(path, vfs=vfs)[0]  # so that a foreign file is not touched
-    try:
-        if is_export(found):
-            raise JournalError(f"journal {path} is an export: it can be read, not written on")
-    finally:
-        close(found)
+    found = reading(path, vfs=vfs)  # so that a foreign file is not touched
+    close(found.connection)
+    if found.is_export:
+        raise JournalError(f"journal {path} is an export: it can be read, not written on")
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
         if connection.readonly("main"):
@@ -218,11 +219,6 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         close(connection)
         raise
     return connection
-
-
-def is_export(connection: apsw.Connection) -> bool:
-    """Whether a checked file holds one table's records of a while, not a whole journal."""
-    return bool(connection.pragma("application_id") == EXPORT_ID)
 
 
 def exporting() -> apsw.Connection:
@@ -265,10 +261,19 @@ def _is_packed(path: Path) -> bool:
         return file.read(len(PACKED)) == PACKED
 
 
-def reading(
-    path: Path, *, vfs: str | None = None, in_use: bool = False
-) -> tuple[apsw.Connection, bool]:
-    """A checked connection that can only read, and whether the journal was found at rest.
+class Reading(NamedTuple):
+    """A connection that reads. ``at_rest``: nobody wrote the journal when it was opened.
+
+    ``is_export``: the file holds one table's records of a while, not a whole journal.
+    """
+
+    connection: apsw.Connection
+    at_rest: bool
+    is_export: bool
+
+
+def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Reading:
+    """A checked connection that can only read.
 
     A journal at rest (nobody's ``-wal`` beside it) is read as it stands, so that reading leaves no
     files behind and works from read-only media; ``in_use`` says that it has a writer anyhow.
@@ -288,8 +293,8 @@ def reading(
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        check(connection, path)
+        is_export = check(connection, path) == EXPORT_ID
     except BaseException:
         close(connection)
         raise
-    return connection, at_rest
+    return Reading(connection, at_rest, is_export)

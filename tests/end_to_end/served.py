@@ -293,7 +293,13 @@ def nothing_is_wrong_with(journal: Path) -> int:
     with Reader.open(journal) as reader:
         found = verify(reader)
         assert found.ok, found
-        again = replay(reader, rules.controller, resuming.agrees, Sessions())
+        again = replay(
+            reader,
+            rules.controller,
+            resuming.agrees,
+            Sessions(),
+            begin_late=resuming.begin_late,
+        )
     assert again.differences == []
     assert again.bytes > 0 or not again.rounds
     return again.rounds

@@ -77,4 +77,4 @@ def at_a_journal(path: Path, under: Meta, inputs: Iterable[Input] = ()) -> Itera
 def replayed(path: Path) -> Replay:
     """What a replay of this journal finds."""
     with Reader.open(path) as reader:
-        return replay(reader, rules.controller, resuming.agrees)
+        return replay(reader, rules.controller, resuming.agrees, begin_late=resuming.begin_late)

@@ -111,7 +111,7 @@ def test_a_journal_with_other_rules_half_way_replays_without_a_difference(tmp_pa
     moved = [msgspec.structs.replace(happened, t_us=happened.t_us + 10**9) for happened in later]
     parts = (meta(), later, meta(decks=6), moved, meta(), moved[-1:])
     with journal_of(tmp_path / "j.db", *parts) as reader:
-        found = replay(reader, rules.controller, resuming.agrees)
+        found = replay(reader, rules.controller, resuming.agrees, begin_late=resuming.begin_late)
     assert found.differences == []
 
 

@@ -1,0 +1,45 @@
+"""``shoectl export``: one set of cards of a journal as a file that is a journal by itself.
+
+In: a journal's path, a shoe's id. Out: one compressed file, and what it holds.
+Must not know: how it is laid out. It only reads the journal, also while a daemon writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command
+@click.argument("journal", type=click.Path(path_type=Path))
+@click.option("--shoe", "shoe_id", metavar="ID", help="Which; without it the last one.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="FILE", help="Without it SHOE.journal.gz."
+)
+@click.option("--json", "as_json", is_flag=True, help="What it holds as one JSON object.")
+def export(journal: Path, shoe_id: str | None, output: Path | None, as_json: bool) -> None:
+    """Write what JOURNAL has of one shoe to one compressed file.
+
+    The file is read by verify, replay and decode as a journal is.
+
+    Example: shoectl export journal.db --shoe bac-07-s12
+    """
+    from shoe_ctl.journal import export as exports
+    from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.retention import SUFFIX
+    from shoe_ctl.shoes import find
+
+    with Reader.open(journal) as reader:
+        span = find(reader, shoe_id)
+        path = Path(f"{span.shoe_id}{SUFFIX}") if output is None else output
+        kept = exports.stretch(reader, span.table, span.first, span.last)
+        exports.write(reader, kept, path)
+    if as_json:
+        import msgspec
+
+        held = {"path": str(path), "shoe_id": span.shoe_id, "first": span.first}
+        click.echo(msgspec.json.encode({**held, "last": span.last, "signed": bool(kept.ends)}))
+        return
+    signed = "signed" if kept.ends is not None else "its end is not signed yet"
+    click.echo(f"{path}: {span.shoe_id}, records {span.first} to {span.last}, {signed}")

@@ -1,0 +1,104 @@
+"""Which records of a table belong to which set of cards.
+
+In: a reader. Out: spans of record numbers, oldest first, each a set of cards.
+Must not know: links, sinks, loops, what is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import msgspec
+
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.journal.bodies import Kind, Snapshot
+from shoe_ctl.journal.checkpoint import JOURNAL
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import head_of
+from shoe_ctl.records import Record
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """The records of a table, ``first`` to ``last``, while it played from a set of cards.
+
+    ``number`` counts the table's sets from 1; 0 is what was before the first. ``current``: it may
+    still go on, nothing of a later set is stored.
+    """
+
+    table: str
+    number: int
+    first: int
+    last: int
+    current: bool = False
+
+    @property
+    def shoe_id(self) -> str:
+        """As events name the set."""
+        return f"{self.table}-s{self.number}"
+
+
+class _Stood(msgspec.Struct):
+    shoes: int
+
+
+def spans(reader: Reader, table: str) -> Iterator[Span]:
+    """The table's sets of cards that the journal has from their beginning, each when it is asked.
+
+    A set begins where the table says how it stood with it for the first time. What a journal has
+    before the first such place is in no span.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    begun: tuple[int, int] | None = None
+    for meta in reader.landmarks(table, Kind.META, after=0):
+        number = _number(reader, meta)
+        if begun is None:
+            begun = (0 if number is None else number, meta.n)
+        elif number is not None and number != begun[0]:
+            yield Span(table=table, number=begun[0], first=begun[1], last=meta.n - 1)
+            begun = (number, meta.n)
+    if begun is not None:
+        last = head_of(reader, table).n
+        yield Span(table=table, number=begun[0], first=begun[1], last=last, current=True)
+
+
+def _number(reader: Reader, meta: Record) -> int | None:
+    """Which set the table had when it was started there; None where it did not say."""
+    following = next(reader.landmarks(meta.table, Kind.META, after=meta.n), None)
+    for record in reader.landmarks(meta.table, Kind.SNAPSHOT, after=meta.n):
+        if following is None or record.n < following.n:
+            with suppress(ValueError):
+                snapshot = Snapshot.from_bytes(record.body)
+                return msgspec.json.decode(snapshot.state, type=_Stood).shoes
+        break
+    return None
+
+
+def find(reader: Reader, shoe_id: str | None) -> Span:
+    """The set of cards with this id; without one, the last set of the only table.
+
+    Raises:
+        InputRefused: the journal has it not, or not from its beginning; the line says which it has.
+        JournalError: the journal cannot be read.
+    """
+    tables = sorted(reader.heads()[1].keys() - {JOURNAL})
+    if shoe_id is None:
+        if len(tables) != 1:
+            have = ", ".join(tables) or "none"
+            raise InputRefused(f"{reader.path}: name a shoe: its tables are: {have}")
+        of_one = list(spans(reader, tables[0]))
+        if not of_one:
+            raise InputRefused(f"{reader.path}: it has no shoe from its beginning")
+        return of_one[-1]
+    table = shoe_id.rpartition("-s")[0]
+    have = "none"
+    if table in tables:
+        known = list(spans(reader, table))
+        for span in known:
+            if span.shoe_id == shoe_id:
+                return span
+        if known:
+            have = f"{known[0].shoe_id} to {known[-1].shoe_id}"
+    raise InputRefused(f"{reader.path}: no shoe {shoe_id} from its beginning (it has: {have})")
