@@ -52,38 +52,27 @@ class Splitter:
     """Cuts a stream at its delimiters. Keeps at most one frame's length; never raises.
 
     Every byte is in exactly one piece, but for delimiters between frames that no piece needs.
-    A piece takes the delimiter before it, unless that one ended the piece before.
+    A piece takes the delimiter before it, unless that one ended the piece before. Where it stands
+    ``between_frames``, ``express`` may take a whole frame itself: it moves ``at``, clears ``lead``.
     """
 
-    __slots__ = ("_at", "_lead", "_rest", "_why")
+    __slots__ = ("_rest", "_why", "at", "between_frames", "lead")
 
     def __init__(self) -> None:
         self._rest = b""
-        self._at = 0  # place of the first byte of _rest
-        self._lead = 0  # 1 when the delimiter before _rest belongs to no piece yet
         self._why: str | None = BEFORE  # why the run that is open is no frame, whatever comes
+        self.between_frames = False  # the next delimiter begins a frame, nothing is left of others
+        self.at = 0  # place of the first byte of _rest
+        self.lead = 0  # 1 when the delimiter before _rest belongs to no piece yet
 
     def feed(self, data: bytes) -> list[Piece]:
         """The pieces that these bytes complete, in order."""
         if self._rest:
             data = self._rest + data
         whole = data.split(DELIMITER)
-        size = len(data)
-        if (
-            len(whole) == 3
-            and not whole[0]
-            and not whole[2]
-            and self._why is None
-            and 2 < size <= MAX_STUFFED_BYTES
-        ):
-            # What a shoe sends event by event: one whole frame. As below, in half the time.
-            first = self._at
-            self._at = last = first + size
-            self._lead = 0
-            return [(whole[1], 1, first, last, None)]
         rest = whole.pop()
         pieces: list[Piece] = []
-        at, lead = self._at, self._lead
+        at, lead = self.at, self.lead
         for run in whole:
             size = len(run)
             if size == 0:
@@ -103,16 +92,17 @@ class Splitter:
             self._why = None
         if len(rest) > MAX_STUFFED_BYTES:
             rest, at, lead = self._cut(rest, at, lead, pieces)
-        self._rest, self._at, self._lead = rest, at, lead
+        self._rest, self.at, self.lead = rest, at, lead
+        self.between_frames = not rest and self._why is None
         return pieces
 
     def end(self) -> list[Piece]:
         """The stream ended: what was left unfinished, if anything."""
-        rest, at, lead = self._rest, self._at, self._lead
+        rest, at, lead = self._rest, self.at, self.lead
         if not rest:
             return []
-        self._rest, self._at, self._lead = b"", at + len(rest), 0
-        return [(rest, lead, at - lead, self._at, self._why or UNFINISHED)]
+        self._rest, self.at, self.lead = b"", at + len(rest), 0
+        return [(rest, lead, at - lead, self.at, self._why or UNFINISHED)]
 
     def _cut(self, run: bytes, at: int, lead: int, pieces: list[Piece]) -> tuple[bytes, int, int]:
         """Gives what no frame can hold, a frame's length at a time, and keeps the last of it."""

@@ -28,7 +28,7 @@ from .derived import FrameError
 from .framing import framed
 from .keys import HostKeys
 from .layouts import NONCE_BYTES, SEALED, Kind
-from .seal import NO_SESSION, VERDICTS, Agreed, Transcript
+from .seal import NO_SESSION, VERDICTS, Agreed, Opener, Transcript
 
 LINK_EVENTS = (Authenticated, AuthenticationFailed, Challenged)
 """What a guard makes of an introduction or an answer; of no kind (0) and without a number."""
@@ -50,6 +50,8 @@ class Guard(Protocol):
 
     greets: bool
     """The shoe proved who it is just now: hello is to be asked for, sealed."""
+    opener: Opener | None
+    """Whose frames alone may be heard; None where each frame is for ``read`` to judge."""
 
     def read(self, stuffed: bytes, first: int) -> Checked:
         """What stands between two delimiters, the first of its bytes at ``first``.
@@ -70,6 +72,7 @@ class KeyGuard:
 
     def __init__(self, keys: HostKeys) -> None:
         self.greets = False
+        self.opener: Opener | None = None
         self._keys = keys
         self._asked: Challenged | None = None
         self._asked_boot = 0
@@ -83,10 +86,7 @@ class KeyGuard:
         """See ``Guard``."""
         frame = unwrapped(stuffed)
         if frame[0] == SEALED:
-            if self._agreed is None or self._before is not None:
-                why = self._refuses(frame)
-            else:
-                why = self._agreed.opener.refuses(frame)
+            why = self._refuses(frame)
             if why is not None:
                 raise FrameError(why)
             return SEALED_READERS[frame[1]](frame)
@@ -124,6 +124,8 @@ class KeyGuard:
                 self._before = None
             else:
                 why = self._before.opener.refuses(frame)
+        if self._before is None:
+            self.opener = self._agreed.opener
         return why
 
     def _once(self, event: ShoeEvent) -> ShoeEvent:
@@ -180,6 +182,7 @@ class KeyGuard:
         if not transcript.proves(key, bytes.fromhex(answer.proof)):
             return _failed(asked, WRONG_PROOF)
         self._before, self._agreed = self._agreed, Agreed.by_host(transcript, key)
+        self.opener = None
         self._asked = None
         self.greets = True
         return Authenticated(
@@ -204,6 +207,7 @@ class RecordedGuard:
 
     def __init__(self, verdict_of: VerdictOf) -> None:
         self.greets = False
+        self.opener: Opener | None = None
         self._verdict_of = verdict_of
 
     def read(self, stuffed: bytes, first: int) -> Checked:
@@ -245,6 +249,7 @@ class CheckingGuard:
         missing: Callable[[str, int], None],
     ) -> None:
         self.greets = False
+        self.opener: Opener | None = None
         self._keys = keys
         self._verdict_of = verdict_of
         self._missing = missing

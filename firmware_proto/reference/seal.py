@@ -81,15 +81,15 @@ class Sealer:
 class Opener:
     """Checks counter and MAC of the frames of one direction."""
 
-    __slots__ = ("_fresh", "_last")
+    __slots__ = ("fresh", "last")
 
     def __init__(self, key: bytes) -> None:
-        self._fresh = blake2s(key=key).copy
-        self._last = 0
+        self.fresh = blake2s(key=key).copy
+        self.last = 0
 
     def refuses(self, frame: bytes) -> str | None:
         """Why this frame, with its CRC, is not to be heard; None when it is, now and once."""
-        mac = self._fresh()
+        mac = self.fresh()
         mac.update(frame[:-16])
         try:
             counter, told = _unpack_seal(frame, len(frame) - 20)
@@ -97,9 +97,9 @@ class Opener:
             return BAD_MAC  # it has not even room for one
         if not compare_digest(mac.digest()[:12], told):
             return BAD_MAC
-        if counter <= self._last:
+        if counter <= self.last:
             return SENT_BEFORE
-        self._last = counter
+        self.last = counter
         return None
 
 

@@ -46,7 +46,7 @@ class Line:
     def believed(self, instead: bytes) -> list[bytes]:
         """The frames, without delimiters, that are believed with this in the frame's place."""
         if self._agreed is not None:
-            self._agreed.opener._last = 0  # each time is the first: no counter hides a wrong MAC
+            self._agreed.opener.last = 0  # each time is the first: no counter hides a wrong MAC
         splitter = Splitter()
         pieces = splitter.feed(self.before + instead + self.behind) + splitter.end()
         return [piece[0] for piece in pieces if piece[4] is None and self._takes(piece[0])]
