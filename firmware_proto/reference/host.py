@@ -29,10 +29,11 @@ from firmware_proto.events import (
     ShoeEvent,
     Status,
 )
-from firmware_proto.session import Capabilities, Heard, Resume
+from firmware_proto.session import Heard, Resume
 
 from .assertion import Assertion
 from .blank import blank
+from .capabilities import CAPABILITIES, WITH_KEYS
 from .codec import Message, encode, read
 from .derived import FrameError
 from .express import next_card
@@ -50,24 +51,6 @@ take seconds. Once a second costs it nothing and is soon enough after it is up."
 
 SILENCE_S = 6.0
 """Three of a shoe's status intervals (SPEC 8): two may be lost before the host asks who speaks."""
-
-LOST_S = 10.0
-"""Silence, and four times asked who speaks: nobody is there, or the way there is dead (SPEC 8)."""
-
-CAPABILITIES = Capabilities(
-    arm=True,
-    replay=True,
-    judges=False,
-    names_hands=False,
-    decks=("french52", "element65"),
-    silence_s=LOST_S,
-    obeys=("reset", "self_test", "query", "set_time", "show"),
-    tells=("clock", "battery", "lifetime_draws", "temperature"),
-    commands=True,
-)
-"""What shoes of this profile can do; one that has proved itself with a key takes a new one too."""
-
-WITH_KEYS = replace(CAPABILITIES, authenticated=True, obeys=(*CAPABILITIES.obeys, "rotate_key"))
 
 KEYLESS = "the shoe wants a key, and this host has none"
 

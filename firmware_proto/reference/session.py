@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from firmware_proto.profiles import SerialSettings
 from firmware_proto.session import Capabilities, Resume
 
+from .capabilities import CAPABILITIES, WITH_KEYS
 from .device import ReferenceDevice
 from .firmware import allowed_firmware
 from .guard import CheckingGuard, Guard, KeyGuard, RecordedGuard, VerdictOf
-from .host import CAPABILITIES, WITH_KEYS, ReferenceHost
+from .host import ReferenceHost
 from .keys import HostKeys, ShoeKeys
 from .shoe_guard import ShoeGuard
 

@@ -16,8 +16,8 @@ from firmware_proto.events import (
     Reply,
     ResetDone,
 )
-from firmware_proto.reference.host import CAPABILITIES as REFERENCE
-from firmware_proto.reference.host import WITH_KEYS
+from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
+from firmware_proto.reference.capabilities import WITH_KEYS
 from firmware_proto.session import COMMANDS, Capabilities
 from shoe_ctl.table.telling import COMMANDS as TELLS
 from tests.table.told_shoes import ARGS, at_work, restricted, sent

@@ -15,7 +15,7 @@ from firmware_proto.events import (
     ResetDone,
     SelfTested,
 )
-from firmware_proto.reference.host import CAPABILITIES as REFERENCE
+from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
 from firmware_proto.session import Capabilities
 from shoe_ctl.table.effects import ShoeCommand
 from tests.table.playing import Playing
