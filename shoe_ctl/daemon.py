@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    nullcontext,
-)
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import NoReturn
 
@@ -34,11 +30,11 @@ from shoe_ctl.keeping import Keeper
 from shoe_ctl.link.arrivals import arrivals
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection
-from shoe_ctl.link.openers import opener
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.outage import Outage, reopened
+from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.staff import Staff, gid_of, users_of
@@ -71,6 +67,7 @@ class Daemon:
         usb: Backends = libusb,
         new_key: bool = False,
         vfs: str | None = None,
+        outside: Outside = SYSTEM,
     ) -> None:
         self._config = config
         self._clock = clock
@@ -80,6 +77,7 @@ class Daemon:
         self._usb = usb
         self._new_key = new_key
         self._vfs = vfs
+        self._outside = outside
         self._at_work = False
         self._prepared = check(config)
         self._users = {} if config.socket is None else users_of(config.socket)
@@ -113,7 +111,7 @@ class Daemon:
         async with AsyncExitStack() as stack:
             store = Store.open(path, vfs=self._vfs)
             try:
-                places = [*self._sinks, *await open_sinks(self._config, stack)]
+                places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
             except BaseException:
                 store.close()
                 raise
@@ -126,7 +124,7 @@ class Daemon:
                 log.error("%s", self.outage.refusal())
                 tell(self.outage.refusal())
                 async with self._way_in(self._refuse):
-                    store = await reopened(path, self._clock, vfs=self._vfs)
+                    store = await reopened(path, self._clock, vfs=self._vfs, outside=self._outside)
 
     def _note_outage(self, what: str, error: JournalError) -> None:
         """One that goes on is one outage; what fails before any table was at work is the caller's.
@@ -144,10 +142,15 @@ class Daemon:
         assert self.outage is not None
         raise JournalError(self.outage.refusal())
 
-    def _way_in(self, handler: Handler) -> AbstractAsyncContextManager[None]:
-        if (path := self._config.socket_path) is None:
-            return nullcontext()
-        return serving_socket(path, self._users, handler, gid=self._gid)
+    @asynccontextmanager
+    async def _way_in(self, handler: Handler) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if (path := self._config.socket_path) is not None:
+                at_socket = serving_socket(path, self._users, handler, gid=self._gid)
+                await stack.enter_async_context(at_socket)
+            for way_in in self._outside.ways_in:
+                await stack.enter_async_context(way_in(handler))
+            yield
 
     async def _serve(
         self,
@@ -158,11 +161,13 @@ class Daemon:
     ) -> NoReturn:
         """Serve on this store until cancelled or until it fails; closes it."""
         async with AsyncExitStack() as stack:
-            writer = stack.enter_context(ThreadPoolExecutor(1, "journal"))
+            writer = stack.enter_context(self._outside.thread("journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
             keeper = self._keeper(journal, store, places)
-            pumps = await stack.enter_async_context(delivering(places, journal, store))
+            pumps = await stack.enter_async_context(
+                delivering(places, journal, store, self._outside)
+            )
             first = self.outage is None
             at_work = [
                 await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
@@ -184,9 +189,7 @@ class Daemon:
                 raise _first(errors) from None
             finally:
                 if store.failure is None:
-                    for runner, _ in at_work:
-                        await runner.stop()
-                    await keeper.sign()
+                    await _end_of([runner for runner, _ in at_work], keeper)
         raise AssertionError("a link ends only by being cancelled")
 
     def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
@@ -256,7 +259,7 @@ class Daemon:
             name=settings.table,
             profile=profile,
             settings=session_settings,
-            opener=opener(port, serial, self._executor, self._usb),
+            opener=self._outside.opener(port, serial, self._executor, self._usb),
             clock=self._clock,
             resume=runner.resume,
             on_up=on_up,
@@ -269,6 +272,16 @@ class Daemon:
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor
+
+
+async def _end_of(runners: Sequence[TableRunner], keeper: Keeper) -> None:
+    """The last records. What fails now is told and no more: it must not undo being stopped."""
+    try:
+        for runner in runners:
+            await runner.stop()
+        await keeper.sign()
+    except JournalError as error:
+        log.error("the last records cannot be stored: %s", error)
 
 
 class _Waiting:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
@@ -18,6 +17,7 @@ from shoe_ctl.config import Config
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
+from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks.jsonl import open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
@@ -33,7 +33,7 @@ class SinkPlace(msgspec.Struct, frozen=True):
     sink: Sink
 
 
-async def open_sinks(config: Config, stack: AsyncExitStack) -> list[SinkPlace]:
+async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) -> list[SinkPlace]:
     """The configured sinks; they stay open, journal or no journal, until ``stack`` closes them.
 
     Raises:
@@ -43,7 +43,7 @@ async def open_sinks(config: Config, stack: AsyncExitStack) -> list[SinkPlace]:
     for configured in config.sink:
         name = configured.path
         path = name if name == "-" else str(config.path(name))
-        output = stack.enter_context(ThreadPoolExecutor(1, "sink"))
+        output = stack.enter_context(outside.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
         places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
@@ -52,11 +52,11 @@ async def open_sinks(config: Config, stack: AsyncExitStack) -> list[SinkPlace]:
 
 @asynccontextmanager
 async def delivering(
-    places: Sequence[SinkPlace], journal: Journal, store: Store
+    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside
 ) -> AsyncIterator[list[asyncio.Task[None]]]:
     """Every sink at work; on leaving, what is committed is delivered first."""
     async with AsyncExitStack() as stack:
-        readers = stack.enter_context(ThreadPoolExecutor(1, "journal-reader"))
+        readers = stack.enter_context(outside.thread("journal-reader"))
         pumps = []
         for place in places:
             reader = store.reader()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.clock import Clock, sleep
+from shoe_ctl.outside import Outside
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0
@@ -37,13 +38,13 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
         return f"storage fault, nothing is stored, acknowledged or published: {self.what}"
 
 
-async def reopened(path: Path, clock: Clock, *, vfs: str | None) -> Store:
+async def reopened(path: Path, clock: Clock, *, vfs: str | None, outside: Outside) -> Store:
     """The store, once it opens and is whole; tried after 1 s, then twice as long up to 30 s.
 
     Each new reason is logged as a warning, one that only repeats the last for debugging.
     """
     wait_s, told = FIRST_RETRY_S, ""
-    with ThreadPoolExecutor(1, "journal-again") as opener:
+    with outside.thread("journal-again") as opener:
         while True:
             await sleep(clock, wait_s)
             try:
@@ -63,7 +64,7 @@ class _Attempt:
         self._vfs = vfs
         self._reader: Reader | None = None
 
-    async def made_in(self, opener: ThreadPoolExecutor) -> Store:
+    async def made_in(self, opener: Executor) -> Store:
         """The store; whoever stops waiting for it leaves nothing open.
 
         Raises:

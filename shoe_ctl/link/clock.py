@@ -33,9 +33,10 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The real clock, for the loop that is running."""
+    """The real clock, for the loop that is running. ``wall_ns`` reads the system's time."""
 
-    def __init__(self) -> None:
+    def __init__(self, wall_ns: Callable[[], int] = time.time_ns) -> None:
+        self._wall_ns = wall_ns
         self._last_us = 0
 
     def monotonic(self) -> float:
@@ -44,7 +45,7 @@ class SystemClock:
 
     def wall_us(self) -> int:
         """The system's time; stands still while the system clock is set back."""
-        self._last_us = max(self._last_us, time.time_ns() // 1000)
+        self._last_us = max(self._last_us, self._wall_ns() // 1000)
         return self._last_us
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:

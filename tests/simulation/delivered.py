@@ -1,0 +1,69 @@
+"""What every remote system was told, held to the promise of delivery: in order, once by its id.
+
+In: batches as they arrive. Out: each new event, once; Broken.
+Must not know: the journal, why a batch comes again, what an event means.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.records import Audience
+from tests.simulation.broken import Broken
+
+Event = dict[str, Any]
+
+_decode = msgspec.json.Decoder(type=dict[str, Any]).decode
+
+
+class Delivered:
+    """``new`` is called with each event that no remote system was told before."""
+
+    def __init__(self, new: Callable[[Audience, Event], None]) -> None:
+        self._new = new
+        self.told: dict[Audience, list[bytes]] = {audience: [] for audience in Audience}
+        self.applied: dict[str, int] = defaultdict(int)
+        self.again = 0
+
+    def take(self, remote: str, audience: Audience, events: Sequence[bytes]) -> None:
+        """One batch for one remote system.
+
+        Raises:
+            Broken: it skips an event, or gives one id to two.
+        """
+        before: int | None = None
+        for body in events:
+            event = _decode(body)
+            number = _number(event, audience)
+            if before is not None and number != before + 1:
+                raise Broken("order", f"{remote} was told {number} behind {before} in one batch")
+            before = number
+            self._apply(remote, audience, number, body, event)
+
+    def _apply(
+        self, remote: str, audience: Audience, number: int, body: bytes, event: Event
+    ) -> None:
+        told, applied = self.told[audience], self.applied[remote]
+        if number > applied + 1:
+            raise Broken("order", f"{remote} was told {number} and never {applied + 1}")
+        self.again += number <= applied
+        self.applied[remote] = max(applied, number)
+        if number > len(told) + 1:
+            raise Broken("order", f"{event['id']} was told before what comes before it")
+        if number == len(told) + 1:
+            told.append(body)
+            self._new(audience, event)
+        elif told[number - 1] != body:
+            was = told[number - 1].decode()
+            raise Broken("one id, one event", f"{event['id']} was {was}, and now {body.decode()}")
+
+
+def _number(event: Event, audience: Audience) -> int:
+    stream = event["id"].rpartition("/")[2]
+    if stream[0] != audience.value:
+        raise Broken("audience", f"{event['id']} went to the {audience.name} stream")
+    return int(stream[1:])

@@ -1,0 +1,90 @@
+"""Outcomes, held to the shoe's own list of cards and to the simulators' own judge.
+
+In: restricted and public events once each, cards as they leave the shoe. Out: Broken.
+Must not know: the controller's rules, how the table came to an outcome.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from firmware_proto.cards import card
+from shoe_ctl.records import Audience
+from simulators.shoe.judge import Judge
+from tests.simulation.broken import Broken
+from tests.simulation.delivered import Event
+
+_DISTURBS = ("irregularity.raised", "irregularity.step", "table.halted", "command.refused")
+
+
+class Outcomes:
+    """``drawn`` are the codes of all cards that left the shoe, in order, over all sets."""
+
+    def __init__(self) -> None:
+        self.drawn: list[str] = []
+        self.ended: dict[str, str] = {}
+        self.opened: list[str] = []
+        self.finished: set[str] = set()
+        self.counts: Counter[str] = Counter()
+        self._at = 0
+        self._disturbed: set[str | None] = set()
+        self._open: str | None = None
+
+    def take(self, audience: Audience, event: Event) -> None:
+        """The next event of a stream.
+
+        Raises:
+            Broken: a round with two outcomes, or one that its cards do not have.
+        """
+        if audience is Audience.PUBLIC:
+            return
+        kind, subject = event["type"], event["subject"]
+        if kind == "round.opened":
+            self._open = subject
+            self.opened.append(event["data"]["round_id"])
+        elif kind in _DISTURBS:
+            self._disturbed |= {subject, self._open}
+        elif kind in ("round.outcome", "round.void"):
+            self._end(event)
+
+    def _end(self, event: Event) -> None:
+        round_id, kind = event["data"]["round_id"], event["type"]
+        self.counts[kind] += 1
+        before = self.ended.setdefault(round_id, f"{kind} {event['id']}")
+        if before != f"{kind} {event['id']}":
+            outcome_void = before.startswith("round.outcome") and kind == "round.void"
+            if not outcome_void:  # a void may still follow an outcome, until it is settled
+                raise Broken("one outcome a round", f"{round_id}: {before}, then {event['id']}")
+        if kind == "round.outcome":
+            self.finished.add(round_id)
+            self._judge(round_id, event["data"])
+
+    def _judge(self, round_id: str, told: Event) -> None:
+        judge, left = Judge(), {name: list(told[name]["cards"]) for name in ("player", "banker")}
+        dealt: list[str] = []
+        while (place := judge.next_place()) is not None:
+            if not left[place[0]]:
+                raise Broken("never a guess", f"{round_id}: {place} was due and is not there")
+            dealt.append(left[place[0]].pop(0))
+            judge.place(card(dealt[-1]))
+        verdict = judge.verdict()
+        totals = (told["player"]["total"], told["banker"]["total"])
+        if any(left.values()) or told["winner"] != verdict.winner:
+            raise Broken("never a guess", f"{round_id}: {told} where the judge has {verdict}")
+        if totals != (verdict.player_total, verdict.banker_total):
+            raise Broken("never a guess", f"{round_id}: totals {totals}, and {verdict}")
+        self._find(round_id, dealt)
+
+    def _find(self, round_id: str, dealt: list[str]) -> None:
+        """Where these cards left the shoe: one behind the other, unless something came between."""
+        if round_id in self._disturbed:
+            lacks = Counter(dealt) - Counter(self.drawn)
+            if lacks:
+                raise Broken("never a guess", f"{round_id}: {sorted(lacks)} were never drawn")
+            return
+        for at in range(self._at, len(self.drawn) - len(dealt) + 1):
+            if self.drawn[at : at + len(dealt)] == dealt:
+                self._at = at + len(dealt)
+                return
+        rest = " ".join(self.drawn[self._at :])
+        raise Broken("never a guess", f"{round_id}: {' '.join(dealt)} is not in {rest}")

@@ -1,0 +1,72 @@
+"""A system that events go to: it applies each id once, and is slow, dead or forgetful at times.
+
+In: batches of events, from one daemon after the other. Out: what it applied.
+Must not know: the journal, cursors, why a daemon went.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+
+from shoe_ctl.records import Audience
+from tests.simulation.process import Life
+
+ANSWERS_S = 0.003
+SLOWLY_S = 2.0
+GIVES_UP_S = 0.5
+"""How long a daemon waits for one that is dead."""
+
+
+class RemoteSystem:
+    """``took`` is called with each batch that arrives, before the daemon is told that it did."""
+
+    def __init__(
+        self,
+        name: str,
+        audience: Audience,
+        chance: random.Random,
+        took: Callable[[str, Audience, Sequence[bytes]], None],
+    ) -> None:
+        self.name = name
+        self.audience = audience
+        self.dead = self.slow = False
+        self.forgets = 0
+        self._chance = chance
+        self._took = took
+
+    def is_well(self) -> None:
+        """It answers again, and at once."""
+        self.dead = self.slow = False
+
+    def reached_by(self, life: Life) -> Delivery:
+        """The way of one process to it."""
+        return Delivery(self, life)
+
+    async def take(self, events: Sequence[bytes], life: Life) -> None:
+        """As ``Sink.deliver``."""
+        await asyncio.sleep(self._chance.uniform(0.0, ANSWERS_S))
+        if self.slow:
+            await asyncio.sleep(self._chance.uniform(0.0, SLOWLY_S))
+        if self.dead:
+            await asyncio.sleep(GIVES_UP_S)
+            raise TimeoutError(f"{self.name} does not answer")
+        if not life.alive:
+            raise ConnectionResetError("its process died")
+        self._took(self.name, self.audience, events)
+        await asyncio.sleep(self._chance.uniform(0.0, ANSWERS_S))
+        if self.forgets:
+            self.forgets -= 1
+            raise ConnectionResetError(f"{self.name} hung up before it answered")
+
+
+class Delivery:
+    """One process's sink."""
+
+    def __init__(self, remote: RemoteSystem, life: Life) -> None:
+        self._remote = remote
+        self._life = life
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        await self._remote.take(events, self._life)

@@ -1,0 +1,182 @@
+"""The people at the table: they do what the table asks of them, and now and then something else.
+
+In: the table's status, as anyone may see it. Out: commands, with what was shown to the room.
+Must not know: cards that lie face down, the controller's rules, what is wrong in the world.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from tests.simulation.desk import Answer, Desk, NoAnswer
+
+PACE_S = (0.05, 0.8)
+"""How long people take for one thing."""
+
+HALT_RESTS_S = 8.0
+"""The longest that people look at a halt before they decide: it may end by itself."""
+
+PLAYER, SEAT, AMOUNT = "17", 1, 500
+
+DECLARED = ("wrong_order", "power_failure", "device_reset", "other", "order_altered", "unshuffled")
+
+
+class Room(Protocol):
+    """What people see and do beside the daemon."""
+
+    def status_told(self, told: Mapping[str, Any]) -> None:
+        """Somebody was told how the table stands."""
+
+    def turned(self, hand: str) -> None:
+        """The cards of a hand are about to be turned, for all to see."""
+
+    def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
+        """A command was answered."""
+
+    def push_new_set(self) -> None:
+        """The cards are taken out and others pushed in."""
+
+    def unread_card(self) -> str | None:
+        """The card, lying open by now, that the shoe did not read."""
+
+
+class Staff:
+    """One person for all positions. ``pace_s`` is multiplied by ``slower``."""
+
+    def __init__(self, desk: Desk, room: Room, chance: random.Random, table: str) -> None:
+        self._desk = desk
+        self._room = room
+        self._chance = chance
+        self._table = table
+        self._said = 0
+        self._last: dict[str, Any] | None = None
+        self._also: list[dict[str, Any]] = []
+        self._repeats = 0
+        self._looked_s = 0.0
+        self._side: set[asyncio.Task[None]] = set()
+
+    async def work(self) -> None:
+        """Until cancelled."""
+        while True:
+            pause_s = self._chance.uniform(*PACE_S)
+            await asyncio.sleep(pause_s)
+            try:
+                await self._one_thing(pause_s)
+            except NoAnswer:
+                continue
+
+    # What goes wrong with people.
+
+    def repeat(self, times: int) -> None:
+        """The next command is given so many times more, under its own id."""
+        self._repeats += times
+
+    def say_again_later(self, after_s: float) -> None:
+        """What was said last arrives once more, as a new command for the round of then."""
+        if self._last is None:
+            return
+        late = dict(self._last)
+        task = asyncio.create_task(self._late(late, after_s), name="said late")
+        self._side.add(task)
+        task.add_done_callback(self._side.discard)
+
+    def wager_late(self) -> None:
+        """A wager, whatever the table's state."""
+        self._also.append(self._wager("tie"))
+
+    def pause(self) -> None:
+        """Surveillance wants to look."""
+        self._also.append({"command": "pause", "position": "surveillance", "reason": "a look"})
+
+    def declare(self, chance: random.Random) -> None:
+        """Somebody says that something is wrong."""
+        args = {"key": chance.choice(DECLARED)}
+        self._also.append({"command": "declare", "args": args, "reason": "seen"})
+
+    async def _late(self, late: dict[str, Any], after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        late["command_id"] += "-late"
+        try:
+            await self._give(late)
+        except NoAnswer:
+            return
+
+    # What is done.
+
+    async def _one_thing(self, pause_s: float) -> None:
+        answer = await self._desk.ask({"request": "status", "table": self._table})
+        if "failed" in answer:
+            return
+        (stands,) = answer["tables"]
+        self._room.status_told(stands)
+        self._looked_s = self._looked_s + pause_s if stands["halt"] else 0.0
+        if self._also:
+            await self._say(self._also.pop(0), stands)
+        elif (act := self._next(stands)) is not None:
+            await self._say(act, stands)
+
+    def _next(self, stands: Mapping[str, Any]) -> dict[str, Any] | None:
+        halt, coming = stands["halt"], stands["next"]
+        if halt is not None:
+            if self._looked_s < self._chance.uniform(0.0, HALT_RESTS_S):
+                return None
+            if coming["command"] == "resume":
+                return {"command": "resume", "reason": "looked at it"}
+            return self._choice(halt.get("choices", []))
+        asked = [c for waiting in stands["waiting"] for c in waiting.get("choices", [])]
+        if asked and self._chance.random() < 0.5:
+            return self._choice(asked)
+        if stands["state"] == "shoe_change" and self._chance.random() < 0.1:
+            self._room.push_new_set()
+        if stands["state"] == "betting" and self._chance.random() < 0.4:
+            return self._wager(self._chance.choice(("player", "banker", "tie")))
+        if coming["command"] is None:
+            return None
+        return {"command": coming["command"], "args": coming["args"], "reason": "as it is done"}
+
+    def _choice(self, offered: list[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """One of the choices, with what it is to be given; those that want more are left."""
+        can: list[dict[str, Any]] = []
+        for offer in offered:
+            args: dict[str, Any] = {"choice": offer["choice"]}
+            card = self._room.unread_card()
+            if "card" in offer.get("args", ()) and card is not None:
+                args["card"] = card
+            can.append(
+                {
+                    "command": "decide",
+                    "args": args,
+                    "position": offer["position"],
+                    "reason": "seen on the table",
+                    "consented_by": "Ann" if offer.get("second_person") else None,
+                }
+            )
+        return self._chance.choice(can) if can else None
+
+    def _wager(self, wager: str) -> dict[str, Any]:
+        args = {"player": PLAYER, "seat": SEAT, "wager": wager, "amount": AMOUNT}
+        return {"command": "place_wager", "args": args, "position": "dealer"}
+
+    async def _say(self, act: dict[str, Any], stands: Mapping[str, Any]) -> None:
+        self._said += 1
+        played = stands["round"]
+        asked = {
+            "command_id": f"c{self._said}",
+            "table": self._table,
+            "person": "Ines",
+            "position": "gaming_shift_manager",
+            "round_id": None if played is None else played["round_id"],
+            **act,
+        }
+        self._last = asked
+        repeats, self._repeats = self._repeats, 0
+        for _ in range(1 + repeats):
+            await self._give(asked)
+
+    async def _give(self, asked: Mapping[str, Any]) -> None:
+        if asked["command"] == "expose":
+            self._room.turned(asked["args"]["hand"])
+        self._room.answered(asked, await self._desk.ask(asked))

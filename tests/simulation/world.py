@@ -1,0 +1,329 @@
+"""The whole world of one table, put together from a plan and run to its end.
+
+In: a Plan, a folder. Out: what happened in it, or Broken.
+Must not know: what a fault does, what a promise says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from firmware_proto.cards import DECKS
+from shoe_ctl.config import Config, of_plain
+from shoe_ctl.daemon import Daemon
+from shoe_ctl.delivery import SinkPlace
+from shoe_ctl.games import catalog
+from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.outside import Outside
+from shoe_ctl.records import Audience
+from simulators.rig import Rig
+from simulators.shoe.build import simulated_shoe
+from simulators.shoe.reference import ReferenceDevice
+from simulators.shoe.truth import Truth
+from simulators.table.dealer import LampDealer, Supply
+from tests.simulation.broken import Broken
+from tests.simulation.cable import Cable, HostEnd
+from tests.simulation.clock import WallClock
+from tests.simulation.desk import Answer, Desk, NoAnswer
+from tests.simulation.disk import Disk
+from tests.simulation.executor import LoopExecutor
+from tests.simulation.faults import STRIKES
+from tests.simulation.kept import JOURNAL, WatchedMemory
+from tests.simulation.line import DamagedLine
+from tests.simulation.loop import VirtualLoop
+from tests.simulation.plan import Plan
+from tests.simulation.process import Host, Life
+from tests.simulation.promises import SOURCE, Promises
+from tests.simulation.remote import RemoteSystem
+from tests.simulation.secrecy import Secrecy
+from tests.simulation.staff import Staff
+
+DEVICE = "SIM-0001"
+DECKS_IN_SHOE = 4
+MOST_SETS = 1000
+
+HAND_S = 0.15
+"""How long the hand takes to draw a card that may be drawn."""
+
+DISK_TAKES_S = 0.002
+
+GOES_ON_WITHIN_S = 400.0
+"""Simulated seconds in which a table where nothing is wrong any more ends a round that began then:
+a new set of cards may have to come first, and a broken store is tried twice a minute."""
+
+LOOKS_EVERY_S = 0.5
+
+
+class World:
+    """Faults find its parts by name. ``run`` it once, in its own loop, then ``close`` it."""
+
+    def __init__(self, plan: Plan, folder: Path, loop: VirtualLoop) -> None:
+        self.plan = plan
+        self.loop = loop
+        self.struck: Counter[str] = Counter()
+        self.trace = sha256()
+        self._undo: list[Callable[[], None]] = []
+        self.disk_takes_s = DISK_TAKES_S
+        for name in ("host", "scratch"):
+            (folder / name).mkdir()
+        self._folder = folder / "host"
+        self.wall = WallClock(loop)
+        self.disk = Disk(self._folder, f"simulated-{id(self)}")
+        self.cable = Cable(loop)
+        self.to_host = DamagedLine(plan.chance("to host"))
+        self.to_shoe = DamagedLine(plan.chance("to shoe"))
+        self._table = plan.table()
+        self._make_shoe(plan)
+        self.rig = Rig(
+            self.device, self.cable, self._dealer, to_host=self.to_host, to_shoe=self.to_shoe
+        )
+        self.promises = self._promise(folder / "scratch")
+        self.desk = Desk()
+        self.staff = Staff(self.desk, self, plan.chance("staff"), self._table["id"])
+        self.host = Host(
+            self.disk, self._daemon, died=self.cable.process_died, crashed=self.promises.crashed
+        )
+        self.remotes = [self._remote(name, sees) for name, sees in _REMOTES]
+        self._watch = self._remote(SOURCE, Audience.PUBLIC)
+        self._config = self._configuration()
+        self._timers = plan.chance("threads")
+
+    # How it is put together.
+
+    def _make_shoe(self, plan: Plan) -> None:
+        deck = catalog.load(plan.game).deck.name
+        seeds = plan.chance("cards")
+        self.memory = WatchedMemory()
+        device = simulated_shoe(
+            "reference",
+            deck=deck,
+            decks=DECKS_IN_SHOE,
+            seed=seeds.getrandbits(32),
+            device_id=DEVICE,
+            truth=Truth(self._seen),
+            memory=self.memory,
+        )
+        assert isinstance(device, ReferenceDevice)
+        self.device = device
+        self._supply = Supply(DECKS[deck], DECKS_IN_SHOE, seeds.getrandbits(32), MOST_SETS)
+        self._dealer = LampDealer(device, self._supply, pace_s=HAND_S)
+
+    def _promise(self, scratch: Path) -> Promises:
+        after_ms = self.plan.face_up_after_ms
+        clock_is_set = any(fault.kind == "clock_set" for fault in self.plan.faults)
+        after_s = None if after_ms is None else 0.0 if clock_is_set else after_ms / 1000
+        return Promises(
+            memory=self.memory,
+            disk=self.disk,
+            scratch=scratch,
+            device=DEVICE,
+            table=self._table["id"],
+            secrecy=Secrecy(self.loop.time, after_s),
+            chance=self.plan.chance("promises"),
+        )
+
+    def _remote(self, name: str, audience: Audience) -> RemoteSystem:
+        return RemoteSystem(name, audience, self.plan.chance(name), self._took)
+
+    def _configuration(self) -> Config:
+        shoe = {"profile": "reference", "port": self.cable.address}
+        table = {**self._table, "decks": DECKS_IN_SHOE, "shoe": shoe}
+        plain = {"table": [table], "sink": [{"kind": "jsonl", "path": "public.jsonl"}]}
+        return msgspec.structs.replace(of_plain(plain, "simulated"), folder=str(self._folder))
+
+    def _daemon(self, life: Life) -> Daemon:
+        """One process."""
+
+        async def open_port() -> HostEnd:
+            return self.cable.open()
+
+        return Daemon(
+            self._config,
+            clock=SystemClock(self.wall.read_ns),
+            executor=self._thread(life, "port"),
+            host_boot=f"boot-{life.boot}",
+            sinks=[
+                SinkPlace(remote.name, remote.audience, remote.reached_by(life))
+                for remote in (*self.remotes, self._watch)
+            ],
+            vfs=self.disk.name,
+            outside=Outside(
+                thread=partial(self._thread, life),
+                opener=lambda *_: open_port,
+                ways_in=(partial(self.desk.served, life=life),),
+            ),
+        )
+
+    def _thread(self, life: Life, name: str) -> LoopExecutor:  # noqa: ARG002
+        def takes_s() -> float:
+            return self._timers.uniform(0.0, self.disk_takes_s) if life.alive else 0.0
+
+        return LoopExecutor(self.loop, takes_s)
+
+    def _took(self, remote: str, audience: Audience, events: Sequence[bytes]) -> None:
+        """What is wrong with a delivery must not be taken for a sink's own trouble."""
+        self._note(remote, *events)
+        try:
+            self.promises.took(remote, audience, events)
+        except Broken as broken:
+            self.loop.fail(broken)
+
+    # What people see and do: ``staff.Room``.
+
+    def status_told(self, told: Mapping[str, Any]) -> None:
+        self.promises.status_told(told)
+
+    def turned(self, hand: str) -> None:
+        self.promises.secrecy.turned(hand)
+
+    def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
+        self._note(f"{asked} {answer}")
+        self.promises.answered(asked, answer)
+
+    def push_new_set(self) -> None:
+        self._supply.push_into(self.device, self.loop.time())
+        self.rig.turn()
+
+    def unread_card(self) -> str | None:
+        shoe = self.device.shoe
+        unread = [n for n in sorted(shoe.unreadable) if n <= shoe.drawn]
+        if not unread or shoe.cards is None:
+            return None
+        code = shoe.cards.cards[unread[-1] - 1].code
+        self.promises.secrecy.entered(code)
+        return code
+
+    def _note(self, what: str, *more: bytes) -> None:
+        """Kept in the trace, and so the same whenever the same plan runs."""
+        self.trace.update(f"{self.loop.steps} {self.loop.time()} {what}".encode())
+        for body in more:
+            self.trace.update(body.replace(str(self._folder).encode(), b"folder"))
+
+    def _seen(self, text: str) -> None:
+        """The shoe's own list: whatever leaves it."""
+        line = json.loads(text)
+        if "card" not in line:
+            return
+        code, shoe = line["card"], self.device.shoe
+        self.promises.outcomes.drawn.append(code)
+        lamp = self.device._lamp
+        place = lamp.hand if lamp is not None and line["armed"] else None
+        self.promises.secrecy.drawn(code, place, face_up=line["number"] in shoe.face_up)
+
+    # What faults do to it.
+
+    def later(self, after_s: float, act: Callable[[], None]) -> None:
+        """Does this then, or as all becomes well."""
+        self._undo.append(act)
+        self.loop.call_later(after_s, act)
+
+    def unmute(self) -> None:
+        self.cable.muted = False
+
+    def shoe_has_power(self) -> None:
+        if not self.device.powered:
+            self.device.boot(self.loop.time())
+            self.rig.turn()
+
+    def turn_key(self, *, locked: bool) -> None:
+        self.device.turn_key(self.loop.time(), locked=locked)
+        self.rig.turn()
+
+    def disk_is_quick(self) -> None:
+        self.disk_takes_s = DISK_TAKES_S
+
+    # How it runs.
+
+    async def run(self) -> Counter[str]:
+        """From the first start to the last check; what was counted on the way.
+
+        Raises:
+            Broken: a promise was not kept.
+        """
+        self.loop.after_step = self._after_step
+        self.device.boot(0.0)
+        self.rig.start()
+        running = asyncio.create_task(self.host.run(), name="host")
+        working = asyncio.create_task(self.staff.work(), name="staff")
+        for task in (running, working):
+            task.add_done_callback(self._ended)
+        for fault in self.plan.faults:
+            self.loop.call_at(fault.at_s, self._strike, fault.kind, fault.number)
+        await asyncio.sleep(self.plan.lasts_s)
+        self._all_is_well()
+        await self._goes_on()
+        working.cancel()
+        self.rig.dealer = None
+        await self._all_delivered()
+        self.host.close()
+        await running
+        counts = self.promises.at_rest(
+            self._folder / JOURNAL, [r.name for r in (*self.remotes, self._watch)]
+        )
+        return counts + self.promises.looked + self.promises.outcomes.counts
+
+    def close(self) -> None:
+        """Leaves nothing open."""
+        self.rig.stop()
+        self.host.close()
+        self.loop.close()
+        self.disk.close()
+
+    def _after_step(self) -> None:
+        try:
+            self.promises.after_step()
+        except Broken as broken:
+            self.loop.fail(broken)
+        self.host.step()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.loop.fail(error)
+
+    def _strike(self, kind: str, number: int) -> None:
+        self.struck[kind] += 1
+        self._note(kind)
+        STRIKES[kind](self, self.plan.chance(f"fault {number}"))
+
+    def _all_is_well(self) -> None:
+        self._undo, undo = [], self._undo
+        for act in undo:
+            act()
+        self.host.disk_is_well()
+        self.host.crash_no_more()
+
+    async def _goes_on(self) -> None:
+        """Waits until a round that began from now on has an outcome."""
+        before = set(self.promises.outcomes.opened)
+        end = self.loop.time() + GOES_ON_WITHIN_S
+        while not self.promises.outcomes.finished - before:
+            if self.loop.time() >= end:
+                raise Broken("it goes on", f"no round ends any more: {await self._standing()}")
+            await asyncio.sleep(LOOKS_EVERY_S)
+
+    async def _standing(self) -> str:
+        """How the table stands, for whoever has to find out why."""
+        try:
+            answer = await self.desk.ask({"request": "status"})
+        except NoAnswer:
+            return f"no daemon answers: {self.host.endings[-5:]}"
+        return json.dumps(answer)
+
+    async def _all_delivered(self) -> None:
+        """Waits until everyone has heard everything, and nothing more comes."""
+        before = -1
+        while (steps := sum(self.promises.delivered.applied.values())) != before:
+            before = steps
+            await asyncio.sleep(40.0)
+
+
+_REMOTES = (("floor", Audience.PUBLIC), ("back-office", Audience.RESTRICTED))
