@@ -281,7 +281,7 @@ async def _end_of(runners: Sequence[TableRunner], keeper: Keeper) -> None:
             await runner.stop()
         await keeper.sign()
     except JournalError as error:
-        log.error("the last records cannot be stored: %s", error)
+        log.error("%s: the last records are not stored", error)  # noqa: TRY400 - one line
 
 
 class _Waiting:
