@@ -33,7 +33,7 @@ from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
-from shoe_ctl.outage import Outage, reopened
+from shoe_ctl.outage import Outage, Reopening
 from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import TableRunner
@@ -78,7 +78,8 @@ class Daemon:
         self._new_key = new_key
         self._vfs = vfs
         self._outside = outside
-        self._at_work = False
+        self._path = config.path(config.journal.path)
+        self._reopening = Reopening(self._path, clock, vfs, outside)
         self._prepared = check(config)
         self._users = {} if config.socket is None else users_of(config.socket)
         self._gid = None if config.socket is None else gid_of(config.socket)
@@ -106,37 +107,32 @@ class Daemon:
             JournalError: the journal cannot be opened or used at the start.
             EnvironmentFault: a sink's file cannot be opened, or the socket not be made.
         """
-        path = self._config.path(self._config.journal.path)
         waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
         async with AsyncExitStack() as stack:
-            store = Store.open(path, vfs=self._vfs)
+            store = Store.open(self._path, vfs=self._vfs)
             try:
                 places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
             except BaseException:
                 store.close()
                 raise
             while True:
+                before = self.outage
                 try:
                     await self._serve(store, places, waiting, tell)
                 except JournalError as error:
-                    self._note_outage(store.failure or str(error), error)
-                assert self.outage is not None
-                log.error("%s", self.outage.refusal())
-                tell(self.outage.refusal())
+                    if self.outage is None:  # no table was at work yet
+                        raise
+                    if self.outage is before:
+                        self._reopening.failed(error)
                 async with self._way_in(self._refuse):
-                    store = await reopened(path, self._clock, vfs=self._vfs, outside=self._outside)
+                    store = await self._reopening.done()
 
-    def _note_outage(self, what: str, error: JournalError) -> None:
-        """One that goes on is one outage; what fails before any table was at work is the caller's.
-
-        Raises:
-            JournalError: this one.
-        """
-        if self._at_work or self.outage is None:
-            if not self._at_work:
-                raise error
-            self.outage = Outage(since_us=self._clock.wall_us(), what=what)
-        self._at_work = False
+    def _announce(self, outage: Outage, tell: Callable[[str], None]) -> None:
+        """Nothing can be stored from now on: said at once, and everywhere but in the journal."""
+        self.outage = outage
+        self._reopening.begin()
+        log.error("%s", outage.refusal())
+        tell(outage.refusal())
 
     async def _refuse(self, _: Caller, __: Command | StatusAsked) -> NoReturn:
         assert self.outage is not None
@@ -174,7 +170,7 @@ class Daemon:
             ]
             staff = Staff(self.runners)
             await stack.enter_async_context(self._way_in(staff.answer))
-            self._at_work, self.outage = True, None
+            self.outage = None
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(staff.watch(), name="staff")
@@ -186,7 +182,11 @@ class Daemon:
                         serving = self._link(runner, supervisor, waiting, first=first)
                         group.create_task(serving, name=f"{runner.table} link")
             except BaseExceptionGroup as errors:
-                raise _first(errors) from None
+                error = _first(errors)
+                if isinstance(error, JournalError):
+                    what = store.failure or str(error)
+                    self._announce(Outage(since_us=self._clock.wall_us(), what=what), tell)
+                raise error from None
             finally:
                 if store.failure is None:
                     await _end_of([runner for runner, _ in at_work], keeper)

@@ -38,22 +38,40 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
         return f"storage fault, nothing is stored, acknowledged or published: {self.what}"
 
 
-async def reopened(path: Path, clock: Clock, *, vfs: str | None, outside: Outside) -> Store:
-    """The store, once it opens and is whole; tried after 1 s, then twice as long up to 30 s.
+class Reopening:
+    """Opens a journal again after 1 s, then each time after twice as long, up to 30 s.
 
     Each new reason is logged as a warning, one that only repeats the last for debugging.
     """
-    wait_s, told = FIRST_RETRY_S, ""
-    with outside.thread("journal-again") as opener:
-        while True:
-            await sleep(clock, wait_s)
-            try:
-                return await _Attempt(path, vfs).made_in(opener)
-            except JournalError as error:
-                level = logging.DEBUG if str(error) == told else logging.WARNING
-                log.log(level, "storage still fails: %s; trying again", error)
-                told = str(error)
-            wait_s = min(2 * wait_s, LONGEST_RETRY_S)
+
+    def __init__(self, path: Path, clock: Clock, vfs: str | None, outside: Outside) -> None:
+        self._path = path
+        self._clock = clock
+        self._outside = outside
+        self._vfs = vfs
+        self._wait_s = FIRST_RETRY_S
+        self._told = ""
+
+    def begin(self) -> None:
+        """Tables were at work: this outage is another than the last."""
+        self._wait_s, self._told = FIRST_RETRY_S, ""
+
+    def failed(self, error: JournalError) -> None:
+        """Storage does not work, for this reason."""
+        level = logging.DEBUG if str(error) == self._told else logging.WARNING
+        log.log(level, "storage fails: %s; trying again", error)
+        self._told = str(error)
+
+    async def done(self) -> Store:
+        """The store, once it opens and is whole."""
+        with self._outside.thread("journal-again") as opener:
+            while True:
+                await sleep(self._clock, self._wait_s)
+                self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
+                try:
+                    return await _Attempt(self._path, self._vfs).made_in(opener)
+                except JournalError as error:
+                    self.failed(error)
 
 
 class _Attempt:
