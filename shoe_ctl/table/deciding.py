@@ -14,6 +14,7 @@ from . import (
     outcome,
     positions,
     replacing,
+    retaking,
     revealing,
     shoe_cards,
     unread,
@@ -268,6 +269,7 @@ def _void(turn: Turn, end: End) -> None:
     for opened in reversed(halt_of(turn).stack):
         withdrawal.tell_ended(turn, opened)
     turn.tell("round.void", data, restricted={**data, **who, "key": key})
+    retaking.take_out_all(turn)
     wagering.return_all(turn, rule)
     stack.close(turn, end)
     shoe_cards.write_off_lost_cards(turn)

@@ -15,9 +15,6 @@ from firmware_proto.events import (
 from .halting import because
 from .turn import Turn
 
-halt_for_card_pushed_back = because(
-    "order_altered", "a card was pushed back into the shoe in a round"
-)
 halt_for_lid = because("other", "the shoe was opened in a round")
 halt_for_tampering = because("other", "the shoe says that someone meddled with it in a round")
 halt_for_failed_test = because("other", "a part of the shoe failed its test in a round")

@@ -36,7 +36,7 @@ def one_too_many(turn: Turn, card: Card) -> bool:
 def is_empty(turn: Turn) -> bool:
     """Every card of the set is out."""
     shoe = turn.shoe
-    return shoe.drawn >= shoe.decks * len(turn.game.deck.cards)
+    return shoe.drawn - shoe.returned >= shoe.decks * len(turn.game.deck.cards)
 
 
 def no_shoe_is_known(turn: Turn) -> bool:
@@ -189,6 +189,15 @@ def forget(turn: Turn, card: Card) -> None:
     """A card that was counted lies where nobody knows it any more."""
     shoe = turn.shoe
     turn.set_shoe(unseen=shoe.unseen + 1, counts=_one_less(shoe.counts, card))
+
+
+def take_back(turn: Turn, card: Card | None) -> None:
+    """A card that was counted is in the shoe again: drawn anew, it is a draw of its own."""
+    shoe = turn.shoe
+    if card is None:
+        turn.set_shoe(returned=shoe.returned + 1, unseen=shoe.unseen - 1)
+    else:
+        turn.set_shoe(returned=shoe.returned + 1, counts=_one_less(shoe.counts, card))
 
 
 def name_unseen(turn: Turn, card: Card) -> None:

@@ -119,7 +119,7 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
 
 def count_from_its_loading(turn: Turn) -> None:
     """All that was drawn of the set is sent again: count it from the first card."""
-    turn.set_shoe(drawn=0, unseen=0, told_drawn=0, cutting_card_out=False)
+    turn.set_shoe(drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False)
 
 
 def keep_set(turn: Turn) -> None:

@@ -107,6 +107,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
     ``unseen`` are cards drawn before this table knew the set, lost on the way, or never read;
+    ``returned`` draws are of cards that are in the shoe again, ``pushed_back`` the numbers of those
+    that the shoe says so of and that lie counted all the same until people decide.
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
     draws that people entered and nobody heard of, with the card's code where they named it;
@@ -120,6 +122,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     decks: int
     drawn: int = 0
     unseen: int = 0
+    returned: int = 0
+    pushed_back: tuple[int, ...] = ()
     told_drawn: int = 0
     counts: dict[str, int] = {}
     shown: dict[str, int] = {}

@@ -312,4 +312,5 @@ def balanced(now: TableState) -> bool:
     shoe = now.shoe
     if shoe is None:
         return True
-    return shoe.unseen >= 0 and shoe.drawn == sum(shoe.counts.values()) + shoe.unseen
+    out = sum(shoe.counts.values()) + shoe.unseen
+    return shoe.unseen >= 0 and shoe.drawn == out + shoe.returned

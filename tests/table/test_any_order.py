@@ -10,6 +10,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
+    CardPushedBack,
     CardsDrawn,
     CuttingCard,
     Error,
@@ -53,6 +54,7 @@ events: st.SearchStrategy[ShoeEvent] = st.one_of(
         number=st.none() | st.integers(1, 12),
         order_known=st.booleans(),
     ),
+    st.builds(CardPushedBack, card=faces, number=st.none() | st.integers(1, 12)),
     st.builds(Redesignated, card=faces, hand=st.just("player"), index=st.just(1)),
     st.builds(
         Result,

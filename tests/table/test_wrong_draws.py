@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardPushedBack, Error
+from firmware_proto.events import Armed, Error
 from shoe_ctl.table.irregularities import stack
 from tests.table.playing import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 from tests.table.test_overdraw import table_at
 
+PIT = "pit_supervisor"
 GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4")
 
 
@@ -186,17 +187,15 @@ def test_a_card_that_ran_back_into_the_shoe_alters_the_order(code: str) -> None:
     assert table.told("round.void")[-1]["rule"] == "5.2"
 
 
-def test_a_card_pushed_back_may_be_found_in_its_place_again() -> None:
+@pytest.mark.parametrize("halted", [False, True])
+def test_a_reverse_run_of_a_shoe_that_counts_draws_alters_the_order_too(halted: bool) -> None:
     table = dealt("2D 3C")
-    table.says(CardPushedBack(card=card("3C"), number=2))
+    if halted:
+        table.does("declare", key="other", reason="noise")
+    table.says(Error(code="reverse_run"))
     assert table.key == "order_altered"
-    again = {"choice": "reconstructed", "reason": "it is the same card"}
-    assert table.asks("decide", position="dealer", **again).needs == {"position": "pit_supervisor"}
-    table.does("decide", position="pit_supervisor", **again)
-    assert (table.now.state, ended(table)) == ("dealing", ("order_altered", "reconstructed", "5.7"))
-    table.deal("TS TH 4C 5D")
-    table.finish()
-    assert len(table.told("round.outcome")) == 1
+    table.does("decide", choice="reconstructed", reason="it ran out again", position=PIT)
+    assert (table.key, table.now.state) == (("other", "suspended") if halted else (None, "dealing"))
 
 
 def test_a_whole_round_is_played_after_each_of_them() -> None:

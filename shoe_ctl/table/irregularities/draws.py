@@ -1,4 +1,4 @@
-"""Cards that came to the wrong place, not at all, or from a shoe whose order was altered.
+"""Cards that came to the wrong place, or not at all.
 
 In: nothing. Out: their procedures. Must not know: which card it was, what the round will want.
 """
@@ -10,7 +10,7 @@ from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
 from .exchanging import exchange
-from .grounds import CARDS_OUT, shoe_is_not_ready, something_is_missing
+from .grounds import CARDS_OUT, shoe_is_not_ready
 from .missed import PLACE
 from .procedure import Choice, Declared, End, Procedure, Standing, Step
 
@@ -85,33 +85,3 @@ MISSED_DRAW = Procedure(
     ),
     of_cards=True,
 )
-
-ORDER_ALTERED = Procedure(
-    "order_altered",
-    (
-        Step(
-            "ruling",
-            "leave the shoe as it is; if the order cannot be found again the round is void",
-            (
-                Choice(
-                    "reconstructed", "pit_supervisor", "reconstructed", (align,),
-                    something_is_missing,
-                ),
-                GO_ON,
-                LAY_ASIDE,
-                CALL_VOID,
-            ),
-        ),
-    ),
-    (
-        End("reconstructed", "reconstructed", ("order_altered", "reconstructed")),
-        stands(),
-        aside(),
-        void(("order_altered", "void")),
-    ),
-    Declared(
-        "dealer",
-        ("betting", "closed", *_CARDS_DRAWN),
-        "it is declared that the order of the cards was altered",
-    ),
-)  # fmt: skip

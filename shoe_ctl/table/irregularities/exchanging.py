@@ -11,11 +11,11 @@ from typing import Literal, TypeVar
 import msgspec
 
 from shoe_ctl.table import early
-from shoe_ctl.table.arguments import OfChoice, by_whom, checked
+from shoe_ctl.table.arguments import OfChoice, checked
 from shoe_ctl.table.state import Dealt, Kept, Opened
 from shoe_ctl.table.turn import Turn
 
-from .grounds import halt_of
+from .grounds import tell_moved
 from .procedure import Choice, Standing
 
 Place = Literal[
@@ -88,8 +88,7 @@ def _exchange(turn: Turn) -> None:
         named = early.subject(_number(first)), early.subject(_number(instead[_EARLY]))
         waiting = tuple(_renamed(opened, *named) for opened in turn.now.waiting)
         turn.change(early=(_as(first, instead[_EARLY]), *rest), waiting=waiting)
-    data = {"key": halt_of(turn).top.key, "step": "exchanged", "moved": [args.one, args.other]}
-    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    tell_moved(turn, "exchanged", [args.one, args.other])
 
 
 def _as(here: _Lying, there: Dealt | Kept) -> _Lying:

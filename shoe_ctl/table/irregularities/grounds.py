@@ -13,6 +13,7 @@ import msgspec
 
 from firmware_proto.events import Hello
 from shoe_ctl.table import shoe_cards, shoe_sets
+from shoe_ctl.table.arguments import by_whom
 from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Halt, Kept
 from shoe_ctl.table.turn import Turn
@@ -40,6 +41,12 @@ def set_top(turn: Turn, **fields: Any) -> None:
 def note(turn: Turn, **noted: Any) -> None:
     """Let the one on top remember this (plain JSON values)."""
     set_top(turn, noted={**halt_of(turn).top.noted, **noted})
+
+
+def tell_moved(turn: Turn, step: str, places: list[str]) -> None:
+    """Cards lie elsewhere now, by what a person says: where, and never which."""
+    data = {"key": halt_of(turn).top.key, "step": step, "moved": places}
+    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
 
 
 def own_kept(turn: Turn) -> tuple[Kept, ...]:
@@ -94,9 +101,14 @@ def cards_have_no_place(turn: Turn) -> str | None:
 
 def something_is_missing(turn: Turn) -> str | None:
     """What keeps the table from going on where it was."""
-    now, back_to = turn.now, halt_of(turn).back_to
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
+    return shoe_cannot_go_on(turn)
+
+
+def shoe_cannot_go_on(turn: Turn) -> str | None:
+    """The shoe is away, holds other cards, or gave some that nobody heard of."""
+    now, back_to = turn.now, halt_of(turn).back_to
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":

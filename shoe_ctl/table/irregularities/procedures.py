@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from . import (
     after_void,
+    altered,
     cutting_card,
     device_reset,
     double_draw,
@@ -40,7 +41,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         draws.WRONG_ORDER,
         double_draw.DOUBLE_DRAW,
         draws.MISSED_DRAW,
-        draws.ORDER_ALTERED,
+        altered.ORDER_ALTERED,
         handed.WRONG_PLAYER,
         handed.HOLDER_ABSENT,
         taken.CARD_TAKEN,

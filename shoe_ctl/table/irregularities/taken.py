@@ -18,7 +18,7 @@ KEY = "card_taken"
 def _shoe_is_empty(standing: Standing) -> bool:
     shoe = standing.now.shoe
     assert shoe is not None
-    return shoe.drawn >= shoe.decks * len(standing.game.deck.cards)
+    return shoe.drawn - shoe.returned >= shoe.decks * len(standing.game.deck.cards)
 
 
 def _gives_cards(standing: Standing) -> bool:

@@ -1,0 +1,171 @@
+"""The order of the cards in the shoe was altered: found again, or the round is void (5.2).
+
+In: nothing. Out: its procedure. Must not know: which card it was, what the round will want.
+"""
+
+from __future__ import annotations
+
+from shoe_ctl.table import ordering, retaking
+from shoe_ctl.table.slots import INITIAL_DEAL
+from shoe_ctl.table.state import Dealt, Kept, Opened
+from shoe_ctl.table.turn import Turn
+
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .grounds import (
+    CARDS_OUT,
+    drop_kept,
+    halt_of,
+    own_kept,
+    shoe_cannot_go_on,
+    something_is_missing,
+    tell_moved,
+)
+from .procedure import BACK, Choice, Declared, End, Procedure, Standing, Step
+
+KEY = "order_altered"
+PUSHED_BACK = "pushed_back"
+"""Noted where the shoe says that a card went back into it: the number of its draw."""
+
+_END = (KEY, "reconstructed")
+
+# What was seen.
+
+
+def _is_told(at: Standing) -> bool:
+    """The shoe said which card went back."""
+    assert at.now.halt is not None
+    return PUSHED_BACK in at.now.halt.top.noted
+
+
+def _is_not_told(at: Standing) -> bool:
+    return not _is_told(at)
+
+
+def _card(at: Standing) -> Dealt | Kept | None:
+    """The card that went back, where it has a place on the table."""
+    assert at.now.halt is not None
+    return retaking.find(at.now, at.now.halt.top.noted[PUSHED_BACK]) if _is_told(at) else None
+
+
+def _is_the_next(at: Standing) -> bool:
+    """It lies at the front of the shoe: nobody has seen it, and it was the last that was drawn."""
+    card = _card(at)
+    if card is None:
+        return _is_told(at)
+    free = not isinstance(card, Kept) or retaking.waits_for(at.now, card) is not None
+    last = ordering.drawn_last(at.now, 1)
+    return free and last == (card,) and not ordering.was_seen(card)
+
+
+def _drawn_again(at: Standing) -> int:
+    """How many cards came since."""
+    assert at.now.halt is not None
+    return len(at.now.kept) - at.now.halt.deciding[0].kept_before
+
+
+def _leads(at: Standing) -> str:
+    """The state that the table is in with the card in the shoe again, and those drawn since."""
+    card = _card(at)
+    if not isinstance(card, Dealt):
+        return BACK
+    since = _drawn_again(at)
+    if (card.hand, card.index) not in INITIAL_DEAL:
+        return "revealing" if since else "drawing"
+    played = at.now.round
+    assert played is not None
+    lie = len(played.cards) - 1 + since
+    if not lie:
+        return "closed"
+    return "dealing" if lie < len(INITIAL_DEAL) else "revealing"
+
+
+def _why_not(turn: Turn) -> str | None:
+    if not turn.now.link.aligned:
+        return "the shoe is not aligned: a pit supervisor says align"
+    return shoe_cannot_go_on(turn)
+
+
+# What is done.
+
+
+def _take_out(turn: Turn) -> None:
+    """It lies in the shoe, and not where it lay; what was drawn since lies in order."""
+    card = _card(turn)
+    if card is not None:
+        waits = retaking.waits_for(turn.now, card)
+        retaking.take_out(turn, card)
+        tell_moved(turn, "taken_back", [_place(card)])
+        if waits is not None:
+            _close(turn, waits)
+    elif len(halt_of(turn).stack) > 1:
+        return  # what came since is for the one under it to put in its place
+    again = own_kept(turn)
+    drop_kept(turn, again)
+    ordering.lay(turn, again, frozenset())
+
+
+def _close(turn: Turn, waits: Opened) -> None:
+    """What waited for the card beside the round waits for nothing."""
+    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
+    data = {"how": "taken_back", "rule": turn.game.rule(*_END)}
+    public = {"key": "drawn_early" if waits.key == "overdraw" else waits.key, **data}
+    turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
+
+
+def _place(card: Dealt | Kept) -> str:
+    return f"{card.hand} {card.index}" if isinstance(card, Dealt) else "drawn early"
+
+
+def _leave(turn: Turn) -> None:
+    retaking.leave_all(turn)
+
+
+# Choices, and the procedure.
+
+
+def _found(leads: str) -> tuple[Choice, End]:
+    """It is found at the front of the shoe: drawn again it lies where it lay."""
+
+    def leads_there(at: Standing) -> bool:
+        return _is_the_next(at) and _leads(at) == leads
+
+    name = f"found_{leads}"
+    choice = Choice(
+        "reconstructed", "pit_supervisor", name, (_take_out, align), _why_not, when=leads_there
+    )
+    return choice, End(name, "reconstructed", _END, leads)
+
+
+_FOUND = tuple(map(_found, (BACK, "closed", "dealing", "drawing", "revealing")))
+
+ORDER_ALTERED = Procedure(
+    KEY,
+    (
+        Step(
+            "ruling",
+            "leave the shoe as it is; if the order cannot be found again the round is void",
+            (
+                Choice(
+                    "reconstructed", "pit_supervisor", "reconstructed", (align,),
+                    something_is_missing, when=_is_not_told,
+                ),
+                *(choice for choice, _ in _FOUND),
+                GO_ON._replace(do=(*GO_ON.do, _leave)),
+                LAY_ASIDE,
+                CALL_VOID,
+            ),
+        ),
+    ),
+    (
+        End("reconstructed", "reconstructed", _END),
+        *(end for _, end in _FOUND),
+        stands(),
+        aside(),
+        void((KEY, "void")),
+    ),
+    Declared(
+        "dealer",
+        ("betting", "closed", *CARDS_OUT, "suspended"),
+        "it is declared that the order of the cards was altered",
+    ),
+)  # fmt: skip

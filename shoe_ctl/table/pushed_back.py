@@ -1,0 +1,72 @@
+"""A card that went back into the shoe, as the shoe says it: the table halts, or counts it only.
+
+In: such an event. Out: the irregularity raised; a card that lay in no place leaves the ledger.
+Must not know: who decides, what becomes of a card that lay in one.
+"""
+
+from __future__ import annotations
+
+from firmware_proto.events import CardPushedBack
+
+from . import early, retaking, shoe_cards
+from .cause import Cause
+from .irregularities import grounds, stack
+from .irregularities.altered import KEY, PUSHED_BACK
+from .turn import Turn
+
+# What was seen.
+
+
+def is_of_a_round(turn: Turn) -> bool:
+    """Bets are closed, or cards of a round are out: their order is in question."""
+    halt = turn.now.halt
+    state = turn.source if halt is None else halt.back_to
+    return state in ("closed", *grounds.CARDS_OUT)
+
+
+# What is done.
+
+
+def halt(turn: Turn) -> None:
+    """The order of the cards is altered until it is found again."""
+    number = _number(turn)
+    note(turn)
+    noted = {} if number is None else {PUSHED_BACK: number}
+    subject = None if number is None else early.subject(number)
+    seen = "a card was pushed back into the shoe in a round"
+    stack.raise_irregularity(turn, Cause(KEY, seen, subject=subject, noted=noted))
+
+
+def note(turn: Turn) -> None:
+    """A card that lay in no place is in the shoe again; of one that lies in one people decide."""
+    number = _number(turn)
+    if number is None or turn.now.shoe is None:
+        return
+    if retaking.find(turn.now, number) is not None:
+        told = turn.shoe.pushed_back
+        turn.set_shoe(pushed_back=(*(n for n in told if n != number), number))
+        return
+    kept = tuple(one for one in turn.now.kept if one.number == number and one.counted)
+    opening = tuple(one for one in turn.now.opening if one.number == number)
+    for one in (*kept, *opening):
+        shoe_cards.take_back(turn, one.card)
+    if kept:
+        grounds.drop_kept(turn, kept)
+    turn.change(opening=tuple(one for one in turn.now.opening if one not in opening))
+    if not kept and not opening and number <= turn.shoe.drawn:
+        _count(turn)
+
+
+def _count(turn: Turn) -> None:
+    """One that was discarded or burned, as far as the ledger has it."""
+    event, shoe = turn.shoe_event, turn.shoe
+    assert isinstance(event, CardPushedBack)
+    known = shoe.unseen if event.card is None else shoe.counts.get(event.card.code, 0)
+    if known:
+        shoe_cards.take_back(turn, event.card)
+
+
+def _number(turn: Turn) -> int | None:
+    event = turn.shoe_event
+    assert isinstance(event, CardPushedBack)
+    return event.number
