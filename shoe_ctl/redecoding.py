@@ -25,6 +25,8 @@ from shoe_ctl.journal.bodies import (
     Wire,
 )
 from shoe_ctl.line import DECODING, shoe_said
+from shoe_ctl.overhearing import LateLine
+from shoe_ctl.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.records import Record
 from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
 
@@ -34,16 +36,11 @@ VerdictOf = Callable[[int], ShoeEvent | None]
 _INPUT, _WIRE = Kind.INPUT.value, Kind.WIRE.value
 _CALLS, _CONNECTION = Kind.CALLS.value, Kind.CONNECTION.value
 
-_SAID, _FAULT = b'{"input":"shoe"', b'{"input":"fault"'
-"""How the bytes of an input begin."""
+_FAULT = b'{"input":"fault"'
+"""How the bytes of such an input begin."""
 
 _HANDLING = ShoeSaid.__name__
 """Where a fault was that stands in the place of what the shoe said."""
-
-
-_OTHER = "the bytes say something else"
-_UNSAID = "an input that no bytes say"
-_UNRECORDED = "the bytes say what is not recorded"
 
 
 class SessionOf(Protocol):
@@ -56,29 +53,11 @@ class SessionOf(Protocol):
     def __call__(self, opened: Connection, verdict_of: VerdictOf) -> HostSession: ...
 
 
-class _Portion:
-    """What came in one go, and what was recorded of it; ``n`` is its first record."""
-
-    def __init__(self, n: int, t_us: int, round_id: str | None) -> None:
-        self.n = n
-        self.t_us = t_us
-        self.rounds = [round_id]  # that were open before it, and at each input
-        self.calls: tuple[Call, ...] = ()
-        self.data = b""
-        self.inputs: list[Record] = []
-
-    def round_of(self, at: int, open_now: str | None) -> str | None:
-        """The round that this input opened, or that was open at it."""
-        rounds = [*self.rounds, open_now]
-        end = len(rounds) - 1
-        return rounds[min(at + 2, end)] or rounds[min(at + 1, end)] or rounds[0]
-
-
 class Redecoding:
     """One table's connections. ``connections`` and ``octets`` count what was decoded.
 
-    Of a journal that is not ``whole``, bytes before the first connection are passed over: where
-    that began is not there any more.
+    Of a journal that is not ``whole``, what stands before the first connection is of one whose
+    beginning is not there any more: see ``LateLine``; ``overheard`` counts its bytes.
     """
 
     def __init__(self, table: str, session_of: SessionOf, *, whole: bool = True) -> None:
@@ -87,16 +66,25 @@ class Redecoding:
         self._table = table
         self._session_of = session_of
         self._number: int | None = None
-        self._passes_over = not whole
+        self._passes_over = False
+        self._late = None if whole else LateLine(table)
         self._session: HostSession | None = None  # None: what comes now cannot be decoded
         self._position = 0
-        self._portion: _Portion | None = None
+        self._portion: Portion | None = None
         self._verdicts: dict[int, ShoeEvent] | None = None
+
+    @property
+    def overheard(self) -> int:
+        """Bytes of a connection whose beginning is not there."""
+        return 0 if self._late is None else self._late.octets
 
     def see(self, record: Record, round_id: str | None) -> Iterator[Difference]:
         """The table's next record; ``round_id`` is the round that is open at it, if any."""
+        if self._late is not None and self._number is None and record.kind != _CONNECTION:
+            yield from self._late.see(record, round_id)
+            return
         if record.kind == _INPUT:
-            if record.body.startswith((_SAID, _FAULT)):
+            if record.body.startswith((SAID, _FAULT)):
                 yield from self._input(record, round_id)
             return
         try:
@@ -107,7 +95,7 @@ class Redecoding:
             elif record.kind == _CALLS:
                 calls = Calls.from_bytes(record.body)
                 yield from self.settle(round_id)
-                self._portion = _Portion(record.n, calls.t_us, round_id)
+                self._portion = Portion(record.n, calls.t_us, round_id)
                 self._portion.calls = calls.calls
             elif record.kind == _CONNECTION:
                 yield from self.settle(round_id)
@@ -119,6 +107,8 @@ class Redecoding:
 
     def settle(self, round_id: str | None) -> Iterator[Difference]:
         """No more was recorded of the last portion: decodes it and compares."""
+        if self._late is not None:
+            yield from self._late.settle(round_id)
         portion, session = self._portion, self._session
         if portion is None or session is None:
             self._portion = None
@@ -135,7 +125,7 @@ class Redecoding:
         at, left, right = first_difference(recorded, replayed)
         if at < max(len(recorded), len(replayed)):
             n = portion.inputs[at].n if at < len(recorded) else portion.n
-            why = _OTHER if left and right else _UNRECORDED if right else _UNSAID
+            why = OTHER if left and right else UNRECORDED if right else UNSAID
             yield self._differs(n, portion.round_of(at, round_id), why, left, right)
 
     def _open(self, n: int, opened: Connection, round_id: str | None) -> Iterator[Difference]:
@@ -153,7 +143,7 @@ class Redecoding:
         portion = self._portion
         if portion is None or portion.data or portion.inputs:
             yield from self.settle(round_id)
-            portion = self._portion = _Portion(n, wire.t_us, round_id)
+            portion = self._portion = Portion(n, wire.t_us, round_id)
         if (wire.connection, wire.offset) == (self._number, self._position):
             portion.data = wire.data
             self._position += len(wire.data)
@@ -171,9 +161,9 @@ class Redecoding:
             self._portion.inputs.append(record)
             self._portion.rounds.append(round_id)
         elif fault is None:
-            yield self._differs(record.n, round_id, _UNSAID, record.body)
+            yield self._differs(record.n, round_id, UNSAID, record.body)
 
-    def _decoded(self, session: HostSession, portion: _Portion) -> list[bytes]:
+    def _decoded(self, session: HostSession, portion: Portion) -> list[bytes]:
         """The inputs that a portion gives, as they would be recorded."""
         heard: list[Heard] = []
         fault: str | None = None

@@ -31,7 +31,8 @@ class Replay(msgspec.Struct, frozen=True):
     """How many rounds were opened in the journal, and where the replays differ from it.
 
     ``differences`` are the first ones, ``found`` counts all and ``rounds_differing`` their rounds.
-    ``connections`` and ``bytes`` were decoded again.
+    ``connections`` and ``bytes`` were decoded again; ``overheard`` bytes are of connections that
+    began before the journal does, and were held to the inputs frame by frame.
     """
 
     rounds: int
@@ -40,6 +41,7 @@ class Replay(msgspec.Struct, frozen=True):
     rounds_differing: int = 0
     connections: int = 0
     bytes: int = 0
+    overheard: int = 0
 
 
 class _Table(Generic[H]):
@@ -90,7 +92,6 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     tables: dict[str, _Table[H]] = {}
     found = Differences()
     last_n, _ = reader.heads()
-    whole = next(reader.rows(upto=1), None) is not None
     begun_before = kept_from(reader).ends
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
     for count, record in enumerate(reader.records(upto=last_n, kinds=kinds)):
@@ -98,6 +99,7 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         if table is None:
             decoding = None
             if session_of is not None:
+                whole = record.table not in begun_before
                 decoding = Redecoding(record.table, session_of, whole=whole)
             late = begin_late if record.table in begun_before else None
             table = _Table(Rerunning(record.table, make_handler, agrees, late), decoding)
@@ -115,4 +117,5 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         rounds_differing=found.rounds,
         connections=sum(one.connections for one in decoded),
         bytes=sum(one.octets for one in decoded),
+        overheard=sum(one.overheard for one in decoded),
     )

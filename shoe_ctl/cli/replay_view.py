@@ -48,6 +48,9 @@ def _summary(found: Replay) -> Iterator[str]:
         yield f"{many}: {differ}, in {of}" if found.rounds_differing else f"{many}: {differ}"
     links = "1 connection" if found.connections == 1 else f"{found.connections:,} connections"
     yield from named("decoded", f"{found.bytes:,} bytes from shoes, on {links}")
+    if found.overheard:
+        said = f"{found.overheard:,} bytes of connections that began before this journal does"
+        yield from named("overheard", f"{said}: frame by frame, without what was said before")
 
 
 def _keys(sessions: Sessions) -> Iterator[str]:

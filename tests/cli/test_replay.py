@@ -75,6 +75,7 @@ def test_json_is_one_object_with_what_was_found_and_checked(keyed: Path, tmp_pat
         "found": 0,
         "rounds_differing": 0,
         "connections": 1,
+        "overheard": 0,
         "keys": {"connections": 1, "checked": False, "missing": []},
     }
     checked = told(replay(keyed, "--json", "--key-file", key_file(tmp_path)))

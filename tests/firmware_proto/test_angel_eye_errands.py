@@ -39,8 +39,7 @@ ARMED = Armed(1, "player", 1)
 
 
 def _host(**settings: object) -> AngelEyeHost:
-    chosen = {"commands": True, "ask_when_silent": False, **settings}
-    return AngelEyeHost(host_settings(chosen))
+    return AngelEyeHost(host_settings({"commands": True, **settings}))
 
 
 def _hear(host: AngelEyeHost, data: bytes, t: float = 0.0) -> list[ShoeEvent]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,87 +14,15 @@ import pytest
 from firmware_proto.angel_eye.host import AngelEyeHost
 from firmware_proto.bee_tek.session import BeeTekHost
 from firmware_proto.events import CardDrawn, ClearError, Query
-from firmware_proto.reference.codec import unwrapped
-from firmware_proto.reference.framing import framed
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.session import Heard
-from shoe_ctl.differences import OPENED, Difference
+from shoe_ctl.differences import Difference
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.sessions import Sessions
-from shoe_ctl.table.inputs import to_bytes
-from simulators.faults import CleanLine, Faults, FaultyLine
 from tests.journal.making import records, spoil
-from tests.wiring.on_the_wire import DEVICE, KEY, KEYS, WiredTable, both_replays, dealt, wired
-
-FAULTS = Faults(split=0.3, merge=0.1, drop=0.02, flip=0.02, repeat=0.05, delay=0.1, unplug=0.03)
-"""Frames cut in two, damaged, doubled; cables that come off in the midst of them."""
-
-CRC_BYTES = 4
-ROUNDS = 20
-
-SPLIT = Faults(split=0.5)
-
-
-def bad_lines() -> dict[str, Any]:
-    return {"to_host": FaultyLine(3, FAULTS), "to_shoe": FaultyLine(4, FAULTS)}
-
-
-TABLES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-    "reference": ("reference", dict),
-    "keyed": ("reference", lambda: {"keyed": True, **bad_lines()}),
-    "bad_lines": ("reference", bad_lines),
-    "angel_eye": ("angel_eye", lambda: {"pace_s": 0.35, "to_host": FaultyLine(2, SPLIT)}),
-    "told": ("angel_eye", lambda: {"session_settings": {"commands": True}}),
-    "bee_tek": ("bee_tek", lambda: {"to_host": FaultyLine(2, SPLIT)}),
-}
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, WiredTable]]:
-    """The journal of a table, dealt once for all tests."""
-
-    @cache
-    def made(name: str) -> tuple[Path, WiredTable]:
-        path = tmp_path_factory.mktemp(name) / "journal.db"
-        profile, given = TABLES[name]
-        return path, dealt(path, profile, ROUNDS, **given())
-
-    return made
-
-
-@pytest.fixture
-def copied(kept: Callable[[str], tuple[Path, WiredTable]], tmp_path: Path) -> Callable[[str], Path]:
-    """The same, to be changed."""
-
-    def copy(name: str) -> Path:
-        return Path(shutil.copy(kept(name)[0], tmp_path))
-
-    return copy
-
-
-class Drawn(msgspec.Struct):
-    """Where an input says that a card was drawn: its record, its round."""
-
-    n: int
-    round_id: str | None
-
-
-def drawn(path: Path, number: int) -> Drawn:
-    """The input of this card, counted from 1, and the round that it belongs to."""
-    found: Drawn | None = None
-    opened: str | None = None
-    for record in records(path):
-        if found is not None and record.kind == Kind.INPUT.value:
-            break
-        if record.kind == Kind.RESTRICTED.value and f'"{OPENED}"'.encode() in record.body:
-            opened = msgspec.json.decode(record.body)["subject"]
-        if record.kind == Kind.INPUT.value and b'"type":"card_drawn"' in record.body:
-            number -= 1
-            if not number:
-                found = Drawn(record.n, opened)
-    assert found is not None
-    return Drawn(found.n, opened)
+from tests.wiring.lines import TABLES, drawn, said
+from tests.wiring.on_the_wire import WiredTable, both_replays, wired
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -113,12 +39,6 @@ def test_what_was_heard_decodes_to_the_inputs_that_were_recorded(
     if "to_host" in TABLES[name][1]():
         ends = {(e["connection"], e["last"]) for e in said(path)}
         assert any((w.connection, w.offset + len(w.data)) not in ends for w in wires)
-
-
-def said(path: Path) -> list[dict[str, Any]]:
-    """What the shoe said, as it stands in the journal."""
-    inputs = [msgspec.json.decode(r.body) for r in records(path) if r.kind == Kind.INPUT.value]
-    return [one for one in inputs if one["input"] == "shoe"]
 
 
 def test_bad_lines_were_reconnected_in_mid_frame_and_brought_damaged_bytes(
@@ -286,83 +206,6 @@ def test_commands_to_a_timed_session_are_kept_too(tmp_path: Path) -> None:
     answered = [one["event"].get("command_id") for one in said(path)]
     assert answered.index(91) < answered.index(92)
     assert both_replays(path).differences == []
-
-
-def test_a_key_retired_while_its_proof_was_under_way_is_no_difference(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    keys = {DEVICE: dict(KEYS[DEVICE])}
-
-    class Retiring(CleanLine):
-        def put(self, data: bytes, t: float) -> None:
-            if len(keys[DEVICE]) and table.inputs and b"challenged" in to_bytes(table.inputs[-1]):
-                keys[DEVICE].clear()
-            super().put(data, t)
-
-    with wired(path, "reference", keyed=True, known=keys, to_host=Retiring()) as table:
-        table.open()
-    failed = [(one["event"].get("reason"), one["event"].get("key_id")) for one in said(path)]
-    assert ("no key for this shoe", 1) in failed
-    for sessions in (Sessions(KEYS), Sessions()):
-        assert both_replays(path, sessions).differences == []
-
-
-def test_proofs_and_macs_are_checked_again_with_the_keys(
-    kept: Callable[[str], tuple[Path, WiredTable]],
-) -> None:
-    path, _ = kept("keyed")
-    with_keys, without = Sessions(KEYS), Sessions()
-    for sessions in (with_keys, without):
-        found = both_replays(path, sessions)
-        assert found.differences == []
-        assert sessions.authenticated == found.connections
-        assert sessions.missing == set()
-    other = {DEVICE: {1: KEY[::-1]}}
-    first = both_replays(path, Sessions(other)).differences[0]
-    assert '"authenticated"' in (first.recorded or "")
-    assert "wrong proof" in (first.replayed or "")
-
-
-@pytest.mark.parametrize("keys", [{DEVICE: {2: KEY}}, {"SH-9": {1: KEY}}])
-def test_a_key_that_is_not_at_hand_is_named_and_the_verdicts_count(
-    keys: dict[str, dict[int, bytes]], kept: Callable[[str], tuple[Path, WiredTable]]
-) -> None:
-    sessions = Sessions(keys)
-    assert both_replays(kept("keyed")[0], sessions).differences == []
-    assert sessions.missing == {(DEVICE, 1)}
-
-
-def test_a_forged_frame_is_told_from_the_true_one_only_with_the_key(
-    copied: Callable[[str], Path],
-) -> None:
-    """Whoever rewrites a journal can make a CRC, but not a MAC."""
-    path = copied("keyed")
-    n = drawn(path, 1).n
-    drew = msgspec.json.decode(next(r.body for r in records(path) if r.n == n))
-    chunk = [r for r in records(path) if r.n < n and r.kind == Kind.WIRE.value][-1]
-    wire = Wire.from_bytes(chunk.body)
-    frame = slice(drew["first"] - wire.offset, drew["last"] - wire.offset)
-    data = bytearray(wire.data)
-    data[frame] = with_another_mac(wire.data[frame])
-    assert len(data) == len(wire.data)
-    forged = msgspec.structs.replace(wire, data=bytes(data))
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (forged.to_bytes(), chunk.n)))
-    assert both_replays(path).differences == []
-    first = both_replays(path, Sessions(KEYS)).differences[0]
-    assert (first.n, '"reason":"MAC"' in (first.replayed or "")) == (n, True)
-
-
-def with_another_mac(frame: bytes) -> bytes:
-    """This frame with a bit of its MAC turned, and a CRC that fits."""
-    body = bytearray(unwrapped(frame.strip(b"\0"))[:-CRC_BYTES])
-    body[-1] ^= 1
-    return framed(bytes(body))
-
-
-def test_no_key_is_in_the_journal(kept: Callable[[str], tuple[Path, WiredTable]]) -> None:
-    path, _ = kept("keyed")
-    content = b"".join(file.read_bytes() for file in path.parent.iterdir())
-    assert KEY not in content
-    assert KEY.hex().encode() not in content
 
 
 def test_bytes_to_the_shoe_are_passed_over(copied: Callable[[str], Path]) -> None:
