@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from firmware_proto.events import Error
 from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
@@ -157,9 +158,7 @@ class Performance:
         await bench.taken_up(1)
 
     async def _pull_as_one(self, count: int, *, order_known: bool) -> None:
-        device = self._bench.device
-        if not isinstance(device, ReferenceDevice):
-            raise Stuck(f"a shoe of {self._scenario.profile} does not tell of cards drawn as one")
+        device = self._tells_of_its_body()
         device.pull_together(self._bench.now, count, order_known=order_known)
         self._bench.touched()
         await self._bench.taken_up(count)
@@ -213,6 +212,14 @@ class Performance:
                 await self._power_on()
             case "read_again":
                 await self._read_again()
+            case "push_back":
+                self._tells_of_its_body().push_back(bench.now)
+                bench.touched()
+                await bench.taken_up()
+            case "reverse_run":
+                self._tells_of_its_body().happen(Error(code="reverse_run"), bench.now)
+                bench.touched()
+                await bench.taken_up()
             case _:
                 device.turn_key(bench.now, locked=what == "lock")
                 bench.touched()
@@ -223,6 +230,12 @@ class Performance:
         self._bench.touched()
         await self._bench.taken_up()
         await self._open_shoe()
+
+    def _tells_of_its_body(self) -> ReferenceDevice:
+        device = self._bench.device
+        if not isinstance(device, ReferenceDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not tell of that")
+        return device
 
     async def _read_again(self) -> None:
         device = self._bench.device

@@ -16,6 +16,7 @@ from .setup import ShoeSetup
 
 SHOE_DOES = (
     "unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock", "read_again",
+    "push_back", "reverse_run",
 )  # fmt: skip
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")

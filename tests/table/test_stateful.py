@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from firmware_proto.cards import card
-from firmware_proto.events import CardDrawn, ShoeEvent
+from firmware_proto.events import CardDrawn, CardPushedBack, CardsDrawn, ShoeEvent
 from shoe_ctl.games import catalog
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.effects import Effect
@@ -146,6 +146,22 @@ class AnyTable(RuleBasedStateMachine):
             self.table.says(CardDrawn(card=face, number=shoe.drawn + 1, armed=armed))
         else:
             self.table.draw(code)
+
+    @rule(
+        codes=st.lists(st.sampled_from([*FACES, None]), min_size=2, max_size=4),
+        known=st.booleans(),
+    )
+    def cards_in_one_pull(self, codes: list[str | None], known: bool) -> None:
+        shoe = self.table.now.shoe
+        faces = tuple(None if code is None else card(code) for code in codes)
+        number = None if shoe is None else shoe.drawn + 1
+        self.table.says(CardsDrawn(cards=faces, number=number, order_known=known))
+
+    @rule(before=st.sampled_from([0, 0, 0, 1]))
+    def a_card_goes_back(self, before: int) -> None:
+        shoe = self.table.now.shoe
+        if shoe is not None and shoe.drawn > before:
+            self.table.says(CardPushedBack(card=None, number=shoe.drawn - before))
 
     @rule(lost=st.booleans(), back=st.booleans(), boot=st.sampled_from([7, 7, 8]))
     def the_link(self, lost: bool, back: bool, boot: int) -> None:
