@@ -117,7 +117,7 @@ class QueryAnswered(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRotated(ShoeEvent):
-    """The shoe keeps a new key and will prove itself with it from its next connection on."""
+    """The shoe keeps a new key; the older ones count until a host has proved this one."""
 
     type: ClassVar[str] = "key_rotated"
     key_id: int

@@ -23,6 +23,7 @@ from firmware_proto.events import (
     RotateKey,
     SetTime,
     ShoeEvent,
+    Show,
     TestSelf,
 )
 from shoe_ctl.errors import ConfigError, InputRefused
@@ -109,6 +110,8 @@ class Teller:
                 return Query(number, str(of))
             case "clear_error":
                 return ClearError(number, None if of is None else str(of))
+            case "show":
+                return Show(number, str(of))
             case "set_time":
                 return SetTime(number, wall_us)
             case "rotate_key" if isinstance(of, int):

@@ -9,6 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_FACTS = {
+    "link_lost": ("the link was lost", "reason"),
+    "not_told": ("the shoe could not be told", "why"),
+    "storage_restored": ("the journal takes records again; it had failed", "what"),
+}
+"""What happened of itself, and where its reason stands."""
+
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
 
 
@@ -21,12 +28,13 @@ def words(happened: Mapping[str, Any]) -> tuple[str, list[str]]:
             return _command(happened)
         case "link_up":
             return _link_up(happened)
-        case "link_lost":
-            return f"the link was lost: {happened.get('reason')}", []
         case "restarted":
             return "the controller was started", [f"host boot: {happened.get('host_boot')}"]
         case "tick":
             return "time passed", []
+        case "link_lost" | "not_told" | "storage_restored" as kind:
+            sentence, why = _FACTS[kind]
+            return f"{sentence}: {happened.get(why)}", []
         case "fault":
             where = f"{happened.get('where')}: {happened.get('what')}"
             return "a fault of the controller; the input before it was not taken", [where]

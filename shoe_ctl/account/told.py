@@ -234,6 +234,19 @@ def _plain(text: str, *dropped: str) -> Callable[[Data], Words]:
     return tell
 
 
+def _answered(data: Data) -> Words:
+    accepted = data.pop("accepted", False)
+    _drop(data, "number")
+    return _plain("the shoe " + ("has done it" if accepted else "refuses") + ": {command}")(data)
+
+
+def _unanswered(data: Data) -> Words:
+    given_up = data.pop("given_up", False)
+    _drop(data, "number")
+    what = "is given up, and nobody knows whether it was done" if given_up else "has no answer yet"
+    return _plain("{command} " + what)(data)
+
+
 class _Blank(dict[str, str]):
     """A value that is not there is told as such."""
 
@@ -279,6 +292,10 @@ _TOLD: Mapping[str, Callable[[Data], Words]] = {
     "shoe.not_aligned": _plain("where the shoe stands is not known, until {until}"),
     "shoe.fault": _plain("a fault of the shoe: {code}"),
     "shoe.cleared": _plain("a fault of the shoe is cleared: {code}"),
+    "shoe.noted": _plain("the shoe says: {what}"),
+    "shoe.told": _plain("the shoe is told: {command}", "number"),
+    "shoe.answered": _answered,
+    "shoe.unanswered": _unanswered,
     "shoe.change_due": _plain("the shoe is to be changed", "shoe_id"),
     "shoe.holder_changed": _plain("the shoe goes to {who}"),
     "shoe.draw_allowed": _plain("{who} may draw without a wager"),

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Command = Literal["reset", "self_test", "query", "clear_error", "rotate_key"]
+Command = Literal["reset", "self_test", "query", "clear_error", "rotate_key", "show"]
 """What a shoe is told once and answers; ``Capabilities.obeys`` says which shoes have which."""
 
 

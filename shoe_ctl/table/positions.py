@@ -64,6 +64,7 @@ COMMANDS: dict[str, str] = {
     "ask_shoe": "dealer",
     "clear_error": "pit_supervisor",
     "rotate_key": "gaming_shift_manager",
+    "show_on_shoe": "dealer",
 }
 """Every command that the table takes, with the lowest position that may give it."""
 

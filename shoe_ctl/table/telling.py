@@ -24,6 +24,7 @@ COMMANDS: dict[str, Command] = {
     "ask_shoe": "query",
     "clear_error": "clear_error",
     "rotate_key": "rotate_key",
+    "show_on_shoe": "show",
 }
 """Each command of the table with what the shoe is told by it."""
 
@@ -33,6 +34,7 @@ _SAYS: dict[Command, str] = {
     "query": "be asked anything",
     "clear_error": "be told to clear an error",
     "rotate_key": "be given a new key",
+    "show": "be told to show anything",
 }
 
 
@@ -52,6 +54,12 @@ class OfKeyId(Args, frozen=True, kw_only=True):
     """Which key of the key file; never the key. Without it the daemon has put one in."""
 
     key_id: Annotated[int, msgspec.Meta(ge=1, lt=2**32)] | None = None
+
+
+class OfText(Args, frozen=True, kw_only=True):
+    """What stands on its display: printable ASCII; empty is dark."""
+
+    text: Annotated[str, msgspec.Meta(max_length=64, pattern="^[ -~]*$")]
 
 
 # What was seen.
@@ -122,6 +130,12 @@ def why_not_rotate(turn: Turn) -> str | None:
     return "which key? key_id" if args.key_id is None else None
 
 
+def why_not_show(turn: Turn) -> str | None:
+    """The same for a text on its display."""
+    args = read(turn, OfText)
+    return args if isinstance(args, str) else why_not(turn, "show")
+
+
 def _kind(turn: Turn) -> str:
     profile = turn.now.link.profile
     return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
@@ -160,3 +174,8 @@ def clear(turn: Turn) -> None:
 def rotate(turn: Turn) -> None:
     """The shoe takes a new key: from its next connection on it proves itself with that."""
     outbox.give(turn, "rotate_key", checked(turn, OfKeyId).key_id)
+
+
+def show(turn: Turn) -> None:
+    """The shoe shows what people wrote: nothing of it comes from a card that was not revealed."""
+    outbox.give(turn, "show", checked(turn, OfText).text)

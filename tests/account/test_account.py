@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from shoe_ctl.account import told
+from shoe_ctl.account import happened, told
 from shoe_ctl.account.gather import Account, gather
 from shoe_ctl.account.page import COLUMNS, RESTRICTED, page
 from shoe_ctl.account.places import find, last
@@ -203,3 +204,28 @@ def test_options_that_do_not_go_together_are_refused(
 def test_an_event_without_words_of_its_own_is_told_value_by_value() -> None:
     text, more = told.words("shoe.sang", {"song": "a", "verses": [1, 2]}, commanded=False)
     assert (text, more) == ("shoe.sang", ["song a, verses 1 and 2"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "text"),
+    [
+        ("shoe.told", {"command": "self_test", "number": 7}, "the shoe is told: self test"),
+        ("shoe.answered", {"command": "reset", "accepted": True}, "the shoe has done it: reset"),
+        ("shoe.answered", {"command": "reset", "accepted": False}, "the shoe refuses: reset"),
+        ("shoe.unanswered", {"command": "reset", "given_up": False}, "reset has no answer yet"),
+        ("shoe.unanswered", {"command": "reset", "given_up": True},
+         "reset is given up, and nobody knows whether it was done"),
+        ("shoe.noted", {"what": "lid"}, "the shoe says: lid"),
+    ],
+)  # fmt: skip
+def test_what_the_shoe_was_told_reads_as_a_sentence(
+    kind: str, data: dict[str, Any], text: str
+) -> None:
+    assert told.words(kind, data, commanded=False)[0] == text
+
+
+def test_inputs_that_nobody_gave_read_as_what_happened() -> None:
+    untold = {"input": "not_told", "t_us": 1, "number": 7, "why": "the key file is wrong"}
+    assert happened.words(untold) == ("the shoe could not be told: the key file is wrong", [])
+    stored = {"input": "storage_restored", "t_us": 1, "since_us": 0, "what": "the disk was full"}
+    assert happened.words(stored)[0].endswith("it had failed: the disk was full")

@@ -12,7 +12,16 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import AnyCommand, ClearError, Hello, Query, Reset, SetTime, TestSelf
+from firmware_proto.events import (
+    AnyCommand,
+    ClearError,
+    Hello,
+    Query,
+    Reset,
+    SetTime,
+    Show,
+    TestSelf,
+)
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.api.asked import Command, read
 from shoe_ctl.checked import check
@@ -229,6 +238,7 @@ class InProcess:
             "reset": Reset(number),
             "self_test": TestSelf(number),
             "query": Query(number, str(of)),
+            "show": Show(number, str(of)),
             "clear_error": ClearError(number, None if of is None else str(of)),
             "set_time": SetTime(number, self._now_us),
         }

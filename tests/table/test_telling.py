@@ -10,17 +10,25 @@ from firmware_proto.angel_eye.host import CAPABILITIES as ANGEL_EYE
 from firmware_proto.bee_tek.session import CAPABILITIES as BEE_TEK
 from firmware_proto.cards import card
 from firmware_proto.events import (
+    Button,
     CardOutsideGame,
     Error,
+    Lid,
+    PowerLow,
+    PowerRestored,
     Query,
     Reply,
     ResetDone,
+    SelfTested,
+    ShoeEmpty,
+    ShoeEvent,
+    Tamper,
 )
 from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
 from firmware_proto.reference.capabilities import WITH_KEYS
 from firmware_proto.session import COMMANDS, Capabilities
 from shoe_ctl.table.telling import COMMANDS as TELLS
-from tests.table.told_shoes import ARGS, at_work, restricted, sent
+from tests.table.told_shoes import ARGS, at_work, restricted, sent, yes
 
 # --- who can what -------------------------------------------------------------------------------
 
@@ -33,6 +41,8 @@ from tests.table.told_shoes import ARGS, at_work, restricted, sent
          "a reference shoe cannot be given a new key, and the link to this one has none"),
         (ANGEL_EYE, "reset_shoe", "an angel_eye shoe cannot be told to reset itself"),
         (ANGEL_EYE, "test_shoe", "an angel_eye shoe cannot be told to test itself"),
+        (ANGEL_EYE, "show_on_shoe", "an angel_eye shoe cannot be told to show anything"),
+        (BEE_TEK, "show_on_shoe", "a bee_tek shoe cannot be told to show anything"),
         (ANGEL_EYE, "rotate_key", "an angel_eye shoe cannot be given a new key"),
         (BEE_TEK, "reset_shoe", "a bee_tek shoe cannot be told to reset itself"),
         (BEE_TEK, "test_shoe", "a bee_tek shoe cannot be told to test itself"),
@@ -183,3 +193,77 @@ def test_the_fate_of_an_overdrawn_card_is_told_to_the_shoe_that_objected(
     table.rules(ruling)
     assert [c.of for c in sent(table, "clear_error")] == ([] if fate is None else [fate])
     assert len(table.told("shoe.told")) == public
+
+
+@pytest.mark.parametrize("text", ["X" * 65, "caf\u00e9", "two\nlines", 7, None])
+def test_a_display_shows_printable_ascii_up_to_its_length(text: object) -> None:
+    table = at_work()
+    assert not table.asks("show_on_shoe", text=text).accepted
+    assert sent(table) == []
+
+
+@pytest.mark.parametrize("text", ["", "NEW SHOE", "~" * 64])
+def test_what_is_shown_is_on_its_way_until_the_shoe_says_yes(text: str) -> None:
+    table = at_work()
+    table.does("show_on_shoe", text=text)
+    (told,) = sent(table)
+    assert told.of == text
+    table.says(yes(told.number))
+    assert table.told("shoe.answered") == [{"command": "show", "accepted": True}]
+    assert table.now.outbox.waiting == ()
+
+
+# --- what it says of itself unasked ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "secret"),
+    [
+        (Tamper(what="seal"), {"code": "tamper", "what": "seal"}),
+        (SelfTested(failed=("bolt",)), {"code": "self_test", "failed": ("bolt",)}),
+        (PowerLow(percent=4), {"code": "power_low", "percent": 4}),
+    ],
+)
+def test_what_is_wrong_with_a_shoe_is_told_between_rounds_too(
+    event: ShoeEvent, secret: dict[str, Any]
+) -> None:
+    table = at_work()
+    table.says(event)
+    assert table.told("shoe.fault") == [{}]
+    assert restricted(table, "shoe.fault") == [secret]
+    assert table.now.state == "idle"
+
+
+def test_power_that_is_back_clears_its_fault() -> None:
+    table = at_work()
+    table.says(PowerLow(percent=4))
+    table.says(PowerRestored())
+    assert table.told("shoe.cleared") == [{}]
+    assert restricted(table, "shoe.cleared") == [{"code": "power_low"}]
+
+
+@pytest.mark.parametrize(
+    ("event", "noted"),
+    [
+        (Lid(open=True), {"what": "lid", "open": True}),
+        (Button(button=3), {"what": "button", "button": 3}),
+        (ShoeEmpty(drawn=416), {"what": "shoe_empty", "drawn": 416}),
+    ],
+)
+def test_what_is_only_worth_knowing_is_noted_for_few_and_names_no_card(
+    event: ShoeEvent, noted: dict[str, Any]
+) -> None:
+    table = at_work()
+    before = len(table.public)
+    table.says(event)
+    assert restricted(table, "shoe.noted") == [noted]
+    assert len(table.public) == before
+
+
+def test_meddling_in_a_round_halts_and_says_what_it_was() -> None:
+    table = at_work()
+    table.open_round()
+    table.deal("2D 3C")
+    table.says(Tamper(what="seal"))
+    assert table.key == "other"
+    assert restricted(table, "shoe.fault") == [{"code": "tamper", "what": "seal"}]

@@ -67,4 +67,5 @@ DONE: dict[str, Any] = {
 }
 """What a reference shoe says when it has done it."""
 
-ARGS: dict[str, dict[str, Any]] = {"ask_shoe": {"what": "battery"}, "rotate_key": {"key_id": 2}}
+ARGS: dict[str, dict[str, Any]] = {"ask_shoe": {"what": "battery"}, "rotate_key": {"key_id": 2},
+        "show_on_shoe": {"text": "NEW SHOE"}}  # fmt: skip

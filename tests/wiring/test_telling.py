@@ -17,6 +17,7 @@ from firmware_proto.events import (
     Reset,
     RotateKey,
     SetTime,
+    Show,
     TestSelf,
 )
 from shoe_ctl.errors import InputRefused
@@ -66,6 +67,7 @@ def proof(key_id: int) -> Authenticated:
         (ShoeCommand(number=5, command="reset"), Reset(5)),
         (ShoeCommand(number=5, command="self_test"), TestSelf(5)),
         (ShoeCommand(number=5, command="query", of="battery"), Query(5, "battery")),
+        (ShoeCommand(number=5, command="show", of="NEW SHOE"), Show(5, "NEW SHOE")),
         (ShoeCommand(number=5, command="clear_error"), ClearError(5)),
         (ShoeCommand(number=5, command="clear_error", of="keep"), ClearError(5, "keep")),
         (ShoeCommand(number=5, command="set_time"), SetTime(5, 1_790_000_000_000_000)),
@@ -76,8 +78,8 @@ async def test_each_command_is_told_as_the_wire_has_it(command: ShoeCommand, sai
 
 
 async def test_what_no_session_is_told_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no shoe is told show"):
-        await Teller().for_the_session(ShoeCommand(number=1, command="show"), DEVICE, 0)
+    with pytest.raises(ValueError, match="no shoe is told to sing"):
+        await Teller().for_the_session(ShoeCommand(number=1, command="to sing"), DEVICE, 0)
 
 
 async def test_a_new_key_gets_its_number_first_and_is_made_when_it_is_told(
