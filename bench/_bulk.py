@@ -55,6 +55,7 @@ _RISING = re.compile(
     rb"|(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"
     rb"|(?P<number>\d+)"
 )
+_CHAINED = b'"hash":?'
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _TABLE_HEAD = (
     "UPDATE head SET n = ?, hash = ?, public = public + ?, restricted = restricted + ?,"
@@ -189,25 +190,43 @@ def _raw(now: LinkUp | ShoeSaid, sent: bytes) -> Callable[[Group], object]:
     )
 
 
-class _Risen:
-    """A record of a set, with what rises in it, said from its bodies in the second and third set.
+class _Bodies:
+    """The bodies of a table's records of a set, said from those of the second and the third set.
 
-    ``chain`` are the hashes of the third set's records, behind that of the record before it.
+    All but raw bytes are one form, so that a set is filled in at once: JSON has no line's end in
+    it. ``chained`` says in which bodies a hash is to be put in: that of which record, counted from
+    1 within the set, 0 being the one before it.
     """
 
-    def __init__(self, second: bytes, third: bytes, chain: Sequence[bytes]) -> None:
-        form, at = bytearray(), 0
+    def __init__(self, second: Sequence[Row], third: Sequence[Row]) -> None:
+        self.chained: dict[int, int] = {}
         self._numbers: list[tuple[int, int]] = []
         self._moments: list[int] = []
-        self._hashes: list[tuple[int, int]] = []
+        self._wire: list[tuple[int, int, Wire, Wire]] = []
+        chain = [second[-1][4], *(row[4] for row in third)]
+        forms = []
+        for place, (was, now) in enumerate(zip(second, third, strict=True)):
+            assert was[2] == now[2]
+            if now[2] == Kind.WIRE.value:
+                self._see_wire(place, Wire.from_bytes(was[3]), Wire.from_bytes(now[3]))
+                forms.append(b"")
+            else:
+                forms.append(self._form(place, was[3], now[3], chain))
+        self._all = b"\n".join(forms)
+
+    def _see_wire(self, place: int, was: Wire, now: Wire) -> None:
+        """Raw bytes are the same in each set, on another connection, at another time."""
+        assert (was.offset, was.direction, was.data) == (now.offset, now.direction, now.data)
+        self._wire.append((place, now.connection - was.connection, was, now))
+
+    def _form(self, place: int, second: bytes, third: bytes, chain: Sequence[bytes]) -> bytes:
+        form, at = bytearray(), 0
         for was, now in zip(_RISING.finditer(second), _RISING.finditer(third), strict=True):
             form += _literal(third[at : now.start()])
             at = now.end()
             if now["chained"] is not None:
-                form += b'"hash":"%b"'
-                earlier = chain.index(bytes.fromhex(now["chained"].decode()))
-                self._hashes.append((len(self._numbers), earlier))
-                self._rises(0, 0)
+                form += _CHAINED
+                self.chained[place] = chain.index(bytes.fromhex(now["chained"].decode()))
             elif was[0] == now[0]:
                 form += _literal(now[0])
             elif now["moment"] is not None:
@@ -217,42 +236,29 @@ class _Risen:
             else:
                 form += b"%d"
                 self._rises(int(was["number"]), int(now["number"]))
-        self._form = bytes(form + _literal(third[at:]))
+        return bytes(form + _literal(third[at:]))
 
     def _rises(self, was: int, now: int) -> None:
         self._numbers.append((now, now - was))
 
-    def body(self, sets: int, chain: Sequence[bytes], moments: dict[Any, bytes]) -> bytes:
-        """As it stands ``sets`` sets after the third; ``moments`` keeps times already written."""
+    def after(self, sets: int) -> list[bytes]:
+        """As they stand ``sets`` sets after the third, with ``_CHAINED`` where a hash comes."""
         values: list[Any] = [third + sets * step for third, step in self._numbers]
+        told: dict[int, bytes] = {}
         for at in self._moments:
-            if (text := moments.get(values[at])) is None:
-                text = moments[values[at]] = utc(values[at]).encode()
+            if (text := told.get(values[at])) is None:
+                text = told[values[at]] = utc(values[at]).encode()
             values[at] = text
-        for at, earlier in self._hashes:
-            values[at] = chain[earlier].hex().encode()
-        return self._form % tuple(values)
-
-
-class _RisenWire:
-    """Raw bytes of a set: the same in each, on another connection, at another time."""
-
-    def __init__(self, second: bytes, third: bytes, chain: Sequence[bytes]) -> None:  # noqa: ARG002
-        was, self._now = Wire.from_bytes(second), Wire.from_bytes(third)
-        assert (was.offset, was.data) == (self._now.offset, self._now.data)
-        self._connections = self._now.connection - was.connection
-        self._lasts_us = self._now.t_us - was.t_us
-
-    def body(self, sets: int, chain: Sequence[bytes], moments: dict[Any, bytes]) -> bytes:  # noqa: ARG002
-        """As ``_Risen.body``."""
-        now = self._now
-        return Wire(
-            connection=now.connection + sets * self._connections,
-            direction=now.direction,
-            offset=now.offset,
-            t_us=now.t_us + sets * self._lasts_us,
-            data=now.data,
-        ).to_bytes()
+        bodies = (self._all % tuple(values)).split(b"\n")
+        for place, connections, was, now in self._wire:
+            bodies[place] = Wire(
+                connection=now.connection + sets * connections,
+                direction=now.direction,
+                offset=now.offset,
+                t_us=now.t_us + sets * (now.t_us - was.t_us),
+                data=now.data,
+            ).to_bytes()
+        return bodies
 
 
 def _literal(text: bytes) -> bytes:
@@ -271,34 +277,31 @@ class _Sets:
         assert len(ends) == DEALT + 1
         second = rows[ends[-3] + 1 : ends[-2] + 1]
         third = rows[ends[-2] + 1 : ends[-1] + 1]
-        of_table = [row for row in third if row[1] == TABLE]
-        chain = [
-            next(row[4] for row in reversed(second) if row[1] == TABLE),
-            *(row[4] for row in of_table),
-        ]
-        self._forms = [
-            (Names(TABLE, row[2]), row[2], _form(row[2])(was[3], row[3], chain))
-            for was, row in zip(second, third, strict=True)
-            if row[1] == TABLE
-        ]
+        before, of_table = ([row for row in rows_ if row[1] == TABLE] for rows_ in (second, third))
+        self._bodies = _Bodies(before, of_table)
+        names = {row[2]: Names(TABLE, row[2]) for row in of_table}
+        self._kinds = [(names[row[2]], row[2]) for row in of_table]
         self._signed_at = {row[0]: read(row[3]).t_us for row in third if row[1] == JOURNAL}
         self._many = len(third)
         self._signed = read(rows[-1][3])
         self._key = key
         self.events = Counter(row[2] for row in third)
-        self.last_n, self.end, self.signed_end = rows[-1][0], chain[-1], rows[-1][4]
+        self.last_n, self.end, self.signed_end = rows[-1][0], of_table[-1][4], rows[-1][4]
 
     def after(self, sets: int) -> Iterator[Row]:
         """The records of the set that is ``sets`` sets after the third; ask for each in turn."""
-        moments: dict[Any, bytes] = {}
-        chain = [self.end]
         signed_at = {
             n + sets * self._many: t_us + sets * _dealt().lasts_us
             for n, t_us in self._signed_at.items()
         }
-        for names, kind, form in self._forms:
+        chained, chain = self._bodies.chained, [self.end]
+        bodies = self._bodies.after(sets)
+        for place, (names, kind) in enumerate(self._kinds):
+            body = bodies[place]
+            if place in chained:
+                hashed = chain[chained[place]].hex().encode()
+                body = body.replace(_CHAINED, b'"hash":"' + hashed + b'"')
             n = self.last_n = self.last_n + 1
-            body = form.body(sets, chain, moments)
             self.end = names.link(self.end, n, body)
             chain.append(self.end)
             yield n, TABLE, kind, body, self.end
@@ -343,10 +346,6 @@ def _ends(rows: Sequence[Row]) -> list[int]:
             ends.append(place)
             begun = False
     return ends
-
-
-def _form(kind: str) -> type[_Risen | _RisenWire]:
-    return _RisenWire if kind == Kind.WIRE.value else _Risen
 
 
 def make(path: Path, rounds: int, key: Signer | None = None) -> Made:

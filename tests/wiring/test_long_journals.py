@@ -1,0 +1,94 @@
+"""Years of rounds in one journal: all of it verifies, and what needs a part reads only that."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from bench import _bulk, journal
+from shoe_ctl import resuming
+from shoe_ctl.account import places
+from shoe_ctl.journal import export
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.shoes import find
+from tests.journal.making import verified
+from tests.wiring.at_a_journal import replayed
+from tests.wiring.test_resuming import counted_reads
+
+MOST_READ = resuming.MOST_RECORDS + 100
+RESTART_S = 0.3
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holds(tmp_path / "journal.db", 100_000, monkeypatch)
+
+
+@pytest.mark.soak
+def test_a_million_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holds(tmp_path / "journal.db", 1_000_000, monkeypatch)
+
+
+def holds(path: Path, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything, on a journal of so many rounds: gigabytes, which are not left behind."""
+    try:
+        made = _bulk.make(path, rounds)
+        found = verified(path, frozenset({made.signer.public_key}))
+        assert (found.ok, found.records) == (True, made.records)
+        assert found.signed.upto == made.records - 1
+        goes_on(made, monkeypatch)
+        middle = find_round(made)
+        export_holds(path, middle.rpartition("-r")[0])
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def goes_on(made: _bulk.Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restart finds the table in no time, reading next to nothing."""
+    with Reader.open(made.path) as reader, counted_reads(monkeypatch) as rows:
+        began = time.process_time()
+        again = resuming.recover(reader, _bulk.TABLE)
+        took_s = time.process_time() - began
+    assert again.controller is not None
+    assert again.controller.state.rounds == made.rounds
+    assert sum(rows) < MOST_READ
+    assert took_s < RESTART_S
+
+
+def find_round(made: _bulk.Made) -> str:
+    """A round in the middle is found by looking at a small part."""
+    number = made.rounds // 2
+    each = made.rounds // (number_of_sets(made))
+    round_id = f"{_bulk.TABLE}-s{(number - 1) // each + 1}-r{number}"
+    with Reader.open(made.path) as reader:
+        assert places.find(reader, round_id).round_id == round_id
+    return round_id
+
+
+def number_of_sets(made: _bulk.Made) -> int:
+    with Reader.open(made.path) as reader:
+        return find(reader, None).number - 1
+
+
+def export_holds(path: Path, shoe_id: str) -> None:
+    to = path.with_name("export.gz")
+    with Reader.open(path) as reader:
+        span = find(reader, shoe_id)
+        export.write(reader, export.stretch(reader, span.table, span.first, span.last), to)
+    assert verified(to).ok
+    assert replayed(to).differences == []
+
+
+@pytest.mark.soak
+def test_a_table_holds_no_more_memory_however_long_it_deals(tmp_path: Path) -> None:
+    """For an eighth of the time that the soak has, at some 200 rounds a second."""
+    seconds = float(os.environ.get("SHOE_CTL_SOAK_S", "600")) / 8
+    rounds = max(2000, int(200 * seconds))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        added_mb = pool.apply(journal.deal_on, (str(tmp_path), rounds))
+    print(f"{rounds} rounds dealt, {added_mb:.2f} MB more held")  # noqa: T201 - what a soak did
+    assert added_mb <= journal.ADDED_MB
