@@ -67,6 +67,14 @@ def with_wagers(table: Playing) -> None:
     plays_out(table)
 
 
+def two_in_one_pull(table: Playing) -> None:
+    """Both third cards are out before the first of them is due."""
+    table.open_round()
+    for number in range(6):
+        table.draw(_card(table, number))
+    plays_out(table)
+
+
 def cutting_card_first(table: Playing) -> None:
     """It lies before the first card of a round that a Player has a wager on."""
     table.does("place_your_bets")
@@ -93,6 +101,9 @@ def unread(table: Playing) -> None:
     plays_out(table)
 
 
+SESSIONS = (with_wagers, cutting_card_first, two_in_one_pull, too_much_on_one_hand, unread)
+
+
 def _card(table: Playing, number: int) -> str:
     """Such that both hands draw."""
     if table.game.deck.name == "element65":
@@ -106,6 +117,13 @@ def _conducted() -> Iterator[dict[str, Any]]:
         for method in game(name).methods or (None,):
             limits = TableLimits() if method is None else LIMITS
             yield {"name": name, "method": method, "area": HLGA, "limits": limits}
+
+
+def of_one_round(**given: Any) -> list[Place]:
+    """Step by step through a round with wagers, at a shoe of this project's own kind."""
+    return [
+        Place("reference", given, now) for now in played(with_wagers, shoe="reference", way=given)
+    ]
 
 
 @functools.cache
@@ -122,7 +140,7 @@ def places() -> tuple[Place, ...]:
         Place(shoe, given, now)
         for given in _conducted()
         for shoe, _ in (KINDS if given["name"] == "tiger" else KINDS[:1])
-        for session in (with_wagers, cutting_card_first, too_much_on_one_hand, unread)
+        for session in SESSIONS
         for now in played(session, shoe=shoe, way=given)
     ]
     found += [

@@ -45,7 +45,7 @@ def features(place: Place) -> Iterator[Hashable]:
     top = steps[-1] if steps else now.state
     back_to = now.state if now.halt is None else now.halt.back_to
     offered = [(choice.name, choice.then) for choice in stack.offered(place.at)]
-    yield top, tuple(offered), now.halt is None
+    yield top, tuple(offered), now.halt is None, now.link.up
     yield back_to, top
     if len(steps) > 1:
         yield from (((key, top), ((key, step), top[0])) for key, step in steps[:-1])
@@ -53,14 +53,15 @@ def features(place: Place) -> Iterator[Hashable]:
     conducted = tuple(place.given.get(name) for name in ("name", "method", "announcements"))
     played = now.round
     yield place.shoe, top, now.link.up, now.link.aligned, now.loaded is None
+    yield top, frozenset(opened[-1].noted) if opened else None
     yield back_to, top, bool(now.kept), bool(now.early), bool(now.opening)
     yield back_to, top, played and (bool(played.cards), played.all_revealed, played.manual)
     yield conducted, top
 
 
 def depth(now: TableState) -> int:
-    """How many irregularities are open."""
-    return len(stack.all_open(now))
+    """How many irregularities are open; several cards drawn early are one."""
+    return len({opened.key for opened in stack.all_open(now)})
 
 
 class Search:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import Error
+from firmware_proto.events import CardsDrawn, Error
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS, kind_of
@@ -118,3 +118,14 @@ def test_what_was_open_of_cards_ends_where_a_reset_sets_them_aside(key: str) -> 
 
 def public_name(key: str) -> str:
     return "drawn_early" if key == "overdraw" else key
+
+
+def test_where_a_game_lets_nobody_withdraw_cards_are_ordered_without_asking() -> None:
+    table = Playing(name="dragon_bonus_royal", **WAYS[1]).open_shoe()
+    table.deal("2D 3C TS TH")
+    table.turn_over()
+    table.says(CardsDrawn(cards=(None, None), order_known=False))
+    for choice in ("order_unknown", "lower_first"):
+        table.does("decide", choice=choice, reason="as they lay")
+    assert table.told("withdrawal.opened") == []
+    assert table.told("irregularity.step")[-1]["step"] == "lay"

@@ -13,8 +13,8 @@ from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
 from .exchanging import exchange
 from .grounds import CARDS_OUT, drop_kept, note, own_kept
 from .missed import ENTER, PLACE
-from .procedure import VOID, Action, Choice, Declared, End, Procedure, Step
-from .withdrawal import window_step
+from .procedure import VOID, Action, Choice, Declared, End, Procedure, Standing, Step
+from .withdrawal import has_window, window_step
 
 KEY = "double_draw"
 ORDERED = "double_draw_ordered"
@@ -35,6 +35,15 @@ def _forget(turn: Turn) -> None:
     ordering.forget(turn, pulled.lying(turn))
 
 
+def _asks_players(at: Standing) -> bool:
+    """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
+    return has_window(at, ORDERED)
+
+
+def _asks_nobody(at: Standing) -> bool:
+    return not _asks_players(at)
+
+
 def _upper_first(turn: Turn) -> None:
     note(turn, first="upper")
 
@@ -51,11 +60,11 @@ def _laid(then: str, *first: Action) -> tuple[Choice, ...]:
         "reconstruct", "dealer", then, (*first, _lay), pulled.why_not_laid, reason=False,
         when=pulled.leads_back,
     )  # fmt: skip
-    return (
-        lay._replace(then=f"{then}_in_deal", when=pulled.leads_to_deal),
-        lay._replace(then=f"{then}_past_deal", when=pulled.leads_past_deal),
-        lay,
-    )
+    return (lay._replace(then=f"{then}_past_deal", when=pulled.leads_past_deal), lay)
+
+
+def _laid_in_deal(then: str) -> Choice:
+    return _laid(then)[-1]._replace(then=f"{then}_in_deal", when=pulled.leads_to_deal)
 
 
 _SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=pulled.told_with_window)
@@ -63,8 +72,8 @@ _SEEN = Choice("order_seen", "surveillance", "window", when=pulled.seen_with_win
 _UNKNOWN = Choice(
     "order_unknown", "pit_manager", "unordered", in_round=True, when=pulled.touches_the_deal
 )
-_UPPER = Choice("upper_first", "pit_manager", "remaining", (_upper_first,))
-_LOWER = Choice("lower_first", "pit_manager", "remaining", (_lower_first,))
+_UPPER = Choice("upper_first", "pit_manager", "remaining", (_upper_first,), when=_asks_players)
+_LOWER = Choice("lower_first", "pit_manager", "remaining", (_lower_first,), when=_asks_players)
 _ENTER = ENTER._replace(when=pulled.some_may_be_missing)
 _PLACE = PLACE._replace(when=pulled.some_were_kept_before)
 
@@ -99,6 +108,7 @@ DOUBLE_DRAW = Procedure(
             "reconstruct",
             "put the cards in the order in which they were drawn, and let none be seen",
             (
+                _laid_in_deal("reconstructed"),
                 *_laid("reconstructed"),
                 exchange("reconstruct"),
                 _ENTER._replace(then="reconstruct"),
@@ -110,7 +120,13 @@ DOUBLE_DRAW = Procedure(
         Step(
             "ordering",
             "the pit manager says which card comes first, the upper or the lower",
-            (_UPPER, _LOWER, CALL_VOID),
+            (
+                _UPPER,
+                _LOWER,
+                _UPPER._replace(then="lay", when=_asks_nobody),
+                _LOWER._replace(then="lay", when=_asks_nobody),
+                CALL_VOID,
+            ),
             cites=(KEY, "ordered"),
         ),
         window_step(
@@ -137,7 +153,6 @@ DOUBLE_DRAW = Procedure(
         End("reconstructed_in_deal", "reconstructed", (KEY, "reconstructed"), "dealing"),
         End("reconstructed_past_deal", "reconstructed", (KEY, "reconstructed"), "revealing"),
         End("ordered", "ordered", (KEY, "ordered")),
-        End("ordered_in_deal", "ordered", (KEY, "ordered"), "dealing"),
         End("ordered_past_deal", "ordered", (KEY, "ordered"), "revealing"),
         End("unordered", "order_unknown", (KEY, "void"), VOID),
         stands(),

@@ -11,7 +11,7 @@ from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, RULED, align, aside, overrule_result, stands, void
+from .endings import CALL_VOID, GO_ON, RULED, align, overrule_result, stands, void
 from .grounds import something_is_missing
 from .procedure import Choice, End, Procedure, Step
 
@@ -66,11 +66,10 @@ def _against_the_shoe(key: str, prompt: str) -> Procedure:
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
         key,
-        (Step("ruling", prompt, (go_on, REPLACE, LAY_ASIDE, CALL_VOID)),),
+        (Step("ruling", prompt, (go_on, REPLACE, CALL_VOID)),),
         (
             stands((key, "cards_stand")),
             End("entered", "entered", (key, "entered")),
-            aside(RULED),
             void(RULED),
         ),
         of_cards=True,

@@ -1,0 +1,60 @@
+"""Never a state with no way out: the reachable table searched, and left again from every place."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+import pytest
+
+from tests.table.following import plays_out
+from tests.table.holding import holds
+from tests.table.places import Place, of_one_round, places
+from tests.table.searching import Search, Way
+
+DEEPEST = 2
+"""An irregularity inside an irregularity."""
+
+FEW = 12
+"""So far into a round: some cards are out, and Players have wagers."""
+
+
+def sound(way: Way) -> None:
+    holds(way.before.now, way.table.now, way.effects)
+
+
+def searched(start: list[Place], deepest: int) -> Search:
+    search = Search(deepest)
+    search.run(start, sound)
+    sys.stdout.write(f"places {search.deep}, inputs {search.tried}, ends {len(search.reached)}\n")
+    return search
+
+
+@functools.cache
+def two_deep() -> Search:
+    """From everywhere: every game, method, shoe and way to announce."""
+    return searched(list(places()), DEEPEST)
+
+
+def leads_out(found: list[Place]) -> None:
+    """Staff who do what the status says is next, and know nothing else, end the round."""
+    for place in found:
+        plays_out(place.table())
+
+
+def test_one_deep_every_place_has_a_way_out_of_it() -> None:
+    search = searched(of_one_round(method="A")[:FEW], 1)
+    assert search.deep[1] > 200
+    leads_out(search.places)
+
+
+@pytest.mark.slow
+def test_two_deep_every_input_leaves_the_table_whole_and_every_end_is_reached() -> None:
+    search = two_deep()
+    assert search.deep[2] > 1000
+    assert search.never_reached == set()
+
+
+@pytest.mark.slow
+def test_two_deep_every_place_has_a_way_out_of_it() -> None:
+    leads_out(two_deep().places)
