@@ -77,6 +77,8 @@ class TableRunner:
         self._line = Line(self.table)
         self._journal = journal
         self._clock = clock
+        # A clock that was set back before the daemon started again must not hold the table's time.
+        self._ahead_us = max(0, controller.state.t_us - clock.wall_us())
         self._sections = Sections(journal, under, self.table)
         self._devices = devices
         self._answers = Answers() if answers is None else answers
@@ -240,8 +242,9 @@ class TableRunner:
         return group
 
     def _now(self, t_us: int | None = None) -> int:
-        """A time for an input: never before the table's last one."""
-        return max(self.controller.state.t_us, self._clock.wall_us() if t_us is None else t_us)
+        """A time for an input: never before the table's last one, and always going on."""
+        clock_us = self._clock.wall_us() if t_us is None else t_us
+        return max(self.controller.state.t_us, clock_us + self._ahead_us)
 
     def _note_numbers(self, group: Group, reception: Reception) -> int | str | None:
         """The last event number that this reception brings, kept with the group."""
@@ -348,7 +351,7 @@ class TableRunner:
             self._timer = None
         wake_us = self.controller.state.wake_us
         if wake_us is not None:
-            delay_s = max(0, wake_us - self._clock.wall_us()) / 1_000_000
+            delay_s = max(0, wake_us - self._now()) / 1_000_000
             self._timer = self._clock.call_later(delay_s, self._due.set)
 
 

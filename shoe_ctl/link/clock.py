@@ -37,16 +37,23 @@ class SystemClock:
 
     def __init__(self, wall_ns: Callable[[], int] = time.time_ns) -> None:
         self._wall_ns = wall_ns
-        self._last_us = 0
+        self._at_us, self._at = 0, 0.0
 
     def monotonic(self) -> float:
         """The loop's own time in seconds."""
         return asyncio.get_running_loop().time()
 
     def wall_us(self) -> int:
-        """The system's time; stands still while the system clock is set back."""
-        self._last_us = max(self._last_us, self._wall_ns() // 1000)
-        return self._last_us
+        """The system's time; where that is set back, it goes on from the time it had reached.
+
+        Standing still until the system's has caught up, hours perhaps, would let nothing fall due.
+        """
+        now_us, now = self._wall_ns() // 1000, self.monotonic()
+        reached_us = self._at_us + int((now - self._at) * 1_000_000)
+        if now_us < reached_us:
+            return reached_us
+        self._at_us, self._at = now_us, now
+        return now_us
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """A timer of the running loop."""

@@ -26,6 +26,10 @@ RESTLESS_STEPS = 200_000
 """Callbacks at one moment: by then something runs in a circle."""
 
 
+TOLD_TO_END = 3
+ENDS_WITHIN_S = 600.0
+
+
 class NumberedTask(asyncio.Task[Any]):
     """A task whose place in a set follows from its number, not from its address in memory."""
 
@@ -151,12 +155,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return task.result()
 
     def close(self) -> None:
-        """Ends every task that is still there."""
-        left = [task for task in asyncio.all_tasks(self) if not task.done()]
-        for task in sorted(left, key=hash):
-            task.cancel()
+        """Ends every task that is still there; one may need to be told more than once."""
         self._failure, self.after_step = None, lambda: None
-        self.run_until_complete(_ended(left))
+        for _ in range(TOLD_TO_END):
+            left = sorted(asyncio.all_tasks(self), key=hash)
+            for task in left:
+                task.cancel()
+            if left:
+                self.run_until_complete(asyncio.wait(left, timeout=ENDS_WITHIN_S))
         self._ready.clear()
         self._timers.clear()
         self._closed = True
@@ -183,8 +189,3 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._now, self._steps_now = self._timers[0][0], 0
         while self._timers and self._timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(self._timers)[2])
-
-
-async def _ended(tasks: list[asyncio.Task[Any]]) -> None:
-    if tasks:
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -16,12 +16,16 @@ import apsw
 
 from shoe_ctl.daemon import Daemon
 from shoe_ctl.errors import ShoeCtlError
+from tests.simulation.broken import Broken
 from tests.simulation.disk import Disk, Image
 
 AGAIN_S = 1.0
 """A service manager starts again what ended by itself."""
 
 BOOTS_S = 5.0
+
+STOPS_WITHIN_S = 60.0
+"""A service manager kills what takes longer."""
 
 log = logging.getLogger(__name__)
 
@@ -101,8 +105,14 @@ class Host:
 
     def stop(self) -> None:
         """As SIGTERM: it ends in order, and is started again."""
-        if self._task is not None and self._left is None:
+        if self.life is not None and self._task is not None and self._left is None:
             self._task.cancel()
+            loop = asyncio.get_running_loop()
+            loop.call_later(STOPS_WITHIN_S, self._must_be_over, self.life)
+
+    def _must_be_over(self, life: Life) -> None:
+        if life is self.life and not life.over.done():
+            raise Broken("it stops", f"daemon {life.number} was told to stop, and goes on")
 
     def disk_is_well(self) -> None:
         """Whatever was wrong with the disk is over."""

@@ -125,10 +125,10 @@ class Staff:
                 return None
             if coming["command"] == "resume":
                 return {"command": "resume", "reason": "looked at it"}
-            return self._choice(halt.get("choices", []))
+            return self._choice(halt.get("choices", []), halt["reason"])
         asked = [c for waiting in stands["waiting"] for c in waiting.get("choices", [])]
         if asked and self._chance.random() < 0.5:
-            return self._choice(asked)
+            return self._choice(asked, "")
         if stands["state"] == "shoe_change" and self._chance.random() < 0.1:
             self._room.push_new_set()
         if stands["state"] == "betting" and self._chance.random() < 0.4:
@@ -137,13 +137,19 @@ class Staff:
             return None
         return {"command": coming["command"], "args": coming["args"], "reason": "as it is done"}
 
-    def _choice(self, offered: list[Mapping[str, Any]]) -> dict[str, Any] | None:
-        """One of the choices, with what it is to be given; those that want more are left."""
+    def _choice(self, offered: list[Mapping[str, Any]], reason: str) -> dict[str, Any] | None:
+        """One of the choices, with what it is to be given.
+
+        People may decide as they like, but they name no card that is not there: of what they enter
+        the table cannot know better.
+        """
         can: list[dict[str, Any]] = []
         for offer in offered:
             args: dict[str, Any] = {"choice": offer["choice"]}
-            card = self._room.unread_card()
-            if "card" in offer.get("args", ()) and card is not None:
+            if "card" in offer.get("args", ()):
+                card = self._room.unread_card() if reason == "misread" else None
+                if card is None:
+                    continue
                 args["card"] = card
             can.append(
                 {
