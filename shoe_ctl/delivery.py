@@ -56,11 +56,12 @@ async def delivering(
 ) -> AsyncIterator[list[asyncio.Task[None]]]:
     """Every sink at work; on leaving, what is committed is delivered first."""
     async with AsyncExitStack() as stack:
+        opened = [stack.enter_context(store.reader()) for _ in places]
+        # Entered behind them, so that no reader is closed while the thread still reads: who is in
+        # a hurry (a second signal, a sink that stalls) does not wait for what he asked it for.
         readers = stack.enter_context(outside.thread("journal-reader"))
         pumps = []
-        for place in places:
-            reader = store.reader()
-            stack.callback(reader.close)
+        for place, reader in zip(places, opened, strict=True):
             feed = SinkFeed(journal, reader, readers, sink=place.name, audience=place.sees)
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)

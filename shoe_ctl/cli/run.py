@@ -10,8 +10,8 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from shoe_ctl.link.clock import Clock
     from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
+
+PATIENT_PRESSES = 2
+"""Of Ctrl-C. The second lets what is delivered last be delivered another time; nothing is lost."""
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -118,7 +121,11 @@ def host_boot() -> str:
 
 
 async def until_terminated(work: object) -> bool:
-    """Await ``work``; SIGTERM cancels it, and is then the reason to say True."""
+    """Await ``work``; SIGTERM cancels it, and is then the reason to say True.
+
+    SIGINT cancels it too, and is handed on once it has ended: what ends is not broken off by
+    whoever presses Ctrl-C twice, but by whoever does so for the third time.
+    """
     assert asyncio.iscoroutine(work)
     task = asyncio.create_task(work)
     loop = asyncio.get_running_loop()
@@ -131,13 +138,40 @@ async def until_terminated(work: object) -> bool:
 
     loop.add_signal_handler(signal.SIGTERM, stop)
     try:
-        await task
+        with _interrupts(task.cancel):
+            await task
     except asyncio.CancelledError:
         if not terminated:
             raise
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
     return terminated
+
+
+@contextmanager
+def _interrupts(stop: Callable[[], object]) -> Iterator[None]:
+    """Ctrl-C calls ``stop`` on the loop; who had it before is told of it in the end."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):  # ignored, as in the background of a shell
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    presses = 0
+
+    def pressed(*_: object) -> None:
+        nonlocal presses
+        presses += 1
+        if presses > PATIENT_PRESSES:
+            raise KeyboardInterrupt
+        loop.call_soon_threadsafe(stop)
+
+    signal.signal(signal.SIGINT, pressed)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if presses:
+            signal.raise_signal(signal.SIGINT)
 
 
 def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +104,26 @@ def test_a_demo_that_is_stopped_leaves_no_shoe_behind(
     assert all(has_ended(child) for child in children)
 
 
+@pytest.mark.parametrize("pause_s", [0, 0.02, 0.1])
+@pytest.mark.parametrize(
+    "words", [("--json",), ("--scenario", "link_lost_resumes", "--pace-ms", "300")], ids=str
+)
+def test_whoever_presses_ctrl_c_twice_is_not_shown_how_a_demo_ends(
+    words: tuple[str, ...], pause_s: float
+) -> None:
+    with started("demo", *words) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(pause_s)  # the second is to come at another moment each time
+        process.stdout.read()
+        ended, said = rest_of(process)
+    assert ended in {INTERRUPTED, -signal.SIGINT}  # the second may come when all is done
+    assert b"Traceback" not in said
+    assert b"ERROR" not in said
+
+
 def test_ctrl_c_at_the_terminal_of_a_demo_ends_it(tmp_path: Path) -> None:
     """The terminal signals whoever runs in it; the shoe is not among them."""
     master, slave = pty.openpty()
@@ -159,6 +180,22 @@ def test_a_daemon_that_is_stopped_has_delivered_what_it_stored(
     assert b"ERROR" not in said
     stored = nothing_is_wrong_with(tmp_path / "journal.db")
     assert (tmp_path / "public.jsonl").read_bytes().count(b'"round.outcome"') == stored
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM], ids=str)
+def test_a_daemon_that_is_stopped_twice_leaves_a_whole_journal(
+    tmp_path: Path, first: signal.Signals
+) -> None:
+    with running(tmp_path) as process:
+        process.send_signal(first)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        process.stdout.read()
+        ended, said = rest_of(process)
+    assert ended == INTERRUPTED
+    assert b"Traceback" not in said
+    assert b"ERROR" not in said
+    nothing_is_wrong_with(tmp_path / "journal.db")
 
 
 def test_a_daemon_whose_reader_has_gone_goes_on(tmp_path: Path) -> None:
