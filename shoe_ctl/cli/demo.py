@@ -133,9 +133,9 @@ def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:
     wrong: list[str | None] = []
     with _simulated_shoe(options) as shoe:
         config = configuration(shoe.told["table"], folder)
-        click.echo(shoe.told["title"], err=as_json)
 
         async def playing() -> None:
+            click.echo(shoe.told["title"], err=as_json)
             wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json)))
 
         asyncio.run(until_terminated(playing()))
