@@ -59,7 +59,8 @@ def _say(result: Run, took_s: float) -> None:
     rounds = result.counts["rounds"]
     print(
         f"seed {seed}: kept every promise; {rounds} rounds, {sum(result.struck.values())} faults, "
-        f"{result.steps} steps, {result.simulated_s:.0f} s simulated in {took_s:.1f} s"
+        f"{result.steps} steps, {result.simulated_s:.0f} s simulated in {took_s:.1f} s, "
+        f"trace {result.trace[:16]}"
     )
 
 

@@ -107,8 +107,7 @@ class Host:
         """As SIGTERM: it ends in order, and is started again."""
         if self.life is not None and self._task is not None and self._left is None:
             self._task.cancel()
-            loop = asyncio.get_running_loop()
-            loop.call_later(STOPS_WITHIN_S, self._must_be_over, self.life)
+            self._task.get_loop().call_later(STOPS_WITHIN_S, self._must_be_over, self.life)
 
     def _must_be_over(self, life: Life) -> None:
         if life is self.life and not life.over.done():

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.simulation.plan import Fault, Plan
+from tests.simulation.plan import Plan
+from tests.simulation.plans import struck
 from tests.simulation.run import run
-
-FACE_UP = Plan(seed=1, lasts_s=20.0, game="tiger", announces=False, face_up_after_ms=300, faults=())
-
-
-def struck(*kinds: tuple[str, float]) -> Plan:
-    faults = [Fault(number, at_s, kind) for number, (kind, at_s) in enumerate(kinds)]
-    return replace(FACE_UP, faults=tuple(faults))
 
 
 @pytest.mark.parametrize(
