@@ -11,13 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from firmware_proto.events import Armed
+from firmware_proto.angel_eye.frames import encode_command, encode_event
+from firmware_proto.events import Armed, Standby
+from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
+from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.ports import SerialPort
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.supervisor import LinkState
 from shoe_ctl.link.transport import Opener, Transport
-from tests.link.ends import CAPABILITIES, LineProfile, ScriptedTransport, ShoeEnd, until
+from tests.link.ends import (
+    CAPABILITIES,
+    HandClock,
+    LineProfile,
+    ScriptedTransport,
+    ShoeEnd,
+    until,
+)
 from tests.link.host import Host, end
 from tests.link.wires import plugged_in
 
@@ -173,3 +183,29 @@ async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
         "lost nothing heard for 10 s",
         "up 44",
     ]
+
+
+async def test_a_silent_angel_eye_is_asked_and_lost_when_nobody_answers() -> None:
+    clock, transport = HandClock(), ScriptedTransport([encode_event(Standby(), "1")])
+    transport.hold = True
+    session = profile("angel_eye").host_session(resume=None, settings={"commands": True})
+    heard: list[Reception] = []
+
+    async def note(reception: Reception) -> None:
+        heard.append(reception)
+
+    connection = Connection(
+        number=1, transport=transport, session=session, clock=clock, on_reception=note
+    )
+    began = clock.now
+    running = asyncio.create_task(connection.run())
+    while True:
+        await until(lambda: clock.waiting or running.done())
+        if running.done():
+            break
+        await clock.pass_next()
+    assert await running == "nothing heard for 75 s" and connection.fell_silent
+    assert clock.now == began + 75.0
+    assert transport.written == encode_command("GP", "00") * 3
+    (reception,) = heard
+    assert reception.chunk == encode_event(Standby(), "1")
