@@ -22,8 +22,8 @@ from .turn import Turn
 OVERDRAW = "overdraw"
 """The shoes' own code for a card drawn early: in public it must look like any other."""
 
-CANNOT_READ = "cannot_read"
-"""The code of a shoe that names hands, where others tell of a card without saying which."""
+CANNOT_READ = ("cannot_read", "E3")
+"""The shoes' own codes for a card that they could not read."""
 
 REVERSE_RUNS = ("reverse_run", "reverse_run_at_exit", "reverse_run_midway")
 """The shoes' own codes for a card that ran backwards."""
@@ -62,8 +62,17 @@ def shoe_could_not_read(turn: Turn) -> bool:
     """The shoe stops at a card that was due and says no more of it than that it cannot read it."""
     event = turn.shoe_event
     assert isinstance(event, Error)
-    awaited = slots.next_slot(turn.now) is not None and turn.now.link.names_hands
-    return event.code == CANNOT_READ and awaited
+    awaited = slots.next_slot(turn.now) is not None and not turn.now.link.replay
+    return event.code in CANNOT_READ and awaited
+
+
+def is_of_the_last_card(turn: Turn) -> bool:
+    """The shoe has just told of a card as not read, and says so once more."""
+    event, played, link = turn.shoe_event, turn.now.round, turn.now.link
+    assert isinstance(event, Error)
+    if event.code not in CANNOT_READ or link.replay or link.names_hands or played is None:
+        return False
+    return any(d.card is None and d.number == turn.shoe.drawn for d in played.cards)
 
 
 def order_was_altered(turn: Turn) -> bool:

@@ -193,6 +193,7 @@ ROWS: tuple[Row, ...] = spell(
     ("error",             (*OPEN, "suspended"), "=",       (halting.shoe_saw_overdraw, overdrawn.is_known_already), (halting.tell_shoe_fault,)),
     ("error",             "revealing",      "=",           (halting.shoe_saw_overdraw, overdrawn.is_undecided), (overdrawn.wait_unread,)),
     ("error",             ("idle", *OPEN),  "suspended",   (halting.shoe_saw_overdraw,),            (overdrawn.halt_unread,)),
+    ("error",             CARDS_OUT,         "=",           (halting.is_of_the_last_card,),          (halting.tell_shoe_fault,)),
     ("error",             ("closed", "dealing", "drawing"), "suspended", (halting.shoe_could_not_read,),     (halting.halt_for_unread_card,)),
     ("error",             ("closed", *CARDS_OUT), "suspended", (halting.order_was_altered,),         (halting.halt_for_reverse_run,)),
     ("error",             "suspended",       "=",           (halting.order_was_altered, cards_were_out), (halting.halt_for_reverse_run,)),

@@ -129,20 +129,61 @@ def test_an_angel_eye_frame_that_could_not_be_read_halts_nothing() -> None:
     assert (table.now.state, table.now.link.aligned) == ("dealing", True)
 
 
-@pytest.mark.parametrize("alarm_first", [True, False])
-def test_a_failed_read_is_a_misread_whatever_alarm_comes_with_it(alarm_first: bool) -> None:
+FAILED_READ = CardDrawn(card=None)
+ALARM = Error(code="E3", text="Card Not Read")
+
+
+@pytest.mark.parametrize("said", [[ALARM, FAILED_READ], [FAILED_READ, ALARM], [FAILED_READ]])
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_failed_read_holds_its_slot_whatever_alarm_comes_with_it(
+    way: int, said: list[Any]
+) -> None:
+    table = shoe(way)
+    if way == 0:
+        table.open_round()
+    table.deal("2D 3C")
+    for event in said:
+        table.says(event)
+    assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
+    assert table.now.kept == ()
+    open_now = [*(table.now.halt.stack if table.now.halt else ()), *table.now.waiting]
+    assert [(opened.key, opened.step) for opened in open_now] == [("misread", "enter")]
+    # Face down it only waits; where all can see it the table asks for it.
+    assert (table.now.state == "suspended") is (way == 1)
+    assert table.told("shoe.fault") == [{}] * said.count(ALARM)
+    assert balanced(table.now)
+
+
+def test_an_alarm_after_which_no_card_is_told_waits_for_people() -> None:
+    table = shoe(way=0)
+    table.open_round()
+    table.deal("2D 3C")
+    table.says(ALARM)
+    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    table.does("decide", choice="in_its_place")
+    assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
+    assert table.now.state == "dealing"
+
+
+def test_the_next_card_is_not_taken_for_one_of_an_earlier_alarm() -> None:
+    table = shoe(way=0)
+    table.open_round()
+    table.deal("2D")
+    table.says(FAILED_READ)
+    table.says(ALARM)
+    table.deal("3C")
+    table.says(ALARM)  # of the card that comes
+    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    table.says(FAILED_READ)
+    assert [d.card is None for d in table.now.round.cards] == [False, True, False, True]
+    assert table.key is None
+
+
+def test_any_other_alarm_in_a_round_halts_for_the_shift_manager() -> None:
     table = shoe()
     table.deal("2D 3C")
-    said = [CardDrawn(card=None), Error(code="E3", text="Card Not Read")]
-    for event in reversed(said) if alarm_first else said:
-        table.says(event)
-    assert table.now.halt is not None
-    assert table.now.halt.stack[0].key == ("other" if alarm_first else "misread")
-    held = [dealt.card for dealt in table.now.round.cards[2:]]
-    kept = [one.card for one in table.now.kept]
-    assert (held, kept) == (([], [None]) if alarm_first else ([None], []))
-    assert table.told("shoe.fault") == [{}]
-    assert balanced(table.now)
+    table.says(Error(code="E7", text="Jam"))
+    assert table.key == "other"
 
 
 def test_a_warning_is_told_to_few_and_halts_nothing() -> None:

@@ -40,6 +40,14 @@ def is_read_in_turn(turn: Turn) -> bool:
     return fitting.is_for(turn, belated.due_slot(turn))
 
 
+def is_unread_in_turn(turn: Turn) -> bool:
+    """It is the card that was due, told by a shoe that raised its alarm first."""
+    drawn, slot = turn.drawn, belated.due_slot(turn)
+    if drawn.card is not None or own_kept(turn) or halt_of(turn).back_to not in DUE:
+        return False
+    return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
+
+
 def no_place_for_it(turn: Turn) -> str | None:
     """No card was due, or others came as well."""
     if belated.due_slot(turn) is None:
@@ -97,7 +105,10 @@ MISREAD = Procedure(
                 LAY_ASIDE._replace(unless=no_card_to_set_aside),
                 CALL_VOID,
             ),
-            (Hears("card_drawn", is_read_in_turn, "read_in_turn"),),
+            (
+                Hears("card_drawn", is_read_in_turn, "read_in_turn"),
+                Hears("card_drawn", is_unread_in_turn, "holds"),
+            ),
         ),
         Step(
             "enter",
