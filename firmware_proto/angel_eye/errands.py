@@ -26,7 +26,7 @@ _CLEARED_BY: Final = {None: "00", "keep": "01", "discard": "02"}
 
 @dataclass(frozen=True, slots=True)
 class _Errand:
-    command_id: int
+    command_id: int | None  # None: nobody asked, its answer only shows that the shoe is there
     kind: str
     data: str
 
@@ -73,6 +73,11 @@ class Errands:
             raise ValueError(f"{self._error} is not cleared so: {command}")
         data = _CLEARED_BY[command.overdraw]
         self._waiting.append(_Errand(command.command_id, "EC", data))
+
+    def ask_whether_alive(self) -> None:
+        """Asks for the progress on the host's own behalf, unless something is asked already."""
+        if self._current is None and not self._waiting:
+            self._waiting.append(_Errand(None, "GP", "00"))
 
     def start(self) -> None:
         """The line is free: the next one is sent."""
@@ -124,7 +129,7 @@ class Errands:
             self._deadline = t + REPLY_TIMEOUT_S
             return None
         self._current = None
-        if self._answered:
+        if self._answered or ended.command_id is None:
             return None
         why = f"{self._refused}, and it might clear another now" if needless else self._refused
         return CommandUnanswered(command_id=ended.command_id, reason=why)

@@ -43,6 +43,13 @@ CAPABILITIES = Capabilities(
     tells=(PROGRESS,),
 )
 
+ASK_AFTER_S = 30.0
+"""How often it is looked whether anything came: a round is seldom quieter. A shoe of which nothing
+did since the last look is asked, and has three attempts of 3 s to answer."""
+
+LOST_S = 75.0
+"""Asked so, a shoe that is there was heard of before this."""
+
 UNANSWERED = "command_unanswered"
 """The code of the ``Error`` that says that the shoe is not locked or unlocked as it was told."""
 
@@ -56,7 +63,12 @@ class AngelEyeHost:
 
     def __init__(self, settings: HostSettings) -> None:
         may = settings.commands
-        self.capabilities = replace(CAPABILITIES, timed=may, commands=may)
+        self._asks = may and settings.ask_when_silent
+        self.capabilities = replace(
+            CAPABILITIES, timed=may, commands=may, silence_s=LOST_S if self._asks else None
+        )
+        self._heard = False  # since the last look; by ticks alone, so that a replay has the same
+        self._look_at = float("-inf")
         self._decoder = Decoder(settings.command_bcc)
         self._repeats = Repeats(settings.repeats)
         self._redesignation = settings.redesignation.value
@@ -71,6 +83,7 @@ class AngelEyeHost:
 
     def receive(self, data: bytes, t: float) -> list[Heard]:  # noqa: ARG002
         """What these bytes say; any split of them gives the same events. Never raises."""
+        self._heard = self._heard or bool(data)
         return [
             Heard(self._event(item), item.seq, item.first, item.last)
             for item in self._decoder.feed(data)
@@ -119,6 +132,8 @@ class AngelEyeHost:
             given_up.append(errand)
         if self._lock.tick(t):
             given_up.append(Error(code=UNANSWERED))
+        if self._asks and t >= self._look_at:
+            self._look(t)
         self._take_turns()
         at = self._decoder.position
         return [Heard(event, None, at, at) for event in given_up]
@@ -128,12 +143,20 @@ class AngelEyeHost:
         """When ``tick`` wants to be called next, or None."""
         if self._lock is None:
             return None
-        waits = (self._lock.next_deadline, self._errands.next_deadline)
+        looks = self._look_at if self._asks else None
+        waits = (self._lock.next_deadline, self._errands.next_deadline, looks)
         return min((t for t in waits if t is not None), default=None)
 
     def outgoing(self) -> bytes:
         """Takes the bytes to be sent now."""
         return b"" if self._lock is None else self._lock.outgoing() + self._errands.outgoing()
+
+    def _look(self, t: float) -> None:
+        """Whether anything came since the last look; if not, the shoe is asked for any answer."""
+        if not self._heard and self._look_at > float("-inf"):
+            self._errands.ask_whether_alive()
+        self._heard = False
+        self._look_at = t + ASK_AFTER_S
 
     def _take_turns(self) -> None:
         """One command is outstanding at a time; the lock comes first."""

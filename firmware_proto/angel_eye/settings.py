@@ -7,7 +7,7 @@ Must not know: where the mapping came from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Final
 
@@ -35,6 +35,7 @@ class HostSettings:
     redesignation: Redesignation = Redesignation.NEXT_ROUND
     lock_confirmed_by_event: bool = False
     commands: bool = False
+    ask_when_silent: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +52,7 @@ def host_settings(given: Mapping[str, object]) -> HostSettings:
     Raises:
         ValueError: a key that is none of them, or a value that it cannot take.
     """
-    keys = ("command_bcc", "repeats", "redesignation", "lock_confirmed_by_event", "commands")
-    _only(given, keys)
+    _only(given, tuple(field.name for field in fields(HostSettings)))
     meanings = [meaning.value for meaning in Redesignation]
     return HostSettings(
         command_bcc=_command_bcc(given),
@@ -60,6 +60,7 @@ def host_settings(given: Mapping[str, object]) -> HostSettings:
         redesignation=Redesignation(_one_of(given, "redesignation", meanings)),
         lock_confirmed_by_event=_flag(given, "lock_confirmed_by_event"),
         commands=_flag(given, "commands"),
+        ask_when_silent=_flag(given, "ask_when_silent", default=True),
     )
 
 
@@ -93,8 +94,8 @@ def _one_of(given: Mapping[str, object], key: str, values: list[str]) -> str:
     return value
 
 
-def _flag(given: Mapping[str, object], key: str) -> bool:
-    value = given.get(key, False)
+def _flag(given: Mapping[str, object], key: str, *, default: bool = False) -> bool:
+    value = given.get(key, default)
     if not isinstance(value, bool):
         raise ValueError(f"{key}: must be true or false, not {value!r}")
     return value

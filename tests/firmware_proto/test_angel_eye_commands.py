@@ -35,7 +35,7 @@ def _draw(code: str, index: int = 1) -> CardDrawn:
 
 
 def _host(**settings: object) -> HostSession:
-    return host_session(resume=None, settings=settings)
+    return host_session(resume=None, settings={"ask_when_silent": False, **settings})
 
 
 def _hear(host: HostSession, data: bytes, t: float = 0.0) -> list[ShoeEvent]:

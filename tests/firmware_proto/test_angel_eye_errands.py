@@ -39,7 +39,8 @@ ARMED = Armed(1, "player", 1)
 
 
 def _host(**settings: object) -> AngelEyeHost:
-    return AngelEyeHost(host_settings({"commands": True, **settings}))
+    chosen = {"commands": True, "ask_when_silent": False, **settings}
+    return AngelEyeHost(host_settings(chosen))
 
 
 def _hear(host: AngelEyeHost, data: bytes, t: float = 0.0) -> list[ShoeEvent]:
