@@ -206,6 +206,6 @@ async def test_a_silent_angel_eye_is_asked_and_lost_when_nobody_answers() -> Non
         await clock.pass_next()
     assert await running == "nothing heard for 75 s" and connection.fell_silent
     assert clock.now == began + 75.0
-    assert transport.written == encode_command("GP", "00") * 3
+    assert transport.written == encode_command("GP", "00") * 6  # at 30 s and at 60 s
     (reception,) = heard
     assert reception.chunk == encode_event(Standby(), "1")
