@@ -106,9 +106,11 @@ def backwards(
     Raises:
         JournalError: the journal cannot be read.
     """
+    first = next(reader.records(), None)
+    low = 0 if first is None else first.n - 1  # what was before may have been taken out
     end = reader.heads()[0] if before is None else before - 1
-    while end > 0:
-        begin = max(0, end - BATCH)
+    while end > low:
+        begin = max(low, end - BATCH)
         yield from reversed(list(reader.records(after=begin, upto=end, table=table, kinds=kinds)))
         end = begin
 

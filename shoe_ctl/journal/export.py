@@ -25,6 +25,9 @@ from .reader import Head, Reader
 from .recovery import head_of
 from .verify import verify
 
+MOST_BYTES = 1 << 28
+"""The most that is written to one file: it is made in memory. A set of cards is a hundredth."""
+
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _HEAD = "INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
 
@@ -95,8 +98,8 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
     """Makes the file, for its owner only, whole or not at all; it verifies.
 
     Raises:
-        JournalError: the journal cannot be read or is damaged there; the file is there already, or
-            cannot be written.
+        JournalError: the journal cannot be read or is damaged there; it is too much for a file; the
+            file is there already, or cannot be written.
     """
     packed = gzip.compress(_file(reader, kept), mtime=0)
     new = path.with_name(path.name + "-new")
@@ -144,7 +147,8 @@ def _file(reader: Reader, kept: Stretch) -> bytes:
     heads: dict[str, Head] = {}
     with schema.one_line(reader.path), closing(schema.exporting()) as connection:
         with connection:
-            connection.executemany(_INSERT, _counted(_rows(reader, kept), heads))
+            rows = _limited(_rows(reader, kept), reader.path)
+            connection.executemany(_INSERT, _counted(rows, heads))
             for table, head in heads.items():
                 said = (head.counters.public, head.counters.restricted, head.connection, head.t_us)
                 connection.execute(_HEAD, (table, head.n, head.hash, *said))
@@ -165,6 +169,18 @@ def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:
         if record.n > upto:
             return
         yield record.n, record.table, record.kind, record.body, record.hash
+
+
+def _limited(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
+    left = MOST_BYTES
+    for row in rows:
+        left -= len(row[3])
+        if left < 0:
+            raise JournalError(
+                f"journal {path}: more than {MOST_BYTES >> 20} MB between two checkpoints: "
+                "too much for one export"
+            )
+        yield row
 
 
 def _counted(rows: Iterator[_Row], heads: dict[str, Head]) -> Iterator[_Row]:

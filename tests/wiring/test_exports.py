@@ -218,3 +218,12 @@ def test_a_journal_of_another_table_is_none_of_an_export(made: _bulk.Made, tmp_p
     export.check(tmp_path / "x.gz", kept)
     with pytest.raises(JournalError, match="does not hold table t1 up to record"):
         export.check(tmp_path / "x.gz", other)
+
+
+def test_more_than_fits_into_a_file_is_told_and_leaves_none(
+    made: _bulk.Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "MOST_BYTES", 100_000)
+    with pytest.raises(JournalError, match="too much for one export"):
+        exported(made.path, tmp_path / "x.gz", "t1-s2")
+    assert list(tmp_path.iterdir()) == []
