@@ -6,8 +6,6 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 
 from __future__ import annotations
 
-import functools
-
 from . import (
     by_hand,
     causes,
@@ -396,7 +394,6 @@ UNFORESEEN = "unforeseen"
 """The trigger of whatever a shoe says that no row names: in doubt the table halts."""
 
 
-@functools.cache
 def states_that_take(command: str) -> tuple[str, ...]:
     """The states in which this command may do something."""
     return rows.states_that_take(command, ROWS)

@@ -6,6 +6,7 @@ Must not know: who asks, how it is shown; it changes nothing.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
@@ -74,9 +75,10 @@ def _in_players_hands(now: TableState, settings: TableSettings) -> dict[str, Any
     return told
 
 
-def takes(state: str) -> list[str]:
+@functools.cache
+def takes(state: str) -> tuple[str, ...]:
     """The commands that may do something in this state, if their own conditions hold."""
-    return [c for c in positions.COMMANDS if state in machine.states_that_take(c)]
+    return tuple(c for c in positions.COMMANDS if state in machine.states_that_take(c))
 
 
 def _round(played: Round) -> dict[str, Any]:
