@@ -21,9 +21,12 @@ from .arrivals import Arrivals, nothing_arrives
 from .backoff import Backoff
 from .clock import Clock, sleep
 from .connection import Connection, OnReception, Reception
+from .noted import Noted
 from .transport import Opener, Transport
 
 log = logging.getLogger(__name__)
+
+SILENT = ": is the shoe switched on, and is its cable whole?"
 
 
 class LinkState(Enum):
@@ -87,6 +90,7 @@ class Supervisor:
         self._connection: Connection | None = None
         self._trouble: str | None = None
         self._doubted = False
+        self._noted = Noted(name, None)
 
     @property
     def state(self) -> LinkState:
@@ -138,7 +142,9 @@ class Supervisor:
     async def _serve(self, transport: Transport) -> None:
         """Serves one connection to its end, and waits a moment after it."""
         with closing(transport):
-            session = self._profile.host_session(resume=self._resume(), settings=self._settings)
+            resume = self._resume()
+            session = self._profile.host_session(resume=resume, settings=self._settings)
+            self._noted = Noted(self._name, None if resume is None else resume.device_id)
             connection = Connection(
                 number=self._next_number,
                 transport=transport,
@@ -161,6 +167,7 @@ class Supervisor:
         answers = connection.capabilities.silence_s is not None
         self._doubted = answers and (connection.fell_silent or not connection.spoke)
         self._state, self._trouble = LinkState.WAITING, reason
+        hint = SILENT if connection.fell_silent else ""
         if told:
             log.info(
                 "%s: connection %d brought %d bytes, %d times some were discarded",
@@ -168,11 +175,12 @@ class Supervisor:
             )
             await self._on_lost(reason)
         with self._arrivals() as arrived:
-            await self._wait(reason, arrived)
+            await self._wait(reason + hint, arrived)
 
     async def _received(self, reception: Reception) -> None:
         if self._state is LinkState.LISTENING:
             await self._announce()
+        self._noted.heard(reception.heard)
         await self._on_reception(reception)
 
     async def _announce(self) -> None:

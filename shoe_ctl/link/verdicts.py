@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from firmware_proto.events import AuthenticationFailed
 from firmware_proto.profiles import profile
 from shoe_ctl.errors import PortCause
 
 from .holders import MODEM_MANAGER, Holder
 from .ports import Port, SerialPort, TcpPort
+from .refusals import RefusalCause, remedy
 from .trial import Tried
 
 _LEAVE_ALONE = "install udev/70-card-shoe.rules and name the adapter in 60-card-shoe-site.rules"
@@ -20,10 +22,10 @@ _LEAVE_ALONE = "install udev/70-card-shoe.rules and name the adapter in 60-card-
 
 Cause = (
     PortCause
+    | RefusalCause
     | Literal[
         "well", "held_by_daemon", "modem_manager", "silence", "wrong_baud", "other_profile",
-        "garbage", "no_answer_to_hello", "wrong_key", "no_key", "unauthenticated", "firmware",
-        "lost",
+        "garbage", "no_answer_to_hello", "firmware", "lost",
     ]
 )  # fmt: skip
 """What a program is told; docs/integrator/doctor.md says what each means."""
@@ -70,7 +72,7 @@ def may_be_probed(known: Diagnosis, holder: Holder) -> Diagnosis:
 def known(name: str, tried: Tried) -> Diagnosis | None:
     """What is to be said of a shoe that introduced itself; None where none did."""
     if tried.failed is not None:
-        return _refused(name, tried)
+        return _refused(name, tried.failed)
     if tried.proved is not None:
         who = tried.proved.device_id
         line = f"{who} answers and proves who it is with key {tried.proved.key_id}"
@@ -95,20 +97,11 @@ def _asked(name: str) -> bool:
     return profile(name).CAPABILITIES.silence_s is not None
 
 
-def _refused(name: str, tried: Tried) -> Diagnosis:
+def _refused(name: str, failed: AuthenticationFailed) -> Diagnosis:
     """The two do not have the same key."""
-    from firmware_proto.reference import guard, host
-
-    assert tried.failed is not None
-    who, why = tried.failed.device_id, tried.failed.reason
-    causes: dict[str, tuple[Cause, str]] = {
-        host.KEYLESS: ("no_key", "name a key_file with its key"),
-        guard.NO_KEY: ("no_key", f"add a key of {who} to the key_file, or is it the wrong shoe?"),
-        guard.NO_PROOF: ("unauthenticated", "give the shoe a key, or take key_file away"),
-        guard.WRONG_PROOF: ("wrong_key", "put the key that the shoe has into the key_file"),
-    }
-    cause, step = causes.get(why, ("wrong_key", "put a key that the shoe has into the key_file"))
-    return Diagnosis(False, cause, f"{who} answers, but {why}: {step}", device_id=who, speaks=name)
+    who, (cause, step) = failed.device_id, remedy(failed)
+    line = f"{who} answers, but {failed.reason}: {step}"
+    return Diagnosis(False, cause, line, device_id=who, speaks=name)
 
 
 def silent(port: Port, name: str, seconds: float) -> Diagnosis:

@@ -96,7 +96,10 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
     ],
 )
 async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
-    tmp_path: Path, theirs: tuple[str, str, int] | None, reason: str
+    tmp_path: Path,
+    theirs: tuple[str, str, int] | None,
+    reason: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     options: tuple[str, ...] = ()
     if theirs is not None:
@@ -110,6 +113,8 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
             await told.times(1, "frame.discarded")
     assert told.data("frame.discarded")[0]["reason"] == f"authentication: {reason}"
     assert told.data("shoe.loaded") == []
+    logged = [r.getMessage() for r in caplog.records if "says counts" in r.getMessage()]
+    assert len(logged) == 1 and f", for {reason}: " in logged[0]
 
 
 @pytest.mark.slow

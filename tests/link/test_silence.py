@@ -60,7 +60,7 @@ class AnsweringProfile(LineProfile):
 
 
 async def test_a_line_that_is_dead_without_saying_so_is_lost_by_silence(
-    shoe: ShoeEnd, opener: Opener
+    shoe: ShoeEnd, opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = Host(opener, AnsweringProfile())
     running = asyncio.create_task(host.link.run())
@@ -72,6 +72,7 @@ async def test_a_line_that_is_dead_without_saying_so_is_lost_by_silence(
     host.clock.advance(0.2)
     await until(lambda: host.link.state is LinkState.WAITING)
     assert host.told[-1] == "lost nothing heard for 10 s"
+    assert "heard for 10 s: is the shoe switched on, and is its cable whole?; trying" in caplog.text
     await end(running)
 
 
