@@ -133,7 +133,7 @@ class Redecoding:
         self._passes_over = False
         try:
             self._session = self._session_of(opened, self._verdict_of)
-        except ValueError as error:
+        except Exception as error:  # noqa: BLE001 - its record may hold anything
             self._passes_over = True
             yield self._differs(n, round_id, f"the connection cannot be decoded: {error}")
         else:

@@ -21,6 +21,8 @@ from shoe_ctl.rerunning import BeginLate, H, Rerunning
 
 _INPUTS = (Kind.META, Kind.SNAPSHOT, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _WIRE = (Kind.CONNECTION, Kind.WIRE, Kind.CALLS)
+_OF_THE_LINE = frozenset(kind.value for kind in (*_WIRE, Kind.INPUT, Kind.SNAPSHOT))
+_OF_THE_TABLE = frozenset(kind.value for kind in _INPUTS)
 _OF_A_ROUND = b'"type":"round.'
 
 _STEP = 2000
@@ -60,8 +62,9 @@ class _Table(Generic[H]):
             self.rounds.see(told(record.body))
         if self._rerunning.waits:
             self.rounds_before = self.rounds.count
-        found.take(self._rerunning.see(record, open_round))
-        if self.redecoding is not None:
+        if record.kind in _OF_THE_TABLE:
+            found.take(self._rerunning.see(record, open_round))
+        if record.kind in _OF_THE_LINE and self.redecoding is not None:
             found.take(self.redecoding.see(record, open_round))
 
     def end(self, found: Differences) -> None:

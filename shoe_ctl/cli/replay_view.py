@@ -55,6 +55,9 @@ def _summary(found: Replay) -> Iterator[str]:
 
 def _keys(sessions: Sessions) -> Iterator[str]:
     if not sessions.authenticated:
+        if sessions.checks:
+            said = "no connection that a shoe had to prove itself on begins in this journal"
+            yield from named("not checked", said)
         return
     count = sessions.authenticated
     many = "1 connection" if count == 1 else f"{count:,} connections"

@@ -177,9 +177,13 @@ def from_bytes(body: bytes) -> Input:
     """
     plain: _Wire | Input = _decoder.decode(body)
     if isinstance(plain, _Wire):
+        try:
+            event = from_plain(plain.event)
+        except TypeError as error:
+            raise ValueError(f"no shoe event: {error}") from None
         return ShoeSaid(
             t_us=plain.t_us,
-            event=from_plain(plain.event),
+            event=event,
             connection=plain.connection,
             seq=plain.seq,
             first=plain.first,

@@ -223,6 +223,17 @@ def test_fields_that_differ_are_told_by_their_path_and_no_others() -> None:
     ]
 
 
+def test_keys_that_had_nothing_to_check_are_told_so() -> None:
+    found = Replay(9, [], overheard=77)
+    lines = list(replay_view.lines(found, Sessions({DEVICE: {1: KEY}})))
+    assert max(map(len, lines)) <= replay_view.COLUMNS
+    text = " ".join(" ".join(lines).split())
+    assert "overheard 77 bytes of connections that began before this journal does" in text
+    assert text.endswith(
+        "not checked no connection that a shoe had to prove itself on begins in this journal"
+    )
+
+
 def test_what_stands_on_one_side_alone_is_shown_as_it_is() -> None:
     lines = shown(
         difference(None, None, '{"type":"%s"}' % ("y" * 99)), difference(None, "not JSON", None)

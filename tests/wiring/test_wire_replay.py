@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.session import Heard
 from shoe_ctl.differences import Difference
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
+from shoe_ctl.portions import SAID
 from shoe_ctl.records import Record
 from shoe_ctl.sessions import Sessions
 from tests.journal.making import records, spoil
@@ -221,3 +223,21 @@ def test_bytes_to_the_shoe_are_passed_over(copied: Callable[[str], Path]) -> Non
     insert = "INSERT INTO record SELECT ?, \"table\", 'wire', ?, hash FROM record WHERE n = ?"
     spoil(path, (insert, (n + 1, sent.to_bytes(), n)))
     assert [d for d in both_replays(path).differences if d.replay == "wire"] == []
+
+
+@pytest.mark.parametrize("name", ["told", "keyed"])
+def test_a_damaged_record_never_ends_the_replay_and_none_of_an_event_or_of_a_shoe_goes_unnoticed(
+    name: str, copied: Callable[[str], Path], seed: int
+) -> None:
+    path, chance = copied(name), Random(seed)
+    starts = {Kind.META.value, Kind.SNAPSHOT.value}  # a start is an error of its own
+    events = {Kind.PUBLIC.value, Kind.RESTRICTED.value}
+    for record in chance.sample([r for r in records(path) if r.kind not in starts], 4):
+        body = bytearray(record.body)
+        at = chance.randrange(len(body))
+        body[at : at + chance.randrange(1, 9)] = chance.randbytes(chance.randrange(9))
+        spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (bytes(body), record.n)))
+        found = both_replays(path).found
+        if bytes(body) != record.body and (record.kind in events or record.body.startswith(SAID)):
+            assert found, (record, bytes(body))
+        spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (record.body, record.n)))
