@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import random
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +24,11 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.link.key_file import read_keys
 from shoe_ctl.records import Audience
 from simulators.shoe.reference import ReferenceDevice
+from tests.api.caller import Caller, calling
 from tests.end_to_end.served import (
     PATIENCE_S,
+    SOCKET,
+    TABLE,
     ShoeAtTable,
     Told,
     command,
@@ -31,6 +37,7 @@ from tests.end_to_end.served import (
     runner,
     serving,
 )
+from tests.end_to_end.test_restart import daemon_process
 from tests.link.ends import until
 
 pytestmark = pytest.mark.slow
@@ -242,5 +249,68 @@ async def test_a_rotation_that_is_cut_off_is_finished_by_the_next_daemon(
             await told.times(1, "shoe.answered")
             await keyed.both_have(2)
     assert len(done.of(RotateKey)) == 1
+    keyed.no_key_is_anywhere(bytes.fromhex(KEY), *keyed.of_host.values())
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def envelope(command_id: str, name: str, **args: Any) -> bytes:
+    said = {"command_id": command_id, "table": TABLE, "command": name, "args": args}
+    who = {"person": "Ines", "position": "gaming_shift_manager"}
+    return json.dumps(said | who).encode() + b"\n"
+
+
+@asynccontextmanager
+async def caller_at(way_in: Path) -> AsyncIterator[Caller]:
+    """A caller at the socket of a daemon that is starting."""
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_S) as patience:
+        while True:
+            try:
+                caller = await stack.enter_async_context(calling(way_in))
+            except (FileNotFoundError, ConnectionRefusedError):
+                await asyncio.sleep(0.01)
+            else:
+                patience.reschedule(None)
+                yield caller
+                return
+
+
+async def until_met(caller: Caller, name: str) -> None:
+    """Asks the shoe until it takes that: it has said who it is."""
+    async with asyncio.timeout(PATIENCE_S):
+        tries = 0
+        while not (await caller.says(envelope(f"{name}-{tries}", "ask_shoe", what="battery")))[
+            "accepted"
+        ]:
+            tries += 1
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_a_daemon_killed_while_a_key_is_rotated_leaves_one_that_both_have(
+    tmp_path: Path, seed: int
+) -> None:
+    """Killed before the command is stored, while the key is, before or after the shoe has it."""
+    keyed, chance = Keyed(tmp_path), random.Random(seed)
+    way_in = tmp_path / SOCKET
+    keyed.config.write_text(
+        f'{keyed.config.read_text()}\n[socket]\npath = "{way_in}"\n[[socket.user]]\n'
+        f'user = {os.getuid()}\nposition = "gaming_shift_manager"\n'
+    )
+    with resting(tmp_path, keyed.of_shoe) as (_, done):
+        for number in range(4):
+            async with daemon_process(keyed.config) as process, caller_at(way_in) as caller:
+                await until_met(caller, f"a{number}")
+                caller.writer.write(envelope(f"r{number}", "rotate_key"))
+                await asyncio.sleep(chance.uniform(0.0, 0.04))
+                process.kill()
+                await process.wait()
+        async with daemon_process(keyed.config), caller_at(way_in) as caller:
+            await until_met(caller, "b")
+            await until(lambda: len(keyed.of_host) == 1 and keyed.of_host == keyed.of_shoe.keys)
+            (newest,) = keyed.of_host
+            assert (await caller.says(envelope("last", "rotate_key")))["accepted"]
+            await until(lambda: set(keyed.of_host) == set(keyed.of_shoe.keys) == {newest + 1})
+    told_keys = {said.key_id for said in done.of(RotateKey) if isinstance(said, RotateKey)}
+    assert told_keys == set(range(2, newest + 2))  # none left out, none told under another number
     keyed.no_key_is_anywhere(bytes.fromhex(KEY), *keyed.of_host.values())
     nothing_is_wrong_with(tmp_path / "journal.db")
