@@ -43,6 +43,12 @@ def has_failed(turn: Turn) -> bool:
     return bool(event.failed)
 
 
+def is_wrong(turn: Turn) -> bool:
+    """Something of the shoe is not as it should be: but for a test that found nothing."""
+    event = turn.shoe_event
+    return not isinstance(event, SelfTested) or bool(event.failed)
+
+
 def is_refused(turn: Turn) -> bool:
     """A shoe of this firmware is not armed."""
     event = turn.shoe_event
