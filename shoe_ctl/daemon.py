@@ -15,6 +15,7 @@ from functools import partial
 from typing import NoReturn
 
 from shoe_ctl import resuming, rules
+from shoe_ctl.alarm import Alarm
 from shoe_ctl.api.asked import Caller, Command, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
@@ -161,13 +162,15 @@ class Daemon:
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
             keeper = self._keeper(journal, store, places)
+            alarm = Alarm()
             pumps = await stack.enter_async_context(
-                delivering(places, journal, store, self._outside)
+                delivering(places, journal, store, self._outside, alarm.parked)
             )
             first = self.outage is None
             at_work = [
                 await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
             ]
+            alarm.tables_are(self.runners)
             staff = Staff(self.runners)
             await stack.enter_async_context(self._way_in(staff.answer))
             self.outage = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import msgspec
 
@@ -50,9 +51,13 @@ async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) ->
     return places
 
 
+Parked = Callable[[SinkPlace, bytes, str], Awaitable[None]]
+"""Is given a sink, an event that it will not take, and why; on return that is stored."""
+
+
 @asynccontextmanager
 async def delivering(
-    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside
+    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside, parked: Parked
 ) -> AsyncIterator[list[asyncio.Task[None]]]:
     """Every sink at work; on leaving, what is committed is delivered first."""
     async with AsyncExitStack() as stack:
@@ -62,7 +67,14 @@ async def delivering(
         readers = stack.enter_context(outside.thread("journal-reader"))
         pumps = []
         for place, reader in zip(places, opened, strict=True):
-            feed = SinkFeed(journal, reader, readers, sink=place.name, audience=place.sees)
+            feed = SinkFeed(
+                journal,
+                reader,
+                readers,
+                sink=place.name,
+                audience=place.sees,
+                park=partial(parked, place),
+            )
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)
             pumps.append(pump)

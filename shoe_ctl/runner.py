@@ -26,13 +26,14 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.outage import Outage
 from shoe_ctl.recording import record_input
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.resuming import Sections
 from shoe_ctl.revised import Told
-from shoe_ctl.table import status
+from shoe_ctl.table import parked, status
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import (
+    DeliveryParked,
     Fault,
     Input,
     LinkLost,
@@ -194,8 +195,23 @@ class TableRunner:
                 self._answers.keep(first)
             return first.seen_by(sees)
 
-    async def status(self) -> dict[str, Any]:
+    async def parked(self, sink: str, sees: Audience, event: Envelope, why: str) -> None:
+        """A sink would not take this event of the table: noted, and told."""
+        async with self._turn:
+            found = DeliveryParked(
+                t_us=self._now(),
+                sink=sink,
+                public=sees is Audience.PUBLIC,
+                event=event.id,
+                event_type=event.type,
+                why=why,
+            )
+            await self._handle(self._group(), [found])
+
+    async def status(self, sees: Audience) -> dict[str, Any]:
         """How the table stands in public, and nothing of it that is not stored yet.
+
+        ``sees``: of sinks of the restricted stream only those are told who see it.
 
         Raises:
             JournalError: what was handled last could not be stored.
@@ -203,7 +219,9 @@ class TableRunner:
         async with self._turn:
             self._refuse_after_failure()
             held = self.controller
-            return status.status(held.state, held.game, held.settings)
+            told = status.status(held.state, held.game, held.settings)
+            restricted = sees is Audience.RESTRICTED
+            return told | {"parked": parked.shown(held.state, restricted=restricted)}
 
     async def stop(self) -> None:
         """After everything else: what went to the shoe since the last group is stored."""

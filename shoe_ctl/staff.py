@@ -96,7 +96,7 @@ class Staff:
         return {
             "user": caller.user,
             "position": caller.position,
-            "tables": [await runner.status() for runner in tables],
+            "tables": [await runner.status(caller.sees) for runner in tables],
         }
 
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:

@@ -32,6 +32,9 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         yield from _round(held["round"], held.get("held_by", {}))
     if held["halt"] is not None:
         yield from _halt(held["halt"])
+    for parked in held["parked"]:
+        last = f"the last {parked['last']} ({parked['type']})"
+        yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}")
     yield from _line("next", _next(held["next"]))
     takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
     yield from _line("takes", ", ".join(takes) or "no command now")

@@ -7,12 +7,16 @@ Must not know: sinks; what delivering means.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 
 from shoe_ctl.records import Audience
 
 from .journal import Journal
 from .reader import Reader
+
+Park = Callable[[bytes, str], Awaitable[None]]
+"""Is given an event that the sink will not take, and why; on return that is stored."""
 
 
 class SinkFeed:
@@ -30,6 +34,7 @@ class SinkFeed:
         *,
         sink: str,
         audience: Audience,
+        park: Park,
         table: str | None = None,
     ) -> None:
         self._journal = journal
@@ -37,6 +42,7 @@ class SinkFeed:
         self._readers = readers
         self._sink = sink
         self._audience = audience
+        self._park = park
         self._table = table
         self._position: int | None = None
 
@@ -68,3 +74,12 @@ class SinkFeed:
         """
         await self._journal.move_cursor(self._sink, n, self._table)
         self._position = n
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        """This event, record ``n``, is passed over for good; everything before it was delivered.
+
+        Raises:
+            JournalError: the journal takes nothing more.
+        """
+        await self._park(event, why)
+        await self.delivered(n)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -18,6 +19,12 @@ BATCH = 256
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 30.0
+
+MOST_PARKED = 10
+"""A sink that takes none of so many events in a row is itself at fault: no more are passed over."""
+
+LONGEST_WHY = 200
+"""Characters of a sink's reason that are kept."""
 
 STALLED_S = 5.0
 """How long stopping waits for a sink that takes nothing."""
@@ -34,6 +41,9 @@ class Feed(Protocol):
     async def delivered(self, n: int) -> None:
         """Everything up to number ``n`` has been delivered."""
 
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        """The sink will not take event ``n``: it is passed over, and that is noted and told."""
+
 
 class Sink(Protocol):
     """Somewhere events go."""
@@ -44,6 +54,7 @@ class Sink(Protocol):
         Raises:
             SinkEnded: nobody is there any more to take events; do not come again.
             OSError: not now; come again.
+            Exception: any other: one of these events cannot be taken, now or ever.
         """
 
 
@@ -51,11 +62,16 @@ class SinkEnded(Exception):
     """The other end closed the sink for good."""
 
 
+class _Refused(Exception):
+    """The sink does not take an event, or one of several."""
+
+
 class Pump:
     """One sink's pump. ``run`` it as a task, ``wake`` it after commits, ``stop`` it in the end.
 
     A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
-    first failure is logged as a warning, further ones of the same outage as debug.
+    first failure is logged as a warning, further ones of the same outage as debug. An event that
+    it takes neither with others nor alone is parked, and those behind it go out.
     """
 
     def __init__(self, name: str, feed: Feed, sink: Sink) -> None:
@@ -65,6 +81,7 @@ class Pump:
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._batches = 0
+        self._parked_in_a_row = 0
 
     def wake(self) -> None:
         """There may be more to deliver. Call it on the loop."""
@@ -124,10 +141,33 @@ class Pump:
     async def _drain(self) -> bool:
         """Delivers all there is; False if it gave up because it was stopped."""
         while events := await self._feed.upcoming(BATCH):
-            if not await self._deliver([body for _, body in events]):
+            try:
+                went_on = await self._hand_over(events)
+            except _Refused:
+                went_on = await self._hand_over_singly(events)
+            if not went_on:
                 return False
-            await self._feed.delivered(events[-1][0])
-            self._batches += 1
+        return True
+
+    async def _hand_over(self, events: Sequence[tuple[int, bytes]]) -> bool:
+        if not await self._deliver([body for _, body in events]):
+            return False
+        await self._feed.delivered(events[-1][0])
+        self._batches += 1
+        self._parked_in_a_row = 0
+        return True
+
+    async def _hand_over_singly(self, events: Sequence[tuple[int, bytes]]) -> bool:
+        """Parks those that are not taken so either."""
+        for n, body in events:
+            try:
+                if not await self._hand_over([(n, body)]):
+                    return False
+            except _Refused as refused:
+                _log.error("sink %s: the event at record %d is parked: %s", self.name, n, refused)
+                await self._feed.parked(n, body, str(refused))
+                self._batches += 1
+                self._parked_in_a_row += 1
         return True
 
     async def _deliver(self, bodies: Sequence[bytes]) -> bool:
@@ -135,7 +175,11 @@ class Pump:
         while True:
             try:
                 await self._sink.deliver(bodies)
-            except OSError as error:
+            except SinkEnded:
+                raise
+            except Exception as error:
+                if not isinstance(error, OSError) and self._parked_in_a_row < MOST_PARKED:
+                    raise _Refused(_one_line(error)) from error
                 if self._stopping.is_set():
                     _log.warning("sink %s failed and was stopped: %s", self.name, error)
                     return False
@@ -151,3 +195,7 @@ class Pump:
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
+
+
+def _one_line(error: Exception) -> str:
+    return textwrap.shorten(f"{type(error).__name__}: {error}", LONGEST_WHY, placeholder=" ...")

@@ -14,6 +14,7 @@ from shoe_ctl.games.game import Game
 from . import conduct, engine, machine, methods, outbox, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
+    DeliveryParked,
     Fault,
     Input,
     LinkLost,
@@ -43,6 +44,7 @@ _NAMES = {
     NotTold: "not_told",
     Fault: "fault",
     StorageRestored: "storage_restored",
+    DeliveryParked: "delivery_parked",
 }
 
 

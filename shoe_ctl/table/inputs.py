@@ -108,6 +108,19 @@ class StorageRestored(Happened, frozen=True, kw_only=True, tag="storage_restored
     what: str
 
 
+class DeliveryParked(Happened, frozen=True, kw_only=True, tag="delivery_parked"):
+    """A sink would not take an event of this table: it was passed over, and stands in the journal.
+
+    ``public``: the sink gets the public stream. ``event`` is its id; ``why`` one line for people.
+    """
+
+    sink: str
+    public: bool
+    event: str
+    event_type: str
+    why: str
+
+
 Input = (
     ShoeSaid
     | TableCommand
@@ -118,6 +131,7 @@ Input = (
     | NotTold
     | Fault
     | StorageRestored
+    | DeliveryParked
 )
 """Anything that can happen."""
 
@@ -131,6 +145,7 @@ KINDS: tuple[type[Happened], ...] = (
     NotTold,
     Fault,
     StorageRestored,
+    DeliveryParked,
 )
 
 
@@ -149,7 +164,16 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="s
 # could meet a command's arguments in another order.
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(
-    _Wire | TableCommand | LinkUp | LinkLost | Restarted | Tick | NotTold | Fault | StorageRestored
+    _Wire
+    | TableCommand
+    | LinkUp
+    | LinkLost
+    | Restarted
+    | Tick
+    | NotTold
+    | Fault
+    | StorageRestored
+    | DeliveryParked
 )
 
 

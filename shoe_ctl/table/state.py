@@ -253,6 +253,19 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     method: str | None
 
 
+class Parked(msgspec.Struct, frozen=True, kw_only=True):
+    """Events of this table that a sink would not take: how many, the last one's id and type.
+
+    ``public``: the sink gets the public stream.
+    """
+
+    sink: str
+    public: bool
+    count: int = 0
+    last: str = ""
+    kind: str = ""
+
+
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
 
@@ -287,6 +300,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     control: ShoeControl = ShoeControl()
     last: Settled | None = None
     outbox: Outbox = Outbox()
+    parked: tuple[Parked, ...] = ()
 
 
 def _enc(value: Any) -> Any:

@@ -13,7 +13,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import conduct, machine, outbox, positions, review, status_hands, telling
+from . import conduct, machine, outbox, parked, positions, review, status_hands, telling
 from .irregularities import stack, withdrawal
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
@@ -62,6 +62,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         ],
         "halt": _halt(at),
         "waiting": [_waiting(opened, at) for opened in now.waiting],
+        "parked": parked.shown(now, restricted=False),
     } | _in_players_hands(now, settings)
 
 

@@ -130,6 +130,7 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
     usb: Backends = libusb,
     vfs: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    sinks: Sequence[SinkPlace] = (),
 ) -> AsyncIterator[Daemon]:
     """The daemon at work; on leaving it is cancelled, as SIGTERM does.
 
@@ -141,7 +142,7 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
             clock=SystemClock(),
             executor=executor,
             host_boot=host_boot,
-            sinks=[SinkPlace("told", sees, told)],
+            sinks=[SinkPlace("told", sees, told), *sinks],
             usb=usb,
             vfs=vfs,
         )

@@ -116,7 +116,7 @@ async def test_a_halt_that_stood_at_power_down_stands_at_power_up(tmp_path: Path
                 assert runner(daemon).controller.state.state == "suspended"
                 again = await command(daemon, "c1", "declare", key="order_altered")
                 assert again == declared  # it was asked before the power failed
-                assert (await runner(daemon).status())["halt"] is not None
+                assert (await runner(daemon).status(Audience.PUBLIC))["halt"] is not None
         assert told.data("table.resumed") == []
         assert shoe.rig.device.shoe.armed is None
 

@@ -44,6 +44,11 @@ def dealt(number: int, table: str = "bac-07") -> Group:
     return group
 
 
+async def never(event: bytes, why: str) -> None:
+    """For sinks that take everything."""
+    raise AssertionError(f"{event!r} was not taken: {why}")
+
+
 @contextmanager
 def opened(path: Path, vfs: str | None = None) -> Iterator[Store]:
     """A store that is closed in the end."""

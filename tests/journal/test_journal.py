@@ -20,7 +20,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from tests.journal.disk import ONE_SYNC, Failing, disk, quietly
-from tests.journal.making import dealt, records, stored
+from tests.journal.making import dealt, never, records, stored
 
 
 class Held(Store):
@@ -150,7 +150,9 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
 
             def feed(audience: Audience, table: str | None = None) -> SinkFeed:
                 name = f"{audience.value} {table}"
-                return SinkFeed(journal, reader, readers, sink=name, audience=audience, table=table)
+                return SinkFeed(
+                    journal, reader, readers, sink=name, audience=audience, park=never, table=table
+                )
 
             async def ids(feed: SinkFeed, limit: int = 100) -> list[str]:
                 return [json.loads(body)["id"] for _, body in await feed.upcoming(limit)]

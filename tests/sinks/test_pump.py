@@ -17,8 +17,8 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump as pump_module
 from shoe_ctl.sinks.jsonl import JsonlFile
-from shoe_ctl.sinks.pump import BATCH, Pump, SinkEnded
-from tests.journal.making import dealt
+from shoe_ctl.sinks.pump import BATCH, MOST_PARKED, Pump, SinkEnded
+from tests.journal.making import dealt, never
 
 
 class Ledger:
@@ -28,6 +28,7 @@ class Ledger:
         self.events: list[bytes] = []
         self.cursor = 0
         self.moved: list[int] = []
+        self.passed_over: list[tuple[int, bytes, str]] = []
         self.moves: asyncio.Queue[int] = asyncio.Queue()
 
     async def upcoming(self, limit: int) -> Sequence[tuple[int, bytes]]:
@@ -38,6 +39,10 @@ class Ledger:
         self.cursor = n
         self.moved.append(n)
         self.moves.put_nowait(n)
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        self.passed_over.append((n, event, why))
+        await self.delivered(n)
 
 
 class Taker:
@@ -251,7 +256,9 @@ async def test_after_a_crash_between_writing_and_the_cursor_the_last_events_come
                 await journal.commit(dealt(number))
             sink = JsonlFile(lines, Audience.PUBLIC, writer)
             with store.reader() as reader:
-                feed = SinkFeed(journal, reader, readers, sink="s", audience=Audience.PUBLIC)
+                feed = SinkFeed(
+                    journal, reader, readers, sink="s", audience=Audience.PUBLIC, park=never
+                )
                 pump = Pump("s", _Crashing(feed) if crash else feed, sink)
                 pump.stop()
                 try:
@@ -288,3 +295,70 @@ class _Crashing:
 
     async def delivered(self, n: int) -> None:
         raise _Crash(n)
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        await self._feed.parked(n, event, why)
+
+
+class Choosy(Taker):
+    """A sink that cannot take some events, whatever else it takes."""
+
+    def __init__(self, *poison: bytes) -> None:
+        super().__init__()
+        self.poison = set(poison)
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        if self.poison.intersection(events):
+            raise ValueError("too long\nby far")
+        await super().deliver(events)
+
+
+async def test_what_a_sink_will_not_take_is_parked_and_the_rest_goes_out_in_order(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    feed, sink = Ledger(), Choosy(b"3", b"5")
+    feed.events = numbered(9)
+    pump = Pump("test", feed, sink)
+    pump.stop()
+    await pump.run()
+    assert sink.taken == [b"0", b"1", b"2", b"4", b"6", b"7", b"8"]
+    why = "ValueError: too long by far"
+    assert feed.passed_over == [(4, b"3", why), (6, b"5", why)]
+    assert feed.cursor == 9
+    assert caplog.messages == [
+        f"sink test: the event at record 4 is parked: {why}",
+        f"sink test: the event at record 6 is parked: {why}",
+    ]
+
+
+async def test_an_event_that_is_refused_once_only_is_not_parked() -> None:
+    feed, sink = Ledger(), Taker(ValueError("not these together"))
+    feed.events = numbered(3)
+    pump = Pump("test", feed, sink)
+    pump.stop()
+    await pump.run()
+    assert sink.taken == numbered(3)
+    assert feed.passed_over == []
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_sink_that_takes_nothing_at_all_is_at_fault_itself_and_no_more_is_parked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    feed, sink = Ledger(), Choosy(*numbered(20))
+    feed.events = numbered(20)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < MOST_PARKED:
+        await feed.moves.get()
+    while not any("trying again" in message for message in caplog.messages):
+        sink.called.clear()
+        await asyncio.sleep(0)
+    assert [n for n, *_ in feed.passed_over] == list(range(1, MOST_PARKED + 1))
+    sink.poison.clear()
+    while feed.cursor < 20:
+        await feed.moves.get()
+    assert sink.taken == numbered(20)[MOST_PARKED:]
+    pump.stop()
+    await running
+    assert len(feed.passed_over) == MOST_PARKED

@@ -51,6 +51,7 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table import machine, positions
 from shoe_ctl.table.inputs import (
+    DeliveryParked,
     Fault,
     Input,
     LinkLost,
@@ -69,8 +70,17 @@ from tests.table.offers import At, decisions, declarations, spares
 from tests.table.playing import DEVICE
 from tests.table.sessions import DECLARED_WITH
 
-FACTS = ("link_up", "link_lost", "restarted", "tick", "not_told", "fault", "storage_restored")
-KINDS = (LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored)
+FACTS = (
+    "link_up",
+    "link_lost",
+    "restarted",
+    "tick",
+    "not_told",
+    "fault",
+    "storage_restored",
+    "delivery_parked",
+)
+KINDS = (LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored, DeliveryParked)
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
 WAGER_COMMANDS = machine.WAGER_COMMANDS
@@ -147,6 +157,8 @@ def facts(t_us: int) -> Iterator[Input]:
     yield Tick(t_us=t_us + 60_000_000)
     yield NotTold(t_us=t_us, number=1, why="the key file has no such key")
     yield Fault(t_us=t_us, where="ShoeSaid", what="KeyError: 9S")
+    parked = {"sink": "jsonl:-", "event_type": "round.settled", "why": "too long"}
+    yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", **parked)
     yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
 
 

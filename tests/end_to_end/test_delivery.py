@@ -1,0 +1,142 @@
+"""One daemon, several sinks: each gets all of the stream in order, at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.delivery import SinkPlace
+from shoe_ctl.records import Audience
+from shoe_ctl.sinks import pump
+from tests.end_to_end.rounds import all_agree, of_type, once_each
+from tests.end_to_end.served import (
+    ShoeAtTable,
+    Told,
+    configuration,
+    nothing_is_wrong_with,
+    runner,
+    serving,
+)
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = 12
+
+
+class Dead(Told):
+    """A sink whose broker is away until it is back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_back = False
+        self.tried = 0
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        self.tried += 1
+        if not self.is_back:
+            raise ConnectionRefusedError("nobody is there")
+        await super().deliver(events)
+
+
+class Slow(Told):
+    """A sink that takes one batch and then nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        if self.events:
+            await self.free.wait()
+        await super().deliver(events)
+
+
+class Choosy(Told):
+    """A sink that cannot take one of the outcomes, now or ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.poison: str | None = None
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        for event in map(json.loads, events):
+            first = self.data("round.outcome")
+            if event["type"] == "round.outcome" and first and self.poison is None:
+                self.poison = event["id"]
+            if event["id"] == self.poison:
+                raise ValueError("an outcome that nobody can take")
+        await super().deliver(events)
+
+
+async def test_a_dead_and_a_slow_sink_delay_nobody_and_get_all_of_it_in_order_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pump, "LONGEST_RETRY_S", 0.1)
+    quick, dead, slow = Told(), Dead(), Slow()
+    sinks = [SinkPlace("dead", Audience.PUBLIC, dead), SinkPlace("slow", Audience.PUBLIC, slow)]
+    with ShoeAtTable(tmp_path, "reference", seed=61) as shoe:
+        shoe.rest_after(ROUNDS)
+        async with serving(config(tmp_path), quick, sinks=sinks):
+            await shoe.rests()
+            await quick.times(ROUNDS, "round.outcome")
+            assert dead.events == [] and dead.tried > 1
+            assert len(slow.events) < len(quick.events)
+            dead.is_back = True
+            slow.free.set()
+            for late in (dead, slow):
+                await late.times(ROUNDS, "round.outcome")
+        for sink in (quick, dead, slow):
+            assert once_each(sink.events) == sink.events
+            all_agree(of_type(sink.events, "round.outcome"), shoe.rounds)
+        assert dead.events == slow.events == quick.events
+
+
+async def test_what_a_dead_sink_missed_survives_restarts_and_goes_out_in_order(
+    tmp_path: Path,
+) -> None:
+    quick, dead = Told(), Dead()
+    sinks = [SinkPlace("dead", Audience.PUBLIC, dead)]
+    with ShoeAtTable(tmp_path, "reference", seed=62) as shoe:
+        for number in (4, 8, ROUNDS):
+            shoe.rest_after(number)
+            async with serving(config(tmp_path), quick, sinks=sinks):
+                shoe.go_on()
+                await shoe.rests()
+                await quick.times(number, "round.outcome")
+        dead.is_back = True
+        async with serving(config(tmp_path), quick, sinks=sinks):
+            await dead.times(ROUNDS, "round.outcome")
+        assert dead.events == once_each(dead.events)
+        all_agree(of_type(dead.events, "round.outcome"), shoe.rounds)
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_an_event_that_a_sink_cannot_take_is_parked_with_an_alarm_and_shown(
+    tmp_path: Path,
+) -> None:
+    told, choosy = Told(), Choosy()
+    sinks = [SinkPlace("choosy", Audience.PUBLIC, choosy)]
+    with ShoeAtTable(tmp_path, "reference", seed=63) as shoe:
+        shoe.rest_after(4)
+        async with serving(config(tmp_path), told, sinks=sinks):
+            await shoe.rests()
+            await told.times(4, "round.outcome")
+            await told.times(1, "delivery.parked")
+            await choosy.times(1, "delivery.parked")
+        (poison,) = (e for e in told.events if e["id"] == choosy.poison)
+        expected = {"sink": "choosy", "event": poison["id"], "type": "round.outcome"}
+        assert told.data("delivery.parked") == [expected]
+        async with serving(config(tmp_path), told, sinks=sinks) as daemon:
+            (shown,) = (await runner(daemon).status(Audience.PUBLIC))["parked"]
+        assert shown == {"sink": "choosy", "count": 1, "last": poison["id"], "type": poison["type"]}
+        taken = [e["id"] for e in choosy.events]
+        assert taken == [e["id"] for e in told.events if e is not poison][: len(taken)]
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def config(folder: Path) -> Path:
+    return configuration(folder, str(folder / "shoe"), decks=4)
