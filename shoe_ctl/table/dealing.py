@@ -12,6 +12,11 @@ from .state import Round
 from .turn import Turn
 
 
+def is_implied(turn: Turn) -> bool:
+    """Announcements follow the cards."""
+    return turn.implied
+
+
 def open_round(turn: Turn) -> None:
     """*Place your bets* (3.1): the round begins and gets its id."""
     number = turn.now.rounds + 1

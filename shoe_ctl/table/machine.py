@@ -37,7 +37,7 @@ from . import (
     together,
     unread,
 )
-from .dealing import close_bets, deal, open_round
+from .dealing import close_bets, deal, is_implied, open_round
 from .deciding import (
     decide,
     declare,
@@ -70,7 +70,6 @@ from .revealing import (
     want_third_card,
 )
 from .rows import Refuse, Row, refuse, spell, unless
-from .turn import Turn
 from .wagering import (
     bets_are_closed,
     change_wager,
@@ -99,11 +98,6 @@ METHOD_COMMANDS = (
 )  # fmt: skip
 NO_ROUND = ("no_shoe", *BETWEEN)
 RESUMABLE = tuple(s for s in STATES if s != "suspended")
-
-
-def is_implied(turn: Turn) -> bool:
-    """Announcements follow the cards."""
-    return turn.implied
 
 
 _ALIGN_FIRST = Refuse("a person has to say first where the shoe stands: align")

@@ -55,6 +55,10 @@ class SlowDisk:
         self._shut(*args, **named)
 
 
+async def nothing_is_parked(place: SinkPlace, event: bytes, why: str) -> None:
+    raise AssertionError(f"{place.name} did not take {event!r}: {why}")
+
+
 async def test_a_reader_is_closed_only_when_nobody_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +69,7 @@ async def test_a_reader_is_closed_only_when_nobody_reads(
 
         async def at_work() -> None:
             places = [SinkPlace("a", Audience.PUBLIC, Nowhere())]
-            async with delivering(places, journal, store, SYSTEM):
+            async with delivering(places, journal, store, SYSTEM, nothing_is_parked):
                 await asyncio.Event().wait()
 
         serving = asyncio.create_task(at_work())
