@@ -30,6 +30,29 @@ class RawFrame(msgspec.Struct, frozen=True):
     data: str | None
 
 
+class SentBytes(msgspec.Struct, frozen=True):
+    """Bytes ``first`` to ``last`` (exclusive) of what went to the shoe on a connection, in hex.
+
+    ``t_us`` is when they were handed to the port, in µs since 1970 UTC.
+    """
+
+    connection: int
+    first: int
+    last: int
+    t_us: int
+    data: str
+
+
+def sent(record: Record) -> SentBytes | None:
+    """What went to the shoe; None where this ``wire`` record came from it, or was spoilt."""
+    with suppress(ValueError):
+        wire = Wire.from_bytes(record.body)
+        if wire.direction is Direction.TO_SHOE:
+            last = wire.offset + len(wire.data)
+            return SentBytes(wire.connection, wire.offset, last, wire.t_us, wire.data.hex())
+    return None
+
+
 class Frames:
     """One table's chunks from record ``first`` on, and as many before it as a frame needs."""
 

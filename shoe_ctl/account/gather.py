@@ -18,7 +18,7 @@ from shoe_ctl.journal.bodies import Kind, Meta
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Record
 
-from .frames import Frames, RawFrame
+from .frames import Frames, RawFrame, SentBytes, sent
 from .places import OPENED, Place, backwards
 
 ENDS = ("round.settled", "round.void")
@@ -47,7 +47,8 @@ class Told(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """One input: its record's number, its values as they were recorded, and what came of it.
 
-    ``frame`` are the bytes that brought it, where a shoe said it.
+    ``frame`` are the bytes that brought it, where a shoe said it; ``sent`` those that went to the
+    shoe since the input before it.
     """
 
     n: int
@@ -55,6 +56,7 @@ class Entry(msgspec.Struct, frozen=True):
     happened: dict[str, Any]
     frame: RawFrame | None
     told: tuple[Told, ...]
+    sent: tuple[SentBytes, ...] = ()
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,18 +133,22 @@ def _entries(reader: Reader, table: str, first: int) -> Iterator[Entry]:
     """The table's inputs from record ``first`` on, each with its bytes and its events."""
     frames = Frames(reader, table, first)
     held: Record | None = None
+    before: tuple[SentBytes, ...] = ()
+    since: list[SentBytes] = []
     events: list[Record] = []
     for record in reader.records(after=first - 1, table=table, kinds=_KINDS):
         if record.kind == Kind.WIRE.value:
             frames.add(record)
+            if (went := sent(record)) is not None:
+                since.append(went)
         elif record.kind in _EVENTS:
             events.append(record)
         else:
             if held is not None:
-                yield _entry(held, events, frames)
-            held, events = record, []
+                yield _entry(held, events, frames, before)
+            held, events, before, since = record, [], tuple(since), []
     if held is not None:
-        yield _entry(held, events, frames)
+        yield _entry(held, events, frames, before)
 
 
 class _Input(msgspec.Struct):
@@ -156,7 +162,9 @@ class _Event(msgspec.Struct):
     data: dict[str, Any]
 
 
-def _entry(record: Record, events: list[Record], frames: Frames) -> Entry:
+def _entry(
+    record: Record, events: list[Record], frames: Frames, before: tuple[SentBytes, ...]
+) -> Entry:
     happened: dict[str, Any] = {"input": "unreadable", "bytes": record.body.hex()}
     t_us = 0
     with suppress(ValueError):
@@ -168,6 +176,7 @@ def _entry(record: Record, events: list[Record], frames: Frames) -> Entry:
         happened=happened,
         frame=frames.of(happened) if happened["input"] == "shoe" else None,
         told=tuple(_told(events)),
+        sent=before,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from shoe_ctl.records import utc
 
 from . import happened, told
-from .frames import RawFrame
+from .frames import RawFrame, SentBytes
 from .gather import Account, Entry
 
 COLUMNS = 80
@@ -101,6 +101,8 @@ def _ids(public: str | None, restricted: str) -> str:
 def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
     width = max((len(str(entry.n)) for entry in entries), default=1)
     for entry in entries:
+        for went in entry.sent:
+            yield from _sent(went, width)
         if entry.happened["input"] == "tick" and not entry.told:
             continue
         yield from _entry(entry, width)
@@ -125,13 +127,26 @@ def _entry(entry: Entry, width: int) -> Iterator[str]:
             yield from _wrapped(line, indent + "    ", indent + "      ")
 
 
+def _sent(went: SentBytes, width: int) -> Iterator[str]:
+    """What went to the shoe, at its time and without a number: it is no input."""
+    lead = f"{'':>{width}} {utc(went.t_us)[11:23]} "
+    place = f"connection {went.connection}, bytes {went.first} to {went.last - 1}"
+    yield from _wrapped(f"to the shoe: {place}:", lead, " " * len(lead))
+    yield from _rows(went.data, " " * len(lead))
+
+
 def _hex(frame: RawFrame, indent: str) -> Iterator[str]:
-    """The bytes, as many a line as are easily counted."""
+    """The bytes that said it."""
     place = f"connection {frame.connection}, bytes {frame.first} to {frame.last - 1}"
     if frame.data is None:
         yield from _wrapped(f"{place}: not all of them are in the journal", indent, indent + "  ")
         return
     yield from _wrapped(place + ":", indent, indent + "  ")
-    data = bytes.fromhex(frame.data)
+    yield from _rows(frame.data, indent)
+
+
+def _rows(hex_digits: str, indent: str) -> Iterator[str]:
+    """Bytes, as many a line as are easily counted."""
+    data = bytes.fromhex(hex_digits)
     for at in range(0, len(data), BYTES_A_LINE):
         yield f"{indent}  {data[at : at + BYTES_A_LINE].hex(' ')}"

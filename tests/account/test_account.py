@@ -120,9 +120,33 @@ async def test_the_raw_bytes_stand_beneath_what_they_said(tmp_path: Path) -> Non
     shown = re.findall(
         r"^ +((?:[0-9a-f]{2} )*[0-9a-f]{2})$", "\n".join(page(played_round)), re.MULTILINE
     )
-    assert bytes.fromhex("".join(shown)) == b"".join(
-        bytes.fromhex(e.frame.data) for e in said if e.frame and e.frame.data
-    )
+    both_ways = [
+        part
+        for e in (*played_round.entries, *played_round.afterwards)
+        for part in (*(went.data for went in e.sent), e.frame.data if e.frame else None)
+    ]
+    assert bytes.fromhex("".join(shown)) == bytes.fromhex("".join(p for p in both_ways if p))
+
+
+@pytest.mark.slow
+async def test_what_went_to_the_shoe_stands_before_what_came_after_it(tmp_path: Path) -> None:
+    journal = await journal_of("link_lost_resumes", tmp_path)
+    with Reader.open(journal) as reader:
+        wires = [Wire.from_bytes(r.body) for r in reader.records(kinds=(Kind.WIRE,))]
+    streams: dict[int, bytes] = {}
+    for wire in wires:
+        if wire.direction is Direction.TO_SHOE:
+            streams[wire.connection] = streams.get(wire.connection, b"") + wire.data
+    played_round = account(journal, "t1-s1-r1")
+    sent = [(entry, went) for entry in played_round.entries for went in entry.sent]
+    assert len({went.connection for _, went in sent}) > 1
+    for entry, went in sent:
+        part = streams[went.connection][went.first : went.last]
+        assert went.data == part.hex() != ""
+        assert went.t_us <= entry.t_us
+    at = "\n".join(page(played_round))
+    first = sent[0][1]
+    assert f"to the shoe: connection 1, bytes {first.first} to {first.last - 1}:" in at
 
 
 @pytest.mark.slow
