@@ -85,6 +85,7 @@ class Connection:
         self._wrote = 0
         self._sent: list[Sent] = []
         self._discarded = 0
+        self._history = 0
         self._heard_at = clock.monotonic()
         self._faulty = False
         self._fell_silent = False
@@ -241,13 +242,14 @@ class Connection:
         """Tells the first, the tenth, the hundredth: a noisy line must not fill the log."""
         for event in (h.event for h in heard if isinstance(h.event, Discarded)):
             if event.history:  # nothing is wrong: so begins whoever meets a shoe that was at work
-                log.info("connection %d: kept, not played: %s", self.number, event.reason)
-                continue
-            self._discarded += 1
-            if str(self._discarded).strip("0") == "1":
-                log.warning(
-                    "connection %d: discarded bytes (%s), %d times by now",
-                    self.number,
-                    event.reason,
-                    self._discarded,
+                self._history += 1
+                level, what, times = logging.INFO, "kept, not played", self._history
+            else:
+                self._discarded += 1
+                level, what, times = logging.WARNING, "discarded bytes", self._discarded
+            if str(times).strip("0") == "1":
+                log.log(
+                    level,
+                    "connection %d: %s (%s), %d times by now",
+                    *(self.number, what, event.reason, times),
                 )

@@ -150,15 +150,16 @@ async def test_what_a_shoe_tells_of_before_this_host_is_no_warning(
     host = Host(opener, AnsweringProfile())
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
-    shoe.say(b"h\n")
-    await until(lambda: host.last == 1)
+    shoe.say(b"h\n" * 12)
+    await until(lambda: host.last == 12)
     shoe.unplug()
     await until(lambda: host.link.state is LinkState.WAITING)
     await end(running)
-    assert ("INFO", "connection 41: kept, not played: b'h'") in [
-        (r.levelname, r.getMessage()) for r in caplog.records
+    told = [(r.levelname, r.getMessage()) for r in caplog.records if "played" in r.getMessage()]
+    assert told == [
+        ("INFO", f"connection 41: kept, not played (b'h'), {n} times by now") for n in (1, 10)
     ]
-    assert "connection 41 brought 2 bytes, 0 times some were discarded" in caplog.text
+    assert "connection 41 brought 24 bytes, 0 times some were discarded" in caplog.text
 
 
 async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
