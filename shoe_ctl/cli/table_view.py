@@ -28,6 +28,7 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         yield from _line("shoe", f"{shoe['shoe_id']}{who}{out}")
     if held["link"] != "up":
         yield from _line("link", "lost: the shoe cannot be heard")
+    yield from _told(held.get("told") or {})
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
     if held["halt"] is not None:
@@ -38,6 +39,25 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     yield from _line("next", _next(held["next"]))
     takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
     yield from _line("takes", ", ".join(takes) or "no command now")
+
+
+def _told(told: dict[str, Any]) -> Iterator[str]:
+    """What the shoe was told and has not answered, and its last answer."""
+    waiting, last = told.get("told") or [], told.get("answered")
+    if waiting:
+        yield from _line("told", f"{', '.join(waiting)}: no answer yet")
+    if last is not None:
+        yield from _line("answered", f"{last.get('what', last['command'])}: {_answer(last)}")
+
+
+def _answer(last: dict[str, Any]) -> str:
+    if not last["accepted"]:
+        return "refused"
+    if "passed" in last:
+        return "passed" if last["passed"] else "failed"
+    if "value" in last:
+        return "the shoe cannot tell" if last["value"] is None else str(last["value"])
+    return "done"
 
 
 def _round(played: dict[str, Any], held_by: dict[str, Any]) -> Iterator[str]:

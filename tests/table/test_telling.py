@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from firmware_proto.events import (
     PowerLow,
     PowerRestored,
     Query,
+    QueryAnswered,
     Reply,
     ResetDone,
     SelfTested,
@@ -27,7 +29,10 @@ from firmware_proto.events import (
 from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
 from firmware_proto.reference.capabilities import WITH_KEYS
 from firmware_proto.session import COMMANDS, Capabilities
+from shoe_ctl.cli.table_view import lines
+from shoe_ctl.table.status import status
 from shoe_ctl.table.telling import COMMANDS as TELLS
+from tests.table.playing import Playing
 from tests.table.told_shoes import ARGS, at_work, restricted, sent, yes
 
 # --- who can what -------------------------------------------------------------------------------
@@ -211,6 +216,42 @@ def test_what_is_shown_is_on_its_way_until_the_shoe_says_yes(text: str) -> None:
     table.says(yes(told.number))
     assert table.told("shoe.answered") == [{"command": "show", "accepted": True}]
     assert table.now.outbox.waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "event", "shown"),
+    [
+        ("test_shoe", {}, SelfTested(failed=()), "answered    self_test: passed"),
+        ("test_shoe", {}, SelfTested(failed=("bolt",)), "answered    self_test: failed"),
+        ("reset_shoe", {}, ResetDone(), "answered    reset: done"),
+        ("ask_shoe", {"what": "battery"}, QueryAnswered(command_id=1, what="battery", value=83),
+         "answered    battery: 83"),
+        ("ask_shoe", {"what": "clock"}, QueryAnswered(command_id=1, what="clock"),
+         "answered    clock: the shoe cannot tell"),
+        ("reset_shoe", {}, Reply(accepted=False, reason="busy"), "answered    reset: refused"),
+    ],
+)  # fmt: skip
+def test_the_status_shows_what_the_shoe_was_told_and_what_it_last_answered(
+    command: str, args: dict[str, Any], event: ShoeEvent, shown: str
+) -> None:
+    table = at_work()
+    before = page(table)
+    table.does(command, **args)
+    (told,) = sent(table)
+    assert f"told        {told.command}: no answer yet" in page(table)
+    table.says(replace(event, command_id=told.number))  # type: ignore[call-arg]
+    assert [line for line in page(table) if line not in before] == [shown]
+
+
+def page(table: Playing) -> list[str]:
+    return list(lines(status(table.now, table.game, table.settings)))
+
+
+def test_a_clearing_of_an_error_is_in_no_status() -> None:
+    table = at_work(ANGEL_EYE)
+    before = status(table.now, table.game, table.settings)
+    table.does("clear_error")
+    assert status(table.now, table.game, table.settings) == before
 
 
 # --- what it says of itself unasked ---------------------------------------------------------------
