@@ -128,6 +128,16 @@ class WiredTable(Table):
         self._at = AtAJournal(store, under)
         self.controller = self._at.controller
 
+    @property
+    def store(self) -> Store:
+        """Where its records are."""
+        return self._at.store
+
+    @property
+    def connections(self) -> int:
+        """How often the shoe's port was opened."""
+        return self._connection
+
     def receive(self, reception: Reception) -> None:
         """What came in one go stands before its inputs."""
         self._pending.append(lambda group: self._line.received(group, reception, reception.t_us))

@@ -10,19 +10,22 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner, Result
 
 from firmware_proto.bee_tek import codec as bee_tek_codec
 from firmware_proto.events import CardDrawn
 from firmware_proto.reference import codec as reference_codec
 from firmware_proto.session import Heard
+from shoe_ctl.cli.main import shoectl
 from shoe_ctl.differences import Difference, Differences, Rounds, told
 from shoe_ctl.journal.bodies import Kind, Wire
+from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Record
 from shoe_ctl.redecoding import Redecoding
 from shoe_ctl.sessions import Sessions
 from tests.journal.making import records
 from tests.wiring.lines import TABLES, cards_of
-from tests.wiring.on_the_wire import WiredTable
+from tests.wiring.on_the_wire import WiredTable, wired
 
 
 def begun_late(rows: list[Record]) -> tuple[Redecoding, list[Difference]]:
@@ -96,3 +99,28 @@ def test_what_is_not_recorded_there_or_not_said_is_found(
     rows[wire] = msgspec.structs.replace(rows[wire], body=silent.to_bytes())
     _, found = begun_late(rows)
     assert "an input that no bytes say" in [d.why for d in found]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keyed", [False, True])
+def test_an_exported_shoe_replays_though_its_connection_began_before_it(
+    keyed: bool, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "journal.db", tmp_path / "s2.gz"
+    with wired(path, "reference", sets=2, keyed=keyed) as table:
+        table.deal_rounds(1)
+        table.store.checkpoint(signer(path, None), 1)
+        table.deal_rounds(95)
+        second = [e for e in table.told if (e.subject or "").startswith("t1-s2-r")]
+        assert table.connections == 1
+    rounds = len({event.subject for event in second})
+    exported = shoectl_runs("export", path, "--shoe", "t1-s2", "--output", out)
+    assert exported.exit_code == 0, exported.output
+    again = shoectl_runs("replay", out, "--json")
+    plain = msgspec.json.decode(again.output)
+    assert (again.exit_code, plain["differences"], plain["rounds"]) == (0, [], rounds)
+    assert (plain["bytes"], plain["overheard"] > 1000 * rounds / 2) == (0, True)
+
+
+def shoectl_runs(*words: object) -> Result:
+    return CliRunner().invoke(shoectl, [str(word) for word in words])
