@@ -24,16 +24,25 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="Believe only checkpoints of this key: 64 hex digits, or a file. May be repeated.",
 )
+@click.option(
+    "--signed-to",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="It must be signed up to record N: what a daemon's log said.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
-def verify(ctx: click.Context, journal: Path, keys: tuple[str, ...], as_json: bool) -> None:
+def verify(
+    ctx: click.Context, journal: Path, keys: tuple[str, ...], signed_to: int, as_json: bool
+) -> None:
     """Check that JOURNAL is what was written: nothing altered, missing, added or reordered.
 
     Example: shoectl verify journal.db
     """
     from shoe_ctl.journal.signing import public_key
 
-    found = _verified(journal, frozenset(public_key(key) for key in keys))
+    found = _verified(journal, frozenset(public_key(key) for key in keys), signed_to)
     if as_json:
         import msgspec
 
@@ -43,13 +52,13 @@ def verify(ctx: click.Context, journal: Path, keys: tuple[str, ...], as_json: bo
     ctx.exit(0 if found.ok else 1)
 
 
-def _verified(journal: Path, trusted: frozenset[bytes]) -> Verification:
+def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verification:
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as walk
 
     while True:
         with Reader.open(journal) as reader:
-            found = walk(reader, trusted)
+            found = walk(reader, trusted, signed_to=signed_to)
             # a journal at rest is read without locks: if a daemon was started on it meanwhile,
             # what looks wrong may only have been read at two different moments
             if found.ok or not reader.disturbed:

@@ -35,17 +35,24 @@ class Verification(msgspec.Struct, frozen=True):
     first_n: int = 1
 
 
-def verify(reader: Reader, trusted: frozenset[bytes] = frozenset()) -> Verification:
+def verify(
+    reader: Reader, trusted: frozenset[bytes] = frozenset(), *, signed_to: int = 0
+) -> Verification:
     """Walks all records there are at this moment; a daemon may go on writing behind them.
 
     ``trusted`` are the public keys (32 bytes each) that checkpoints may be signed with; where any
-    is named there must be a checkpoint. None: any key may.
+    is named there must be a checkpoint. None: any key may. ``signed_to`` is a record up to which
+    the journal is known to have been signed: one that was cut off before it is told by that alone.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     while True:
         found = _verified(reader, trusted)
+        if found.ok and found.signed.upto < signed_to:
+            why = f"missing: it was signed up to record {signed_to}, and is up to no more"
+            bad = BadRecord(JOURNAL, found.signed.upto + 1, why)
+            found = msgspec.structs.replace(found, ok=False, first_bad=bad)
         # a daemon may take old records out while others are read
         if found.ok or found.first_n >= _first_n(reader):
             return found

@@ -15,9 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoe_ctl.journal.chain import GENESIS, link
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, signer
-from shoe_ctl.journal.verify import Verification
-from tests.journal.making import T_US, dealt, opened, records, spoil, verified
+from shoe_ctl.journal.verify import Verification, verify
+from tests.journal.making import T_US, dealt, opened, records, spoil
 
 GROUPS = 18
 SIGNED_AFTER = (3, 7, 12, 16)
@@ -47,7 +48,7 @@ class Whole:
         """What verifying says of a journal with these records instead, its heads left alone."""
         return self.spoilt("DELETE FROM record", *map(_insert, rows))
 
-    def rewritten(self, rows: Sequence[Row]) -> Verification:
+    def rewritten(self, rows: Sequence[Row], *, signed_to: int = 0) -> Verification:
         """As ``with_rows``, every number, hash and head computed anew: all but signatures."""
         ends: dict[str, tuple[int, bytes]] = {}
         anew: list[Row] = []
@@ -62,13 +63,22 @@ class Whole:
             )
             for table, (n, end) in ends.items()
         ]
-        return self.spoilt("DELETE FROM record", *map(_insert, anew), "DELETE FROM head", *heads)
+        return self.spoilt(
+            "DELETE FROM record",
+            *map(_insert, anew),
+            "DELETE FROM head",
+            *heads,
+            signed_to=signed_to,
+        )
 
-    def spoilt(self, *statements: str | tuple[str, Sequence[object]]) -> Verification:
+    def spoilt(
+        self, *statements: str | tuple[str, Sequence[object]], signed_to: int = 0
+    ) -> Verification:
         path = self.folder / "spoilt.db"
         path.write_bytes(self.content)
         spoil(path, *statements)
-        return verified(path, frozenset({self.key.public_key}))
+        with Reader.open(path) as reader:
+            return verify(reader, frozenset({self.key.public_key}), signed_to=signed_to)
 
 
 def _insert(row: Row) -> tuple[str, Row]:
@@ -173,6 +183,19 @@ def test_a_tail_cut_off_with_its_heads_never_covers_more_than_is_left(
     assert found.ok is bool(left)
     assert found.signed.checkpoints == len(left)
     assert found.signed.upto == (left[-1] - 1 if left else 0)
+
+
+@given(cut=st.integers(1, 80))
+def test_a_tail_cut_off_before_a_checkpoint_is_found_by_who_knows_what_was_signed(
+    whole: Whole, cut: int
+) -> None:
+    cut %= whole.last - 1
+    found = whole.rewritten(whole.rows[: cut + 1], signed_to=whole.signed[-1] - 1)
+    if cut + 1 >= whole.signed[-1]:
+        assert found.ok
+    else:
+        assert found.first_bad is not None
+        assert found.first_bad.why.startswith("missing")
 
 
 foreign = st.tuples(
