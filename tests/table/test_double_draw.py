@@ -13,25 +13,42 @@ from tests.table.playing import ROUNDS, Playing, balanced, cards
 from tests.table.sessions import WAYS
 from tests.table.test_overdraw import table_at
 
-GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger")
+GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4")
+ELEMENTS = str.maketrans("DCSH", "fgew")
+"""A card of the same rank in the other deck, suit for element."""
 
 
 def pulled(
     before: str, together: str, *, known: bool, way: int = 0, **more: Any
 ) -> Playing:  # fmt: skip
-    table = Playing(**{**WAYS[way], **more}).open_shoe()
+    table = Playing(**{**WAYS[way], **more})
+    open_shoe(table)
     if not table.settings.implied:
         table.does("place_your_bets")
         table.does("place_wager", player="ann", seat=1, wager="player", amount=100)
         table.does("no_more_bets")
-    table.deal(before)
+    table.deal(of_deck(table, before))
     pull(table, together, known=known)
     return table
 
 
+def open_shoe(table: Playing) -> None:
+    if table.game.deck.name == "french52":
+        table.open_shoe()
+        return
+    table.connect()
+    table.hello(resumed=False, deck=table.game.deck.name)
+    table.load()
+
+
+def of_deck(table: Playing, codes: str) -> str:
+    return codes if table.game.deck.name == "french52" else codes.translate(ELEMENTS)
+
+
 def pull(table: Playing, codes: str, *, known: bool) -> None:
     number = table.now.shoe.drawn + 1
-    table.says(CardsDrawn(cards=tuple(cards(codes)), number=number, order_known=known))
+    faces = tuple(cards(of_deck(table, codes)))
+    table.says(CardsDrawn(cards=faces, number=number, order_known=known))
     assert table.key == "double_draw"
 
 
@@ -58,7 +75,8 @@ def test_in_an_order_that_the_shoe_knows_they_are_reconstructed_after_the_window
     decides(table, "withdraw_all", "dealer", player="ann")
     decides(table, "close_window", "dealer")
     decides(table, "reconstruct", "dealer")
-    assert slots(table) == [("player", 1, "2D"), ("banker", 1, "3C"), ("player", 2, "TS")]
+    first, second, third = of_deck(table, "2D 3C TS").split()
+    assert slots(table) == [("player", 1, first), ("banker", 1, second), ("player", 2, third)]
     told = table.told("irregularity.resolved")[-1]
     assert (told["how"], told["rule"]) == ("reconstructed", "5.8")
     assert (table.now.state, table.desired) == ("dealing", Armed(4, "banker", 2))
@@ -199,3 +217,47 @@ def test_a_whole_round_is_played_after_it() -> None:
     decides(table, "order_unknown", "pit_manager")
     table.play(ROUNDS["both draw"])
     assert balanced(table.now)
+
+
+def test_a_game_without_a_rule_opens_no_window_and_cites_none() -> None:
+    table = Playing(name="dragon_bonus_royal", **WAYS[1]).open_shoe()
+    table.deal("2D 3C TS TH")
+    table.turn_over()
+    pull(table, "4C 5D", known=False)
+    for choice in ("order_unknown", "upper_first", "reconstruct"):
+        table.does("decide", choice=choice, reason="as it lay")
+    assert table.told("withdrawal.opened") == []
+    ended = [t for t in table.told("irregularity.resolved") if t["key"] == "double_draw"]
+    assert [(t["how"], t["rule"]) for t in ended] == [("ordered", None)]
+    assert slots(table)[4:] == [("player", 3, None)] and balanced(table.now)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_is_decided_stays_where_players_withdraw_what_remains(name: str) -> None:
+    table = Playing(name=name, layout="B", **WAYS[0])
+    open_shoe(table)
+    table.does("place_your_bets")
+    lost = {"tiger": "small_tiger", "dragon_tiger_no_commission": "small_tiger",
+            "fa_fa_fabulous_4": "player_precious_pair"}.get(name, "player_pair")  # fmt: skip
+    for wager in ("player", lost):
+        table.does("place_wager", player="ann", seat=1, wager=wager, amount=100)
+    table.does("no_more_bets")
+    table.deal(of_deck(table, "2D 3C TS TH"))
+    table.turn_over()
+    table.does("announce_totals")
+    pull(table, "4C 5D", known=False)
+    decides(table, "order_unknown", "pit_manager")
+    decides(table, "upper_first", "pit_manager")
+    decides(table, "withdraw_all", "dealer", player="ann")
+    gone = [w["wager"] for w in table.told("wager.accepted") if w["act"] == "withdrawn"]
+    assert gone == ["player"]
+
+
+def test_the_room_hears_which_card_the_pit_manager_put_first() -> None:
+    table = pulled("2D 3C TS TH", "4C 5D", known=False)
+    for choice, position in (("order_unknown", "pit_manager"), ("lower_first", "pit_manager"),
+                             ("close_window", "dealer")):  # fmt: skip
+        decides(table, choice, position)
+    step = table.told("irregularity.step")[-1]
+    assert (step["step"], step["first"]) == ("lay", "lower")
+    assert [c["choice"] for c in step["choices"]] == ["reconstruct", "void"]

@@ -49,8 +49,8 @@ class Watch:
         if event.audience is not Audience.PUBLIC:
             return
         codes = set(CODE.findall(msgspec.json.encode(event.data).decode()))
-        if event.type in ("round.card_revealed", "round.outcome"):
-            self.seen |= codes if event.type == "round.card_revealed" else set()
+        if event.type in ("round.card_revealed", "round.revised"):
+            self.seen |= codes  # a revision names what people at the table entered
         assert codes <= self.seen, event
         if event.type == "round.outcome":
             self.outcomes[event.data["round_id"]] += 1

@@ -10,7 +10,7 @@ from shoe_ctl.table.slots import INITIAL_DEAL
 from shoe_ctl.table.state import Dealt, Kept, Opened
 from shoe_ctl.table.turn import Turn
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .grounds import (
     CARDS_OUT,
     drop_kept,
@@ -151,7 +151,7 @@ ORDER_ALTERED = Procedure(
                 ),
                 *(choice for choice, _ in _FOUND),
                 GO_ON._replace(do=(*GO_ON.do, _leave)),
-                LAY_ASIDE,
+                LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
         ),

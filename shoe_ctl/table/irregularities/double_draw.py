@@ -9,7 +9,7 @@ from shoe_ctl.table import ordering
 from shoe_ctl.table.turn import Turn
 
 from . import pulled
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
 from .grounds import CARDS_OUT, drop_kept, note, own_kept
 from .missed import ENTER, PLACE
@@ -91,8 +91,8 @@ DOUBLE_DRAW = Procedure(
                 _UNKNOWN,
                 _UNKNOWN._replace(then="ordering", when=pulled.comes_after_the_deal),
                 _ENTER._replace(then="order"),
-                GO_ON,
-                LAY_ASIDE,
+                GO_ON._replace(when=pulled.lie_in_place),
+                LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
         ),
@@ -113,7 +113,7 @@ DOUBLE_DRAW = Procedure(
                 exchange("reconstruct"),
                 _ENTER._replace(then="reconstruct"),
                 _PLACE._replace(then="reconstruct"),
-                LAY_ASIDE,
+                LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
         ),
@@ -143,9 +143,9 @@ DOUBLE_DRAW = Procedure(
                 *_laid("ordered", _forget),
                 _ENTER._replace(then="lay"),
                 _PLACE._replace(then="lay"),
-                LAY_ASIDE,
                 CALL_VOID,
             ),
+            facts=pulled.given_order,
         ),
     ),
     (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shoe_ctl.table.slots import takes_cards
 from shoe_ctl.table.turn import Turn
 
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
+from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
 from .grounds import CARDS_OUT, shoe_is_not_ready
 from .missed import PLACE
@@ -50,7 +50,7 @@ WRONG_ORDER = Procedure(
             "ruling",
             "put every card where the order of the draws wants it, and let none be seen",
             (_RECONSTRUCT, PLACE._replace(when=_awaits_cards), exchange("ruling"), GO_ON,
-             LAY_ASIDE, CALL_VOID),
+             LAY_ASIDE_UNPLAYED, CALL_VOID),
         ),
     ),
     (
@@ -69,7 +69,12 @@ MISSED_DRAW = Procedure(
         Step(
             "ruling",
             "leave the cards and the chips as they lie; a card that was due is drawn after all",
-            (_RECONSTRUCT, GO_ON, LAY_ASIDE, CALL_VOID._replace(when=_is_of_its_round)),
+            (
+                _RECONSTRUCT,
+                GO_ON,
+                LAY_ASIDE_UNPLAYED,
+                CALL_VOID._replace(when=_is_of_its_round),
+            ),
         ),
     ),
     (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from shoe_ctl.table.turn import Turn
 
-from .grounds import cards_are_in_play, drop_kept, own_kept, something_is_missing
-from .procedure import DECIDES, VOID, Choice, End, Step
+from .grounds import CARDS_OUT, cards_are_in_play, drop_kept, own_kept, something_is_missing
+from .procedure import DECIDES, VOID, Choice, End, Standing, Step
 
 RULED = ("other", "ruled")
 """Cited where an irregularity's own rules have no end of this kind: whoever decides has ruled."""
@@ -38,8 +38,16 @@ def lay_aside(turn: Turn) -> None:
 
 # Choices.
 
+
+def _no_round_wants_them(at: Standing) -> bool:
+    return at.now.halt is not None and at.now.halt.back_to not in CARDS_OUT
+
+
 GO_ON = Choice(PLAY_ON, DECIDES, "stands", (align,), something_is_missing)
 LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", unless=cards_are_in_play)
+LAY_ASIDE_UNPLAYED = LAY_ASIDE._replace(when=_no_round_wants_them)
+"""The same, offered only where no cards of a round were out: there its cards lie in hands."""
+
 CALL_VOID = Choice(VOID, DECIDES, VOID, in_round=True)
 
 

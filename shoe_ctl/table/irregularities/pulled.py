@@ -73,8 +73,14 @@ def _offers_window(at: Standing) -> bool:
     return unseen and _back_to(at) in _PLAYS and has_window(at, KEY)
 
 
-def _offers_none(at: Standing) -> bool:
-    return not _offers_window(at)
+def given_order(at: Standing) -> dict[str, Any]:
+    """What the pit manager said."""
+    return {"first": _noted(at).get("first")}
+
+
+def lie_in_place(at: Standing) -> bool:
+    """Each has its place already: nothing came as one, but that people said so."""
+    return not _some_are_kept(at)
 
 
 def seen_with_window(at: Standing) -> bool:
