@@ -53,17 +53,6 @@ def note(turn: Turn) -> None:
     if kept:
         grounds.drop_kept(turn, kept)
     turn.change(opening=tuple(one for one in turn.now.opening if one not in opening))
-    if not kept and not opening and number <= turn.shoe.drawn:
-        _count(turn)
-
-
-def _count(turn: Turn) -> None:
-    """One that was discarded or burned, as far as the ledger has it."""
-    event, shoe = turn.shoe_event, turn.shoe
-    assert isinstance(event, CardPushedBack)
-    known = shoe.unseen if event.card is None else shoe.counts.get(event.card.code, 0)
-    if known:
-        shoe_cards.take_back(turn, event.card)
 
 
 def _number(turn: Turn) -> int | None:

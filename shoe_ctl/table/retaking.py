@@ -19,11 +19,16 @@ def find(now: TableState, number: int) -> Dealt | Kept | None:
     return next((card for card in lying if card.number == number), None)
 
 
+def subject_of(card: Dealt | Kept) -> str:
+    """What tells an irregularity about this card from others."""
+    return (
+        f"{card.hand} {card.index}" if isinstance(card, Dealt) else early.subject(card.number or 0)
+    )
+
+
 def waits_for(now: TableState, card: Dealt | Kept) -> Opened | None:
     """What waits beside the round because of this card."""
-    subject = early.subject(card.number or 0)
-    if isinstance(card, Dealt):
-        subject = f"{card.hand} {card.index}"
+    subject = subject_of(card)
     return next((opened for opened in now.waiting if opened.subject == subject), None)
 
 

@@ -194,6 +194,9 @@ def forget(turn: Turn, card: Card) -> None:
 def take_back(turn: Turn, card: Card | None) -> None:
     """A card that was counted is in the shoe again: drawn anew, it is a draw of its own."""
     shoe = turn.shoe
+    known = shoe.unseen if card is None else shoe.counts.get(card.code, 0)
+    if not known:
+        return  # the ledger has it as something else: between them only a count decides
     if card is None:
         turn.set_shoe(returned=shoe.returned + 1, unseen=shoe.unseen - 1)
     else:

@@ -146,13 +146,22 @@ def test_by_a_ruling_it_lies_where_it_lies() -> None:
     assert table.now.shoe.returned == 0
 
 
-def test_between_rounds_it_halts_nothing_and_leaves_the_ledger() -> None:
+def test_a_card_of_an_earlier_round_changes_nothing_that_was_counted() -> None:
     table = dealt("7D 7C TS TH")
     table.finish()
-    for _ in range(2):
-        goes_back(table, "TH", 4)
+    goes_back(table, "TH", 4)
     assert table.now.halt is None
-    assert table.now.shoe.returned == 1 and balanced(table.now)
+    assert table.now.shoe.returned == 0 and balanced(table.now)
+
+
+def test_a_card_that_lies_open_and_unread_is_not_found_while_it_is_being_entered() -> None:
+    table = dealt("2D", way=1)
+    table.draw(None)
+    assert table.key == "misread"
+    goes_back(table, None, 2)
+    assert "reconstructed" not in offered(table)
+    table.rules("void")
+    assert table.now.shoe.unseen == 0 and balanced(table.now)
 
 
 def test_what_was_to_open_the_round_opens_none() -> None:

@@ -52,9 +52,16 @@ def _is_the_next(at: Standing) -> bool:
     card = _card(at)
     if card is None:
         return _is_told(at)
-    free = not isinstance(card, Kept) or retaking.waits_for(at.now, card) is not None
     last = ordering.drawn_last(at.now, 1)
-    return free and last == (card,) and not ordering.was_seen(card)
+    return last == (card,) and not ordering.was_seen(card) and not _is_decided_on(at, card)
+
+
+def _is_decided_on(at: Standing, card: Dealt | Kept) -> bool:
+    """Something else that is open, and halts the table, is about this card or its hand."""
+    assert at.now.halt is not None
+    subject = retaking.subject_of(card)
+    under = at.now.halt.stack[:-1]
+    return any(opened.subject == subject or "hand" in opened.noted for opened in under)
 
 
 def _drawn_again(at: Standing) -> int:
