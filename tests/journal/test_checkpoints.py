@@ -363,16 +363,6 @@ def test_verify_takes_the_public_key_as_it_shows_it(path: Path, tmp_path: Path) 
     assert CliRunner().invoke(command, [str(path), *both]).exit_code == 0
 
 
-@pytest.mark.parametrize(("upto", "code"), [(1, 0), (62, 0), (63, 1), (10_000, 1)])
-def test_verify_holds_a_journal_to_what_is_known_to_have_been_signed(
-    path: Path, upto: int, code: int
-) -> None:
-    said = CliRunner().invoke(command, [str(path), "--signed-to", str(upto)])
-    assert said.exit_code == code
-    told = f"missing: it was signed up to record {upto}, and is up to no more" in said.output
-    assert told is bool(code)
-
-
 def test_verify_takes_the_public_key_from_a_file(path: Path, tmp_path: Path) -> None:
     pem, digits = tmp_path / "key.pem", tmp_path / "key.txt"
     key = Ed25519PublicKey.from_public_bytes(the_key(path))

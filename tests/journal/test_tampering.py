@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.journal.chain import GENESIS, link
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, signer
@@ -317,3 +319,14 @@ def test_an_altered_checkpoint_signature_or_key_is_found_and_placed(
     for found in (whole.with_rows(rows), whole.rewritten(rows)):
         assert found.first_bad is not None
         assert (found.first_bad.table, found.first_bad.n) == ("", n)
+
+
+@pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 1), (10_000, 1)])
+def test_the_command_is_told_what_is_known_to_have_been_signed(
+    whole: Whole, more: int, code: int
+) -> None:
+    path, upto = whole.folder / "journal.db", whole.signed[-1] - 1 + more
+    said = CliRunner().invoke(command, [str(path), "--signed-to", str(upto)])
+    assert said.exit_code == code
+    told = f"missing: it was signed up to record {upto}, and is up to no more" in said.output
+    assert told is bool(code)
