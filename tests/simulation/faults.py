@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from firmware_proto.events import Lid
+from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.model import Refused
+from simulators.shoe.reference import ReferenceDevice
 from tests.simulation.line import DAMAGES
 
 if TYPE_CHECKING:
@@ -112,11 +115,29 @@ def _card_face_up(world: World, chance: random.Random) -> None:
 
 @_fault("two_pulled_together", 0.5)
 def _two_pulled_together(world: World, chance: random.Random) -> None:
+    if not isinstance(world.device, ReferenceDevice):
+        return
     try:
         world.device.pull_together(world.loop.time(), order_known=chance.random() < 0.5)
     except Refused:
         return
     world.rig.turn()
+
+
+@_fault("shoe_is_chatty", 0.5)
+def _shoe_is_chatty(world: World, chance: random.Random) -> None:
+    """A flap that somebody plays with: a small memory is full of it before long."""
+    if not isinstance(world.device, ReferenceDevice):
+        return
+    for _ in range(chance.randint(1, 40)):
+        world.device.happen(Lid(open=chance.random() < 0.5), world.loop.time())
+    world.rig.turn()
+
+
+@_fault("shoe_misjudges", 0.5)
+def _shoe_misjudges(world: World, chance: random.Random) -> None:
+    if isinstance(world.device, AngelEyeDevice):
+        world.device.misjudges = chance.choice(("none", "player", "banker", "tie"))
 
 
 @_fault("shoe_changed", 0.5)

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from firmware_proto.events import Hello, ShoeEvent
+from firmware_proto.events import Gap, Hello, ShoeEvent
 from shoe_ctl import resuming, rules
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.reader import Reader
@@ -19,24 +19,30 @@ from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from shoe_ctl.replay import replay
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes
-from simulators.shoe.memory import EventMemory, Stored
+from simulators.shoe.memory import RESERVE, EventMemory, Stored
 from tests.simulation.broken import Broken
 from tests.simulation.delivered import Delivered
 from tests.simulation.disk import Image
 
 JOURNAL = "journal.db"
+LINES = "public.jsonl"
 
 
 class WatchedMemory(EventMemory):
     """The shoe's memory, and every event that ever went into it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity, reserve=min(RESERVE, capacity // 3))
         self.given: dict[int, ShoeEvent] = {}
+        self.forgotten: set[int] = set()
 
     def store(self, event: ShoeEvent, *, boot_id: int, t_us: int) -> Stored | None:
-        self.given[self.next_seq] = event
-        return super().store(event, boot_id=boot_id, t_us=t_us)
+        number = self.next_seq
+        self.given[number] = event
+        stored = super().store(event, boot_id=boot_id, t_us=t_us)
+        if stored is None:
+            self.forgotten.add(number)
+        return stored
 
     @property
     def acknowledged(self) -> int:
@@ -110,10 +116,15 @@ class Kept:
                 told = len(self._delivered.told[audience])
                 how = f"{len(stored)} {audience.name} events are stored, {told} were told"
                 raise Broken("delivered", how)
+        for line in (journal.with_name(LINES)).read_bytes().splitlines():
+            self._delivered.take(LINES, Audience.PUBLIC, [line])
+        if self._delivered.applied[LINES] != len(self._delivered.told[Audience.PUBLIC]):
+            raise Broken("delivered", f"{LINES} has {self._delivered.applied[LINES]} events")
         return Counter({"records": len(records), "rounds": again.rounds})
 
     def _events_are_the_shoes(self, inputs: list[bytes]) -> None:
         heard: dict[int, Any] = {}
+        told_lost: set[int] = set()
         history = None
         for body in inputs:
             happened = from_bytes(body)
@@ -122,10 +133,17 @@ class Kept:
             if isinstance(happened.event, Hello):  # it counts what was before
                 history = happened.seq if history is None else history
                 continue
+            if isinstance(happened.event, Gap):
+                told_lost |= set(range(happened.event.first, happened.event.last + 1))
+                continue
             if happened.seq in heard:
                 raise Broken("nothing is doubled", f"the shoe's event {happened.seq} came twice")
             heard[happened.seq] = happened.event
         for number in range((history or 0) + 1, self._memory.acknowledged + 1):
             said, kept = self._memory.given[number], heard.get(number)
-            if kept != said:
+            if number in self._memory.forgotten and kept is None:
+                if number not in told_lost:
+                    how = f"the shoe had no room for {number}, and no gap says so"
+                    raise Broken("never a guess", how)
+            elif kept != said:
                 raise Broken("nothing is lost", f"event {number} was {said}, stored is {kept}")

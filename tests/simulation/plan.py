@@ -11,8 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simulators.shoe.memory import CAPACITY
+
 SHORTEST_S, LONGEST_S = 20.0, 90.0
 MOST_FAULTS = 25
+
+SMALL = 24
+"""A memory that is full soon after a host went."""
+
+NOT_PLAYED = {"angel_eye": ("fa_fa_fabulous_4",)}
+"""Games whose cards a profile cannot name."""
 
 GAMES = (
     "tiger", "dragon_tiger_no_commission", "fa_fa_fabulous_4", "immortal_dragon_tiger",
@@ -33,7 +41,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """``lasts_s`` is how long faults may strike; then all is well, and the table has to go on."""
+    """``lasts_s`` is how long faults may strike; then all is well, and the table has to go on.
+
+    ``memory`` is how many events the shoe keeps; only a ``reference`` shoe keeps any.
+    """
 
     seed: int
     lasts_s: float
@@ -41,6 +52,8 @@ class Plan:
     announces: bool
     face_up_after_ms: int | None
     faults: tuple[Fault, ...]
+    profile: str = "reference"
+    memory: int = CAPACITY
 
     def table(self) -> Mapping[str, Any]:
         """The table as a configuration file has it."""
@@ -78,7 +91,8 @@ def plan_of(seed: int, kinds: Mapping[str, float]) -> Plan:
     """The plan of a seed; ``kinds`` are the faults there are, each with its weight."""
     chance = random.Random(f"{seed}/plan")
     lasts_s = round(chance.uniform(SHORTEST_S, LONGEST_S), 3)
-    face_up = chance.random() < 0.5
+    profile = chance.choices(("reference", "angel_eye"), (5, 1))[0]
+    face_up = profile == "angel_eye" or chance.random() < 0.5
     # A seed meets some kinds of faults, often, and others not at all: rare pairs come together.
     met = chance.sample(sorted(kinds), chance.randint(2, min(8, len(kinds))))
     times = sorted(
@@ -88,11 +102,13 @@ def plan_of(seed: int, kinds: Mapping[str, float]) -> Plan:
     return Plan(
         seed=seed,
         lasts_s=lasts_s,
-        game=chance.choice(GAMES),
-        announces=not face_up or chance.random() < 0.5,
+        game=chance.choice([g for g in GAMES if g not in NOT_PLAYED.get(profile, ())]),
+        announces=profile == "reference" and (not face_up or chance.random() < 0.5),
         face_up_after_ms=chance.choice((0, 300, 1000)) if face_up else None,
         faults=tuple(
             Fault(number, at_s, kind)
             for number, (at_s, kind) in enumerate(zip(times, drawn, strict=True))
         ),
+        profile=profile,
+        memory=chance.choice((CAPACITY, CAPACITY, SMALL)),
     )

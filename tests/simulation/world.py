@@ -27,9 +27,9 @@ from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
 from simulators.rig import Rig
 from simulators.shoe.build import simulated_shoe
-from simulators.shoe.reference import ReferenceDevice
+from simulators.shoe.device import Lamp
 from simulators.shoe.truth import Truth
-from simulators.table.dealer import LampDealer, Supply
+from simulators.table.dealer import Supply, dealer_for
 from tests.simulation.broken import Broken
 from tests.simulation.cable import Cable, HostEnd
 from tests.simulation.clock import WallClock
@@ -54,6 +54,9 @@ MOST_SETS = 1000
 HAND_S = 0.15
 """How long the hand takes to draw a card that may be drawn."""
 
+UNARMED_HAND_S = 1.2
+"""The same at a shoe without a bolt: the table has to have seen one card before the next."""
+
 DISK_TAKES_S = 0.002
 
 GOES_ON_WITHIN_S = 400.0
@@ -71,6 +74,7 @@ class World:
         self.loop = loop
         self.struck: Counter[str] = Counter()
         self.trace = sha256()
+        self._lamp_lit: Lamp | None = None
         self._undo: list[Callable[[], None]] = []
         self.disk_takes_s = DISK_TAKES_S
         for name in ("host", "scratch"):
@@ -102,9 +106,9 @@ class World:
     def _make_shoe(self, plan: Plan) -> None:
         deck = catalog.load(plan.game).deck.name
         seeds = plan.chance("cards")
-        self.memory = WatchedMemory()
-        device = simulated_shoe(
-            "reference",
+        self.memory = WatchedMemory(plan.memory)
+        self.device = simulated_shoe(
+            plan.profile,
             deck=deck,
             decks=DECKS_IN_SHOE,
             seed=seeds.getrandbits(32),
@@ -112,10 +116,9 @@ class World:
             truth=Truth(self._seen),
             memory=self.memory,
         )
-        assert isinstance(device, ReferenceDevice)
-        self.device = device
         self._supply = Supply(DECKS[deck], DECKS_IN_SHOE, seeds.getrandbits(32), MOST_SETS)
-        self._dealer = LampDealer(device, self._supply, pace_s=HAND_S)
+        pace_s = HAND_S if plan.profile == "reference" else UNARMED_HAND_S
+        self._dealer = dealer_for(self.device, self._supply, pace_s=pace_s)
 
     def _promise(self, scratch: Path) -> Promises:
         after_ms = self.plan.face_up_after_ms
@@ -135,7 +138,7 @@ class World:
         return RemoteSystem(name, audience, self.plan.chance(name), self._took)
 
     def _configuration(self) -> Config:
-        shoe = {"profile": "reference", "port": self.cable.address}
+        shoe = {"profile": self.plan.profile, "port": self.cable.address}
         table = {**self._table, "decks": DECKS_IN_SHOE, "shoe": shoe}
         plain = {"table": [table], "sink": [{"kind": "jsonl", "path": "public.jsonl"}]}
         return msgspec.structs.replace(of_plain(plain, "simulated"), folder=str(self._folder))
@@ -215,8 +218,8 @@ class World:
             return
         code, shoe = line["card"], self.device.shoe
         self.promises.outcomes.drawn.append(code)
-        lamp = self.device._lamp
-        place = lamp.hand if lamp is not None and line["armed"] else None
+        lamp = self._lamp_lit
+        place = lamp.hand if lamp is not None and lamp.number == line["number"] else None
         self.promises.secrecy.drawn(code, place, face_up=line["number"] in shoe.face_up)
 
     # What faults do to it.
@@ -250,7 +253,7 @@ class World:
             Broken: a promise was not kept.
         """
         self.loop.after_step = self._after_step
-        self.device.boot(0.0)
+        self._dealer.open_table(0.0)
         self.rig.start()
         running = asyncio.create_task(self.host.run(), name="host")
         working = asyncio.create_task(self.staff.work(), name="staff")
@@ -279,6 +282,7 @@ class World:
         self.disk.close()
 
     def _after_step(self) -> None:
+        self._lamp_lit = self.device.lamp or self._lamp_lit
         try:
             self.promises.after_step()
         except Broken as broken:
