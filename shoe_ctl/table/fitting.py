@@ -19,6 +19,7 @@ _FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
 _EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
 UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
 NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
+LEFT_OVER = Cause("overdraw", "a card was drawn while the link was away, before the round or in it")
 _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
@@ -35,6 +36,8 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
     drawn, slot = turn.drawn, next_slot(turn.now)
     if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
         return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+    if is_left_over(turn):
+        return LEFT_OVER
     if slot is None or turn.source not in takes_cards(implied=turn.implied):
         return DRAWN_EARLY
     if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
@@ -44,6 +47,18 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
     if drawn.armed is False and not may_draw(turn.now.control, turn.now.wagers):
         return NO_LEAVE
     return _ASTRAY if ends_a_missed_round(turn) else None
+
+
+def is_left_over(turn: Turn) -> bool:
+    """The shoe was armed for this draw in a round that has ended while its link was away.
+
+    Nobody can tell whether the card was drawn for that round or for the one that is open now.
+    """
+    shoe, played = turn.now.shoe, turn.now.round
+    if shoe is None or shoe.left_armed is None:
+        return False
+    number, round_id = shoe.left_armed
+    return turn.drawn.number == number and (played is None or played.id != round_id)
 
 
 def not_the_shoes(turn: Turn) -> Cause | None:

@@ -79,8 +79,7 @@ def disconnect(turn: Turn) -> None:
     lost = turn.happened
     assert isinstance(lost, LinkLost)
     if turn.now.link.up:
-        turn.set_link(up=False, aligned=turn.now.link.replay)
-        turn.tell("shoe.lost", {"reason": lost.reason})
+        _leave(turn, lost.reason)
 
 
 def restart(turn: Turn) -> None:
@@ -88,9 +87,19 @@ def restart(turn: Turn) -> None:
     again = turn.happened
     assert isinstance(again, Restarted)
     if turn.now.link.up:
-        turn.set_link(up=False, aligned=turn.now.link.replay)
-        turn.tell("shoe.lost", {"reason": "the controller was restarted"})
+        _leave(turn, "the controller was restarted")
     turn.change(host_boot=again.host_boot)
+
+
+def _leave(turn: Turn, reason: str) -> None:
+    """The shoe is out of reach, and stays armed for what it was armed for."""
+    turn.set_link(up=False, aligned=turn.now.link.replay)
+    shoe, played, armed = turn.now.shoe, turn.now.round, turn.now.armed
+    if shoe is not None and played is not None and armed is not None:
+        left = shoe.left_armed
+        if left is None or left[0] != armed[0]:  # not while that very draw may be on its way
+            turn.set_shoe(left_armed=(armed[0], played.id))
+    turn.tell("shoe.lost", {"reason": reason})
 
 
 def tell_not_aligned(turn: Turn) -> None:

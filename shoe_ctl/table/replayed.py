@@ -30,7 +30,8 @@ def was_armed_for(turn: Turn) -> bool:
         return False
     next_one = now.shoe is not None and drawn.number == now.shoe.drawn + 1
     due = next_slot(now) is not None
-    return drawn.armed is True and next_one and due and fitting.fits_the_decks(turn)
+    fits = fitting.fits_the_decks(turn) and not fitting.is_left_over(turn)
+    return drawn.armed is True and next_one and due and fits
 
 
 def take_slot(turn: Turn) -> None:

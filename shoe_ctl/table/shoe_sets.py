@@ -83,7 +83,9 @@ def note_device(turn: Turn) -> None:
     assert isinstance(event, Hello)
     turn.set_link(device_id=event.device_id, boot_id=event.boot_id)
     if turn.now.shoe is not None and not another_set(turn):
-        turn.set_shoe(told_drawn=event.drawn)
+        left = turn.shoe.left_armed
+        came = left is not None and left[0] <= event.drawn
+        turn.set_shoe(told_drawn=event.drawn, left_armed=left if came else None)
 
 
 def admit_set(turn: Turn) -> None:
@@ -119,7 +121,9 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
 
 def count_from_its_loading(turn: Turn) -> None:
     """All that was drawn of the set is sent again: count it from the first card."""
-    turn.set_shoe(drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False)
+    turn.set_shoe(
+        drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, left_armed=None
+    )
 
 
 def keep_set(turn: Turn) -> None:

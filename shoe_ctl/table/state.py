@@ -112,7 +112,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
     draws that people entered and nobody heard of, with the card's code where they named it;
-    ``missed`` are those of draws that were passed over, and that nobody entered.
+    ``missed`` are those of draws that were passed over, and that nobody entered. ``left_armed`` is
+    the draw that the shoe was armed for as its link went, with the round that was open then.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
     """
@@ -129,6 +130,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     shown: dict[str, int] = {}
     entered: dict[int, str | None] = {}
     missed: tuple[int, ...] = ()
+    left_armed: tuple[int, str] | None = None
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
     to_be_replaced: bool = False

@@ -45,7 +45,7 @@ class Disk:
     """Registers a file layer called ``name`` until ``close``. ``calls`` counts what it was asked.
 
     ``before`` is called ahead of each write, sync, truncate and delete, with the call's name, and
-    may raise an ``apsw.Error``: the call is then not done.
+    may raise an ``apsw.Error``: the call is then not done. ``before_read`` is the same for reads.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -53,6 +53,7 @@ class Disk:
         self.name = name
         self.calls: Counter[str] = Counter()
         self.before: Callable[[str], None] = lambda _: None
+        self.before_read: Callable[[], None] = lambda: None
         self._unsynced: dict[Path, list[_Write]] = {}
         self._layer = _Layer(self, name)
 
@@ -84,6 +85,10 @@ class Disk:
         self._unsynced.clear()
 
     # What the file layer tells.
+
+    def read(self) -> None:
+        self.calls["read"] += 1
+        self.before_read()
 
     def met(self, call: str) -> None:
         self.calls[call] += 1
@@ -170,6 +175,10 @@ class _File(apsw.VFSFile):
         filename = name.filename() if isinstance(name, apsw.URIFilename) else name
         self._path = Path(filename or "")
         super().__init__("", name, flags)
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        self._disk.read()
+        return super().xRead(amount, offset)
 
     def xLock(self, level: int) -> None:  # noqa: N802
         try:

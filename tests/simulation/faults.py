@@ -204,7 +204,9 @@ def _disk_read_only(world: World, chance: random.Random) -> None:
 
 @_fault("disk_error")
 def _disk_error(world: World, chance: random.Random) -> None:
-    calls = chance.choice((("write",), ("sync",), ("truncate",), ("delete",), ("write", "sync")))
+    calls = chance.choice(
+        (("read",), ("write",), ("sync",), ("truncate",), ("delete",), ("read", "write", "sync"))
+    )
     lasts_s = chance.choice((0.02, 10.0)) * chance.random()
     _fails(world, calls, apsw.IOError("the disk failed"), lasts_s)
 

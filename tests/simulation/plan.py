@@ -13,7 +13,7 @@ from typing import Any
 
 from simulators.shoe.memory import CAPACITY
 
-SHORTEST_S, LONGEST_S = 20.0, 90.0
+SHORTEST_S, LONGEST_S = 15.0, 60.0
 MOST_FAULTS = 25
 
 SMALL = 24

@@ -74,8 +74,9 @@ class Host:
         self._steps_left: int | None = None
         self._calls_left: int | None = None
         self._next_crash: Callable[[], None] = lambda: None
-        disk.before = self._at_disk_call
         self.disk_fault: Callable[[str], None] = lambda _: None
+        disk.before = self._at_disk_call
+        disk.before_read = lambda: self.disk_fault("read")
 
     @property
     def is_up(self) -> bool:

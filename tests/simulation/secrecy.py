@@ -49,6 +49,12 @@ class Secrecy:
             if seen.shown_at is None and seen.place in (hand, None):
                 seen.shown_at = self._now()
 
+    def moved(self) -> None:
+        """People decided where cards belong: of those that lie there any may be any hand's."""
+        for seen in self._drawn[-RECENT:]:
+            if seen.shown_at is None:
+                seen.place = None
+
     def entered(self, code: str) -> None:
         """Somebody named this card aloud."""
         self._entered.add(code)

@@ -39,6 +39,9 @@ class Room(Protocol):
     def push_new_set(self) -> None:
         """The cards are taken out and others pushed in."""
 
+    def read_again(self) -> None:
+        """A card that the shoe stopped at is passed over its sensor once more."""
+
     def unread_card(self) -> str | None:
         """The card, lying open by now, that the shoe did not read."""
 
@@ -112,6 +115,8 @@ class Staff:
             return
         (stands,) = answer["tables"]
         self._room.status_told(stands)
+        if self._chance.random() < 0.1:
+            self._room.read_again()
         self._looked_s = self._looked_s + pause_s if stands["halt"] else 0.0
         if self._also:
             await self._say(self._also.pop(0), stands)

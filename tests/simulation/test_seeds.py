@@ -12,7 +12,9 @@ import pytest
 from tests.simulation.faults import STRIKES
 from tests.simulation.run import plan_for, run
 
-FIXED = range(100, 106)
+FIXED = tuple(
+    pytest.param(seed, marks=[pytest.mark.slow] * (seed > 100)) for seed in range(100, 106)
+)
 FRESH = 3
 
 

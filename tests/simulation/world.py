@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -26,8 +27,10 @@ from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
 from simulators.rig import Rig
+from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Lamp
+from simulators.shoe.model import Refused
 from simulators.shoe.truth import Truth
 from simulators.table.dealer import Supply, dealer_for
 from tests.simulation.broken import Broken
@@ -191,10 +194,18 @@ class World:
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
         self._note(f"{asked} {answer}")
         self.promises.answered(asked, answer)
+        if asked["command"] == "decide" and answer["accepted"]:
+            self.promises.secrecy.moved()
 
     def push_new_set(self) -> None:
         self._supply.push_into(self.device, self.loop.time())
         self.rig.turn()
+
+    def read_again(self) -> None:
+        if isinstance(self.device, AngelEyeDevice):
+            with suppress(Refused):
+                self.device.read_again(self.loop.time())
+            self.rig.turn()
 
     def unread_card(self) -> str | None:
         shoe = self.device.shoe
