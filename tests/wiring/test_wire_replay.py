@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from firmware_proto.angel_eye.host import AngelEyeHost
+from firmware_proto.angel_eye.host import UNANSWERED, AngelEyeHost
 from firmware_proto.bee_tek.session import BeeTekHost
 from firmware_proto.events import CardDrawn, ClearError, Query
 from firmware_proto.reference.host import ReferenceHost
@@ -22,6 +22,7 @@ from shoe_ctl.journal.bodies import Direction, Kind, Wire
 from shoe_ctl.portions import SAID
 from shoe_ctl.records import Record
 from shoe_ctl.sessions import Sessions
+from simulators.faults import CleanLine
 from tests.journal.making import records, spoil
 from tests.wiring.lines import TABLES, drawn, said
 from tests.wiring.on_the_wire import WiredTable, both_replays, wired
@@ -223,6 +224,32 @@ def test_bytes_to_the_shoe_are_passed_over(copied: Callable[[str], Path]) -> Non
     insert = "INSERT INTO record SELECT ?, \"table\", 'wire', ?, hash FROM record WHERE n = ?"
     spoil(path, (insert, (n + 1, sent.to_bytes(), n)))
     assert [d for d in both_replays(path).differences if d.replay == "wire"] == []
+
+
+class DeafLine(CleanLine):
+    """Nothing arrives."""
+
+    def put(self, data: bytes, t: float) -> None:
+        """Lost."""
+
+
+def test_what_a_host_gave_up_is_given_up_again(tmp_path: Path) -> None:
+    """It comes of time passing alone: no byte says so."""
+    path = tmp_path / "journal.db"
+    given: dict[str, Any] = {"session_settings": {"commands": True}, "to_shoe": DeafLine()}
+    with wired(path, "angel_eye", pace_s=5.0, **given) as table:
+        table.open()
+        for _ in range(40):
+            table._advance()
+    gave_up = [one for one in said(path) if one["event"].get("code") == UNANSWERED]
+    assert gave_up
+    assert {one["first"] - one["last"] for one in gave_up} == {0}
+    assert both_replays(path).differences == []
+    begun = [
+        r for r in records(path) if r.body.startswith(SAID) and b'"command_unanswered"' in r.body
+    ]
+    spoil(path, ("DELETE FROM record WHERE n = ?", (begun[0].n,)))
+    assert "the bytes say what is not recorded" in [d.why for d in both_replays(path).differences]
 
 
 @pytest.mark.parametrize("name", ["told", "keyed"])
