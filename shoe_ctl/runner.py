@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
+from shoe_ctl.devices import Devices
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.line import Line, inputs
-from shoe_ctl.link.clock import Clock, Timer
+from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.outage import Outage
@@ -46,6 +46,7 @@ from shoe_ctl.table.inputs import (
 )
 from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.telling import Teller
+from shoe_ctl.waking import WakeUp
 
 __all__ = ["Answered", "TableRunner"]
 
@@ -81,19 +82,17 @@ class TableRunner:
         # A clock that was set back before the daemon started again must not hold the table's time.
         self._ahead_us = max(0, controller.state.t_us - clock.wall_us())
         self._sections = Sections(journal, under, self.table)
-        self._devices = devices
+        self._devices = Devices(self.table, devices)
         self._answers = Answers() if answers is None else answers
         self._on_shoe = on_shoe
         self._told = Told() if told is None else told
         self._teller = Teller() if teller is None else teller
         self._telling: list[tuple[int, TableEvent]] = []
         self._commands: list[ShoeCommand] = []
-        self._device: str | None = None
         self._connection: Connection | None = None
         self._supervisor: Supervisor | None = None
         self._turn = asyncio.Lock()
-        self._due = asyncio.Event()
-        self._timer: Timer | None = None
+        self._wake = WakeUp(clock)
         self._failed: JournalError | None = None
         self._free = asyncio.Event()
 
@@ -104,8 +103,7 @@ class TableRunner:
 
     def resume(self) -> Resume | None:
         """The device spoken with last, and the last event stored of it."""
-        known = self.controller.state.link.device_id
-        return None if known not in self._devices else Resume(known, self._devices[known])
+        return self._devices.resume(self._known_device)
 
     # What happens.
 
@@ -134,7 +132,8 @@ class TableRunner:
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
-        self._connection, self._device = connection, None
+        self._connection = connection
+        self._devices.connected()
         async with self._turn:
             group, t_us = self._group(), self._now()
             self._line.opened(
@@ -170,7 +169,7 @@ class TableRunner:
         async with self._turn:
             group, t_us = self._group(), self._now(reception.t_us)
             self._line.received(group, reception, t_us)
-            stored = self._note_numbers(group, reception)
+            stored = self._devices.note(group, reception)
             await self._handle(group, inputs(reception, t_us))
             await self._teller.heard(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
@@ -235,17 +234,15 @@ class TableRunner:
         """Wake the table when it asked to be woken, until cancelled."""
         try:
             while True:
-                await self._due.wait()
-                self._due.clear()
+                await self._wake.due()
                 async with self._turn:
                     wake_us = self.controller.state.wake_us
                     if wake_us is not None and self._now() >= wake_us:
                         await self._handle(self._group(), [Tick(t_us=self._now())])
                     else:
-                        self._set_timer()
+                        self._wake.at(wake_us, self._now())
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._wake.cancel()
 
     # How it is handled.
 
@@ -263,19 +260,6 @@ class TableRunner:
         """A time for an input: never before the table's last one, and always going on."""
         clock_us = self._clock.wall_us() if t_us is None else t_us
         return max(self.controller.state.t_us, clock_us + self._ahead_us)
-
-    def _note_numbers(self, group: Group, reception: Reception) -> int | str | None:
-        """The last event number that this reception brings, kept with the group."""
-        last: int | str | None = None
-        for heard in reception.heard:
-            if isinstance(heard.event, Hello):
-                self._device = heard.event.device_id
-            if heard.seq is not None:
-                last = heard.seq
-            if isinstance(heard.seq, int) and self._device is not None:
-                self._devices[self._device] = heard.seq
-                group.device_seq(self.table, self._device, heard.seq)
-        return last
 
     async def _handle_command(self, command: TableCommand) -> FirstAnswer:
         group = self._group()
@@ -334,7 +318,7 @@ class TableRunner:
         if self._supervisor is not None:
             self._supervisor.desire(self.controller.desired)
         await self._tell_shoe()
-        self._set_timer()
+        self._wake.at(self.controller.state.wake_us, self._now())
         if not self.held:
             self._free.set()
         return result
@@ -362,15 +346,6 @@ class TableRunner:
                 untold.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
         if untold:
             await self._handle(self._group(), untold)
-
-    def _set_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        wake_us = self.controller.state.wake_us
-        if wake_us is not None:
-            delay_s = max(0, wake_us - self._now()) / 1_000_000
-            self._timer = self._clock.call_later(delay_s, self._due.set)
 
 
 def _refused(command: TableCommand, why: str) -> Answered:
