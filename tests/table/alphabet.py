@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from firmware_proto.cards import CARDS, card
 from firmware_proto.events import (
     CardDrawn,
+    CardPushedBack,
     CuttingCard,
     Hello,
     ResetDone,
@@ -39,7 +40,9 @@ HALTING = frozenset(
 def causes(at: At) -> Iterator[Tried]:
     """Whatever may halt a table: what comes from the shoe and the link, and what is declared."""
     t_us = at.now.t_us + 1
-    heard = (said(event, t_us) for event in (*EVENTS_TRIED, *wrong_cards(at)))
+    heard = (
+        said(event, t_us) for event in (*EVENTS_TRIED, *wrong_cards(at), *back_in_the_shoe(at))
+    )
     happened = ((NAMES[type(fact)], fact) for fact in facts(t_us))
     yield from ((named, each) for named, each in (*happened, *heard) if named in HALTING)
     for args in declarations(at):
@@ -57,6 +60,13 @@ def wrong_cards(at: At) -> Iterator[CardDrawn]:
         too_many = [c for c, count in shoe.counts.items() if count >= shoe.decks and c in ours]
         for code in (foreign, *too_many[:1]):
             yield CardDrawn(card=card(code), number=shoe.drawn + 1, armed=at.now.armed is not None)
+
+
+def back_in_the_shoe(at: At) -> Iterator[CardPushedBack]:
+    """The card that was drawn last goes back."""
+    played, shoe = at.now.round, at.now.shoe
+    if played is not None and played.cards and shoe is not None:
+        yield CardPushedBack(card=played.cards[-1].card, number=shoe.drawn)
 
 
 def ways_on(at: At) -> Iterator[Tried]:

@@ -58,3 +58,10 @@ def test_two_deep_every_input_leaves_the_table_whole_and_every_end_is_reached() 
 @pytest.mark.slow
 def test_two_deep_every_place_has_a_way_out_of_it() -> None:
     leads_out(two_deep().places)
+
+
+@pytest.mark.soak
+def test_three_deep_every_place_has_a_way_out_of_it() -> None:
+    search = searched(of_one_round(method="A"), DEEPEST + 1)
+    assert search.deep[3] > 1000
+    leads_out(search.places)
