@@ -137,5 +137,8 @@ def known(table: Playing) -> object:
     """What anyone at the table can see of it: its status, its shoe's lock, what is offered."""
     now = table.now
     shown = status(now, table.game, table.settings)
+    if shown["halt"] is not None:
+        # A table's clock moves on with each input, and one shoe may have judged at one of them.
+        shown = {**shown, "halt": {**shown["halt"], "since": None}}
     offered = [(choice.name, choice.by) for choice in stack.offered(at(table))]
     return shown, now.armed, now.wake_us, offered, [opened.step for opened in stack.all_open(now)]
