@@ -33,6 +33,9 @@ pytestmark = pytest.mark.slow
 ENOUGH_CARDS = 300
 """Drawn from one shoe; then the next evening begins with a new one."""
 
+ENOUGH_CRASHES = 100
+"""In one evening: after each its whole journal is verified."""
+
 CALLS = 64
 """Writes and syncs from a start on that an ordinary run kills at: the start and a card."""
 
@@ -51,6 +54,10 @@ class Evening:
         self._config = configuration(folder, str(folder / "shoe"))
         self.shoe = shoe
         self._daemons = daemons
+
+    @property
+    def cards_drawn(self) -> int:
+        return len(self.shoe.truth.cards)
 
     async def dies(self, death: Death) -> None:
         """A daemon is started and dies there."""
@@ -116,7 +123,8 @@ async def crashes(folder: Path, seed: int, these: Iterator[Crash]) -> int:
             if crash is None:
                 return done
             async with evening(folder / f"{number}", daemons, seed + number) as night:
-                while crash is not None and len(night.shoe.truth.cards) < ENOUGH_CARDS:
+                until = done + ENOUGH_CRASHES
+                while crash is not None and done < until and night.cards_drawn < ENOUGH_CARDS:
                     await crash(night)
                     done += 1
                     crash = next(these, None)
