@@ -50,10 +50,15 @@ class Secrecy:
                 seen.shown_at = self._now()
 
     def moved(self) -> None:
-        """People decided where cards belong: of those that lie there any may be any hand's."""
+        """People decide where cards belong: any of those that lie there may be any hand's.
+
+        Where nobody turns cards, they look at them as they do.
+        """
         for seen in self._drawn[-RECENT:]:
             if seen.shown_at is None:
                 seen.place = None
+            else:
+                seen.shown_at = min(seen.shown_at, self._now())
 
     def entered(self, code: str) -> None:
         """Somebody named this card aloud."""

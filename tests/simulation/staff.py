@@ -30,8 +30,8 @@ class Room(Protocol):
     def status_told(self, told: Mapping[str, Any]) -> None:
         """Somebody was told how the table stands."""
 
-    def turned(self, hand: str) -> None:
-        """The cards of a hand are about to be turned, for all to see."""
+    def gives(self, asked: Mapping[str, Any]) -> None:
+        """A command is about to be given; what is done at the table is done by now."""
 
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
         """A command was answered."""
@@ -188,6 +188,5 @@ class Staff:
             await self._give(asked)
 
     async def _give(self, asked: Mapping[str, Any]) -> None:
-        if asked["command"] == "expose":
-            self._room.turned(asked["args"]["hand"])
+        self._room.gives(asked)
         self._room.answered(asked, await self._desk.ask(asked))

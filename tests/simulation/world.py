@@ -188,14 +188,15 @@ class World:
     def status_told(self, told: Mapping[str, Any]) -> None:
         self.promises.status_told(told)
 
-    def turned(self, hand: str) -> None:
-        self.promises.secrecy.turned(hand)
+    def gives(self, asked: Mapping[str, Any]) -> None:
+        if asked["command"] == "expose":
+            self.promises.secrecy.turned(asked["args"]["hand"])
+        elif asked["command"] == "decide":
+            self.promises.secrecy.moved()
 
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
         self._note(f"{asked} {answer}")
         self.promises.answered(asked, answer)
-        if asked["command"] == "decide" and answer["accepted"]:
-            self.promises.secrecy.moved()
 
     def push_new_set(self) -> None:
         self._supply.push_into(self.device, self.loop.time())
