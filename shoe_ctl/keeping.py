@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.link.clock import Clock, sleep
@@ -44,6 +45,7 @@ class Keeper:
         self._journal = journal
         self._load = load
         self._signer: Signer | None = None
+        self._loading: asyncio.Future[Signer] | None = None
         self._clock = clock
         self._executor = executor
         self._every_s = every_s
@@ -75,10 +77,20 @@ class Keeper:
             JournalError: as ``run``; or the key is not to be had any more.
         """
         if self._signer is None:
-            loop = asyncio.get_running_loop()
-            self._signer = await loop.run_in_executor(self._executor, self._load)
+            self._signer = await self._loaded()
         n = await self._journal.checkpoint(self._signer, self._clock.wall_us())
         if n is not None:
             key = self._signer.public_key.hex()
             log.info("journal: records up to %d are signed with %s", n - 1, key)
         return self._signer
+
+    async def _loaded(self) -> Signer:
+        """The key, looked for or made once, though who asked first was stopped meanwhile."""
+        if self._loading is None:
+            loop = asyncio.get_running_loop()
+            self._loading = loop.run_in_executor(self._executor, self._load)
+        try:
+            return await asyncio.shield(self._loading)
+        except JournalError:
+            self._loading = None
+            raise

@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.journal.signing import signer
+from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.keeping import FIRST_S, Keeper
 from tests.journal.making import dealt, records, verified
@@ -77,3 +78,36 @@ async def test_nothing_new_is_not_signed_again(tmp_path: Path) -> None:
             await kept.clock.pass_next()
             await kept.keeper.sign()
         assert kept.signed() == 1
+
+
+async def test_a_key_that_is_being_made_when_it_is_stopped_is_not_made_twice(
+    tmp_path: Path,
+) -> None:
+    made: list[None] = []
+    asked, go = Event(), Event()
+
+    def load() -> Signer:
+        made.append(None)
+        asked.set()
+        go.wait()
+        return signer(path, None)
+
+    path = tmp_path / "journal.db"
+    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(2) as loaders:
+        journal = Journal(Store.open(path), writer)
+        keeper = Keeper(journal, load, HandClock(), loaders, every_s=EVERY_S)
+        await journal.commit(dealt(1))
+        keeper.new_shoe()
+        running = asyncio.create_task(keeper.run())
+        await asyncio.get_running_loop().run_in_executor(None, asked.wait)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        last = asyncio.create_task(keeper.sign())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        go.set()
+        await last
+        await journal.close()
+    assert len(made) == 1
+    assert verified(path).ok
