@@ -148,3 +148,12 @@ def test_a_wrong_configuration_ends_with_the_code_that_no_manager_restarts(tmp_p
     config.write_text(config.read_text().replace("decks = 8", 'decks = "eight"'))
     with served(config) as service:
         assert rest_of(service.process)[0] == 2
+
+
+@pytest.mark.parametrize("what", [("--rounds", "60"), ("--scenario", "link_lost_resumes")])
+def test_a_demo_whose_disk_is_full_ends_and_says_so(what: tuple[str, str]) -> None:
+    limit = ("prlimit", "--fsize=100000", SHOECTL, "demo", *what)
+    done = subprocess.run(limit, capture_output=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].startswith(b"shoectl: " + FAULT.encode())
+    assert b"Traceback" not in done.stderr
