@@ -259,7 +259,7 @@ ROWS: tuple[Row, ...] = spell(
     ("third_card_due",    "revealing",       "idle",        (shoe_cards.is_empty,),                             (void_for_want_of_cards,)),
     ("third_card_due",    "revealing",       "drawing",     (),                                      (want_third_card,)),
     ("overdrawn",         "revealing",       "suspended",   (),                                      (overdrawn.bring_up,)),
-    ("left_over",         ("idle", "betting", "resolved", "shoe_change"), "suspended", (early.waits,), (overdrawn.halt_left_over,)),
+    ("left_over",         ("idle", "betting", "resolved", "shoe_change"), "suspended", (overdrawn.is_left_over,), (overdrawn.halt_left_over,)),
     ("left_over",         "suspended",       "=",           (overdrawn.has_no_round_for_it,),        (overdrawn.halt_left_over,)),
     ("left_over",         ("closed", *CARDS_OUT, "suspended"), "=", (early.waits,),                  (overdrawn.wait_left_over,)),
     ("left_over",         STATES,            "=",           (),                                      ()),

@@ -116,10 +116,15 @@ def halt_unread(turn: Turn) -> None:
     early.lay_down_unread(turn)
 
 
+def is_left_over(turn: Turn) -> bool:
+    """A card lies drawn early that nothing is open for yet."""
+    return bool(_unraised(turn))
+
+
 def has_no_round_for_it(turn: Turn) -> bool:
     """Halted where no hand of a round could still want a card."""
     halt = turn.now.halt
-    return bool(_unraised(turn)) and halt is not None and halt.back_to in _NO_HAND
+    return is_left_over(turn) and halt is not None and halt.back_to in _NO_HAND
 
 
 def _unraised(turn: Turn) -> list[Cause]:

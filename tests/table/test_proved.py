@@ -129,3 +129,19 @@ def test_where_a_game_lets_nobody_withdraw_cards_are_ordered_without_asking() ->
         table.does("decide", choice=choice, reason="as they lay")
     assert table.told("withdrawal.opened") == []
     assert table.told("irregularity.step")[-1]["step"] == "lay"
+
+
+def test_cards_that_wait_already_halt_no_table_that_is_bet_at_anew() -> None:
+    table = at("2D 3C TS TH")
+    table.draw("9S")
+    table.draw("KC")
+    declares(table, "double_draw")
+    for choice in ("order_unknown", "upper_first", "close_window"):
+        table.does("decide", choice=choice, reason="as they lay")
+    declares(table, "device_reset")
+    for choice in ("close_window", "device_is_reset", "open_round", "reconstruct"):
+        table.does("decide", choice=choice, reason="they lie")
+    assert (table.now.state, table.now.halt) == ("betting", None)
+    assert [opened.key for opened in table.now.waiting] == ["overdraw", "overdraw"]
+    table.does("no_more_bets")
+    assert table.now.state == "revealing"
