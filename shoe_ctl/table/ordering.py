@@ -22,10 +22,13 @@ _LAYS = ("closed", "dealing", "revealing", "drawing")
 
 
 def drawn_last(now: TableState, count: int) -> tuple[Dealt | Kept, ...]:
-    """So many cards of the round, or drawn early in it: those drawn last, in the order drawn."""
+    """So many cards of the round, or drawn early in it: those drawn last, in the order drawn.
+
+    One that a shoe only objected to so far is not out of it.
+    """
     if now.round is None:
         return ()
-    early = [kept for kept in now.early if kept.number is not None]
+    early = [kept for kept in now.early if kept.number is not None and kept.counted]
     lying: list[Dealt | Kept] = [*now.round.cards, *early]
     return tuple(sorted(lying, key=_number))[-count:]
 

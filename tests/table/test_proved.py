@@ -145,3 +145,10 @@ def test_cards_that_wait_already_halt_no_table_that_is_bet_at_anew() -> None:
     assert [opened.key for opened in table.now.waiting] == ["overdraw", "overdraw"]
     table.does("no_more_bets")
     assert table.now.state == "revealing"
+
+
+def test_a_card_that_the_shoe_only_objected_to_was_drawn_together_with_none() -> None:
+    table = at("2D")
+    table.says(Error(code="overdraw", in_error_mode=True))
+    refused = table.asks("declare", key="double_draw", reason="two at once")
+    assert not refused.accepted
