@@ -125,6 +125,7 @@ class Daemon:
                         raise
                     if self.outage is before:
                         self._reopening.failed(error)
+                    _heed_being_stopped()
                 async with self._way_in(self._refuse):
                     store = await self._reopening.done()
 
@@ -275,6 +276,17 @@ class Daemon:
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor
+
+
+def _heed_being_stopped() -> None:
+    """Where tasks fail just as they are stopped, their group tells of the failure alone.
+
+    Raises:
+        asyncio.CancelledError: whoever runs this was told to stop, too.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 async def _end_of(runners: Sequence[TableRunner], keeper: Keeper) -> None:

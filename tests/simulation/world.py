@@ -316,6 +316,8 @@ class World:
             act()
         self.host.disk_is_well()
         self.host.crash_no_more()
+        for remote in self.remotes:
+            remote.forgets = 0
 
     async def _goes_on(self) -> None:
         """Waits until a round that began from now on has an outcome."""
