@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.plan import Plan
+from tests.simulation.plan import Fault, Plan
 from tests.simulation.plans import struck
 from tests.simulation.run import run
+
+STOPPED_AS_IT_FAILED = Plan(
+    seed=7071,
+    lasts_s=30.112,
+    game="fa_fa_fabulous_4",
+    announces=False,
+    face_up_after_ms=300,
+    faults=(
+        Fault(2, 1.65, "killed"),
+        Fault(3, 1.681, "power_lost"),
+        Fault(13, 15.003, "killed"),
+        Fault(14, 15.109, "stopped"),
+        Fault(15, 15.146, "wager_late"),
+        Fault(16, 16.154, "killed"),
+        Fault(17, 18.484, "killed"),
+        Fault(18, 23.67, "line_drop"),
+        Fault(19, 23.907, "disk_full"),
+        Fault(20, 23.939, "killed"),
+    ),
+)
+"""Its last process is ended just as the store fails it, by a cancellation as any stop is one."""
 
 
 @pytest.mark.parametrize(
     "plan",
     [
+        pytest.param(STOPPED_AS_IT_FAILED, id="being stopped was forgotten as the store failed"),
         pytest.param(
             struck(*(("clock_set", 4.0 + i) for i in range(6))), id="the table's time stood still"
         ),
