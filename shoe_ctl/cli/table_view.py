@@ -7,8 +7,10 @@ Must not know: the daemon, the round's rules.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from shoe_ctl.cli.table_open import Labelled, halt_lines, waiting_lines
 
 WIDTH = 80
 _LABEL = 10
@@ -32,7 +34,9 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
     if held["halt"] is not None:
-        yield from _halt(held["halt"])
+        yield from _labelled(halt_lines(held["halt"]))
+    for waiting in held["waiting"]:
+        yield from _labelled(waiting_lines(waiting))
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}")
@@ -77,22 +81,18 @@ def _seat(holder: dict[str, Any] | None) -> str | None:
     return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
 
 
-def _halt(halt: dict[str, Any]) -> Iterator[str]:
-    seen = halt.get("seen", "the shift manager inspects the cards")
-    yield from _line("halted", f"{halt['reason']}: {seen}")
-    if halt["earlier"]:
-        yield from _line("", f"open before it: {', '.join(halt['earlier'])}")
-    yield from _line("", f"since {halt['since']}")
-    for choice in halt["choices"]:
-        second = ", and another person consents" if choice.get("second_person") else ""
-        yield from _line("choice", f"{choice['choice']} ({choice['position']}{second})")
-
-
 def _next(due: dict[str, Any]) -> str:
     if due["command"] is None:
         return str(due["text"])
     words = [due["command"], *(f"{key}={value}" for key, value in due["args"].items())]
+    if due["command"] == "decide":
+        words += ["choice=...", '--reason "..."']
     return f"{due['text']}: shoectl table {' '.join(words)}"
+
+
+def _labelled(told: Iterable[Labelled]) -> Iterator[str]:
+    for label, text in told:
+        yield from _line(label, text)
 
 
 def _line(label: str, text: str) -> Iterator[str]:

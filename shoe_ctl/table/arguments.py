@@ -12,6 +12,7 @@ import msgspec
 
 from .handling import Player
 from .turn import Turn
+from .wording import what_is_wrong
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
@@ -70,7 +71,7 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
     try:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
-        return str(error)
+        return what_is_wrong(str(error), kind, turn.command.args)
     seat, seats = getattr(args, "seat", None), turn.wager_rules.seats
     if seat is not None and seats and seat not in seats:
         return f"the layout has no seat {seat}"

@@ -32,6 +32,7 @@ from .settings import TableSettings
 from .slots import armed_for, desired_shoe
 from .state import TableState
 from .turn import Turn
+from .wording import in_line
 
 REMEMBERED_COMMANDS = 256
 """How many commands are recognised when they come again: more than a table gives in an hour."""
@@ -120,6 +121,9 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
         turn.refuse(f"{command.command} needs a {needed}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
+    elif command.command in positions.BARE and command.args:
+        named = in_line(next(iter(command.args)))
+        turn.refuse(f"{command.command} takes no arguments: there is no {named}=... here")
     return turn.refusal is not None
 
 

@@ -63,11 +63,13 @@ from .revealing import (
     announce_totals,
     can_expose,
     expose,
+    is_misnamed,
     no_totals_now,
     reveal_due,
     shows_cards_at_once,
     totals_may_be_announced,
     want_third_card,
+    why_misnamed,
 )
 from .rows import Refuse, Row, refuse, spell, unless
 from .wagering import (
@@ -316,6 +318,7 @@ ROWS: tuple[Row, ...] = spell(
     ("clear_bets",        STATES,            "=",           (),                                      (refuse,)),
     ("restrict_wagers",   (*BETWEEN, *OPEN), "=",           (),                                      (restrict,)),
     ("restrict_wagers",   STATES,            "=",           (),                                      (refuse,)),
+    ("expose",            "revealing",       "=",           (is_misnamed,),                          (Refuse(why_misnamed),)),
     ("expose",            "revealing",       "=",           (can_expose, passing.is_out_of_place),   (Refuse(passing.why_not_expose),)),
     ("expose",            "revealing",       "suspended",   (can_expose, unread.exposes_unread),            (expose, unread.halt_for_exposed)),
     ("expose",            "revealing",       "=",           (can_expose,),                           (expose, advance)),

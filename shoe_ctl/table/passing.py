@@ -137,8 +137,6 @@ def why_not_expose(turn: Turn) -> str | None:
     dealer.
     """
     by, hand = turn.command.args.get("by"), str(turn.command.args["hand"])
-    if by not in (None, "dealer", "holder"):
-        return "by is dealer or holder"
     holder = turn.round.hands.of(hand).holder
     if by == "holder" and holder is None:
         return _keeps_off(turn) or f"no Player holds the {hand} hand"

@@ -68,6 +68,12 @@ COMMANDS: dict[str, str] = {
 }
 """Every command that the table takes, with the lowest position that may give it."""
 
+BARE = frozenset({
+    "place_your_bets", "no_more_bets", "announce_totals", "announce_outcome", "settle",
+    "change_shoe", "declare_cutting_card", "declare_new_shoe", "align", "pause", "resume",
+})  # fmt: skip
+"""Commands that say all by their name: one with an argument was meant to be another."""
+
 GIVEN_APART = frozenset({"decide", "pause", "resume"})
 """Commands that are the position apart's too; of what is decided each choice says its own."""
 

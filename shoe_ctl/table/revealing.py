@@ -6,13 +6,24 @@ Must not know: how cards are drawn, what a round pays, what an irregularity is.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from shoe_ctl.games.table_of_play import next_hand, total
 
 from . import passing, shoe_cards
+from .arguments import OfHand, read
 from .state import Dealt, TableState
 from .turn import Turn
+
+
+class OfCards(OfHand, frozen=True, kw_only=True):
+    """Which cards lie open: the hand's, or one of them; ``by`` whom, where it is not plain."""
+
+    index: int | None = None
+    by: Literal["dealer", "holder"] | None = None
+
 
 # What was seen.
 
@@ -20,6 +31,17 @@ from .turn import Turn
 def shows_cards_at_once(turn: Turn) -> bool:
     """Cards are dealt face up: time alone reveals them."""
     return turn.faces == "face_up"
+
+
+def is_misnamed(turn: Turn) -> bool:
+    """The command does not say rightly what is exposed: nothing of it is, then."""
+    return why_misnamed(turn) is not None
+
+
+def why_misnamed(turn: Turn) -> str | None:
+    """What is wrong with how the cards are named."""
+    args = read(turn, OfCards)
+    return args if isinstance(args, str) else None
 
 
 def can_expose(turn: Turn) -> bool:

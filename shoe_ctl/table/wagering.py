@@ -23,6 +23,7 @@ from .wagers.limits import WagerRules
 from .wagers.request import Accepted, Answered, Asked, By, Refused, Restriction, Staked
 from .wagers.settling import settle as settle_wagers
 from .wagers.settling import void as void_wagers
+from .wording import what_is_wrong
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
@@ -214,7 +215,7 @@ def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:
     try:
         return msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
-        return Refused(why=str(error))
+        return Refused(why=what_is_wrong(str(error), kind, turn.command.args))
 
 
 def by_whom(turn: Turn, *, on_behalf: bool) -> By:

@@ -364,7 +364,8 @@ def in_words(step: Step) -> str:
         case Say():
             args = "".join(f" {key}={value}" for key, value in step.args.items())
             why = "" if step.reason is None else f' ("{step.reason}")'
-            return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}"
+            second = "" if step.consented_by is None else f", {step.consented_by} consents"
+            return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}{second}"
         case Draw(count, manner):
             how = "" if manner == "freed" else f", {manner.replace('_', ' ')}"
             return f"hand: draws {count}{how}"

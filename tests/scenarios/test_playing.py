@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from simulators.table.playing import in_words
 from simulators.table.scenario import parse
+from simulators.table.steps import Say
 from tests.scenarios.test_in_process import played
 
 
@@ -81,3 +83,16 @@ async def test_what_came_before_the_last_wait_is_not_waited_for_again() -> None:
 async def test_play_ends_at_its_event_and_draws_nothing_after_it() -> None:
     dealt = '{play = "round.card_dealt hand=banker index=1"}'
     assert await stuck_at(f'{dealt}, {{wait = "round.card_dealt hand=player index=2"}}') is not None
+
+
+def test_a_step_in_words_says_who_gives_it_why_and_who_consents() -> None:
+    step = Say(
+        command="decide",
+        args={"choice": "enter", "card": "5D"},
+        position="pit_supervisor",
+        reason="it lies open",
+        consented_by="lee",
+    )
+    assert in_words(step) == (
+        'pit supervisor: decide choice=enter card=5D ("it lies open"), lee consents'
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -192,3 +194,35 @@ def test_a_ruling_without_a_reason_is_refused() -> None:
     no_round = table.asks("decide", choice="void", reason="r")
     assert no_round.error == "decide: the choice is one of play_on, set_aside"
     table.rules("play_on")
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({}, "say hand=player|banker"),
+        ({"hand": "both"}, "hand: it is player or banker"),
+        ({"hand": "player", "idx": 2}, "there is no idx=... here: it takes hand, index, by"),
+        ({"hand": "player", "a\nb": 2}, "there is no 'a\\nb'=... here: it takes hand, index, by"),
+        ({"hand": "player", "index": "2"}, "index: expected a whole number or null, not text"),
+        ({"hand": "player", "by": "kim"}, "by: it is dealer or holder"),
+    ],
+)
+def test_what_is_exposed_is_named_rightly_or_no_card_is_turned(
+    asked: dict[str, Any], why: str
+) -> None:
+    table = Playing(announcements="explicit", faces="turned_by_dealer").open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    before = table.now.round
+    assert table.asks("expose", **asked).error == f"expose: {why}"
+    assert table.now.round == before
+    assert "round.card_revealed" not in table.kinds
+
+
+@pytest.mark.parametrize("command", sorted(positions.BARE))
+def test_a_command_that_takes_no_argument_is_refused_with_one(command: str) -> None:
+    table = Playing().open_shoe()
+    before = table.now.state
+    answer = table.asks(command, position="gaming_shift_manager", hand="player")
+    assert answer.error == f"{command} takes no arguments: there is no hand=... here"
+    assert table.now.state == before

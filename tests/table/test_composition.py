@@ -143,7 +143,7 @@ def test_cards_nobody_knew_may_be_the_missing_ones_and_only_their_number_counts(
         ({}, "say how many cards are left, or which"),
         ({"left": 3, "cards": "7D"}, "say how many cards are left, or which"),
         ({"cards": "7D 1X"}, "there is no card 1X"),
-        ({"left": -1}, "Expected `int` >= 0 - at `$.left`"),
+        ({"left": -1}, "left: expected a whole number >= 0"),
     ],
 )
 def test_a_count_says_how_many_or_which(asked: dict[str, Any], why: str) -> None:

@@ -205,7 +205,7 @@ def test_an_open_window_survives_its_bytes() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({}, "missing required field `player`"),
+        ({}, "say player=..."),
         ({"player": "eve"}, "eve has no wager that may be withdrawn"),
     ],
 )

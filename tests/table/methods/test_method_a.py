@@ -165,7 +165,7 @@ def test_what_a_player_holds_the_player_exposes() -> None:
 
 def test_by_is_the_dealer_or_the_holder() -> None:
     table = dealt()
-    assert refused(table, "expose", hand="player", by="kim") == "expose: by is dealer or holder"
+    assert refused(table, "expose", hand="player", by="kim") == "expose: by: it is dealer or holder"
     why = "no Player holds the player hand"
     assert refused(table, "expose", hand="player", by="holder").endswith(why)
 

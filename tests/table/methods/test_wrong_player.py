@@ -163,7 +163,7 @@ def test_a_hand_is_declared_once_at_a_time_and_the_other_beside_it() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({}, "`hand`"),
+        ({}, "say hand=player|banker"),
         ({"hand": "dealer"}, "hand"),
         ({"hand": "player", "seat": 99}, "the layout has no seat 99"),
         ({"hand": "player", "card": "9C"}, "card"),

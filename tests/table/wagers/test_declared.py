@@ -233,7 +233,7 @@ def test_whose_wager_was_found_is_not_public() -> None:
         ({"key": "late_wager", "wager": "tie", "amount": 5, "earlier": True},
          "late_wager is declared in its own round"),
         ({"key": "over_maximum", "wager": "tie", "amount": 5000, "colour": "red"},
-         "Object contains unknown field `colour`"),
+         "there is no colour=... here: it takes key, player, seat, wager, amount, earlier"),
     ],
 )  # fmt: skip
 def test_what_does_not_hold_is_not_recorded(asked: dict[str, Any], why: str) -> None:

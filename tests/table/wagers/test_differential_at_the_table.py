@@ -135,7 +135,7 @@ def test_the_pit_manager_removes_on_until_neither_hand_exceeds_it() -> None:
         ({"choice": "increase", "player": "cho", "seat": 3, "wager": "banker", "amount": 1701},
          "increase: 2001 on banker is over the maximum of 2000 (3.5.1)"),
         ({"choice": "increase", "player": "cho", "seat": 3, "wager": "banker"},
-         "increase: Object missing required field `amount`"),
+         "increase: say amount=..."),
         ({"choice": "decreased"},
          "the choice is one of decrease, increase, insufficient, set_aside"),
         ({"choice": "set_aside"}, "set_aside: no cards are there to be set aside"),

@@ -1,0 +1,83 @@
+"""What is open at a table, for people: what was seen, what may be chosen, with what and by whom.
+
+In: the halt, and what is asked beside it, of a table's status. Out: labels with their text.
+Must not know: any particular irregularity, how wide a line is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Labelled = tuple[str, str]
+"""A label, empty where it is the one above, and what stands behind it."""
+
+_SCOPES = {
+    "any": "any of their wagers",
+    "all": "all of their wagers or none",
+    "remaining": "all of their wagers that are not decided, or none",
+}
+
+
+def halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
+    """What halts the table, the rules for it, and the choices of the step that is open."""
+    seen = halt.get("seen", "the shift manager inspects the cards")
+    yield "halted", f"{halt['reason']}: {seen}"
+    if halt["earlier"]:
+        yield "", f"open before it: {', '.join(halt['earlier'])}"
+    yield "", f"since {halt['since']}"
+    if "rule" in halt:
+        yield "rule", str(halt["rule"])
+    elif halt.get("rules"):
+        ends = (f"{end.replace('_', ' ')} {rule}" for end, rule in halt["rules"].items())
+        yield "rules", ", ".join(ends)
+    if "withdrawal" in halt:
+        yield "window", _window(halt["withdrawal"])
+    if "differential" in halt:
+        yield from _differential(halt["differential"])
+    yield from _choices(halt["choices"])
+
+
+def waiting_lines(waiting: dict[str, Any]) -> Iterator[Labelled]:
+    """What is open beside the round, and what may be chosen where it asks."""
+    yield "open", f"{waiting['key']}: {waiting['prompt']}"
+    yield from _choices(waiting.get("choices", []))
+
+
+def _choices(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
+    """Each as it is typed behind ``shoectl table decide``."""
+    for choice in choices:
+        args = "".join(f" {name}=..." for name in choice.get("args", []))
+        second = ", and another person consents" if choice.get("second_person") else ""
+        yield "choice", f"{choice['choice']}{args} ({choice['position']}{second})"
+
+
+def _window(window: dict[str, Any]) -> str:
+    seats = window["seats"]
+    if seats is None:
+        whose = "for the whole table"
+    elif seats:
+        whose = f"seat {', '.join(map(str, seats))} may answer"
+    else:
+        whose = "all have answered"
+    return f"{whose}: {_SCOPES[window['scope']]} ({window['rule']})"
+
+
+def _differential(found: dict[str, Any]) -> Iterator[Labelled]:
+    """Both sides of the table and what may be changed, where the ledger knows it."""
+    if found["excess"] <= 0:
+        return
+    sides = f"player {found['player']}, banker {found['banker']}"
+    yield "wagers", f"{sides}: {found['excess']} over the differential of {found['limit']}"
+    for name in ("decrease", "increase"):
+        rooms = [
+            f"seat {room['seat']} {room['wager']} by {room['most']} at most"
+            for room in found.get(name, [])
+        ]
+        if rooms:
+            yield name, "; ".join(rooms)
+    removable = [
+        f"seat {held['seat']} {held['wager']} {held['amount']}" for held in found.get("remove", [])
+    ]
+    if removable:
+        yield "remove", "; ".join(removable)

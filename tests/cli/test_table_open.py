@@ -1,0 +1,97 @@
+"""What is open at a table as people read it: choices with what they take, rules, who may answer."""
+
+from __future__ import annotations
+
+from shoe_ctl.cli.table_view import WIDTH, lines
+from shoe_ctl.table.status import status
+from tests.table.playing import Playing
+from tests.table.staking import bets
+from tests.table.test_after_void import voided
+from tests.table.test_procedures import declares
+from tests.table.test_withdrawal import opened
+from tests.table.wagers.test_differential_at_the_table import decides, exceeded
+
+
+def shown(table: Playing) -> list[str]:
+    """The status for people; what was wrapped is one line again."""
+    told: list[str] = []
+    for line in lines(status(table.now, table.game, table.settings)):
+        assert len(line) <= WIDTH
+        if line.startswith(" ") and not told[-1].startswith(("halted", " ")):
+            told[-1] += " " + line.strip()
+        else:
+            told.append(line)
+    return [" ".join(line.split()) for line in told]
+
+
+def test_after_a_void_the_question_stands_in_the_status_with_its_choices() -> None:
+    told = shown(voided())
+    at = told.index(
+        "open after_void: the cards may be replaced: replace them, or go on with the same"
+    )
+    assert told[at + 1 : at + 3] == [
+        "choice replace_cards (pit_supervisor)",
+        "choice keep_cards (dealer)",
+    ]
+
+
+def test_the_differential_shows_both_sides_and_what_each_choice_takes() -> None:
+    table = exceeded()
+    told = shown(table)
+    assert "rules decreased 5.18.1, increased 5.18.2, removed 5.18.3, ruled 6.1" in told
+    assert "wagers player 1600, banker 300: 800 over the differential of 500" in told
+    assert "decrease seat 1 player by 900 at most; seat 2 player by 500 at most" in told
+    assert "increase seat 3 banker by 1700 at most" in told
+    assert "choice decrease player=... seat=... wager=... amount=... (dealer)" in told
+    decides(table, "insufficient")
+    told = shown(table)
+    assert "remove seat 1 player 1000; seat 2 player 600" in told
+    assert "choice remove player=... seat=... wager=... (pit_manager)" in told
+    assert not any("ann" in line for line in told)
+
+
+def test_a_window_shows_which_seats_may_still_answer_and_what_may_go() -> None:
+    table = opened()
+    assert "window seat 3, 4 may answer: all of their wagers or none (5.17.1)" in shown(table)
+    for player in ("ann", "bo"):
+        table.does("decide", choice="stand", player=player, position="dealer")
+    assert "window all have answered: all of their wagers or none (5.17.1)" in shown(table)
+
+
+def test_a_window_without_recorded_wagers_is_for_the_whole_table() -> None:
+    table = Playing(announcements="explicit").open_shoe()
+    table.open_round()
+    table.deal("7D")
+    declares(table, "power_failure")
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    told = shown(table)
+    assert "window for the whole table: all of their wagers or none (5.17.1)" in told
+    assert told[-2].endswith('shoectl table decide choice=... --reason "..."')
+
+
+def test_a_step_with_a_rule_of_its_own_shows_that_one() -> None:
+    table = Playing(method="A", announcements="explicit").open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    table.does("declare", key="card_taken", hand="player", index=1, reason="ran", position="dealer")
+    told = shown(table)
+    assert "rule 5.11" in told
+    assert any(line.startswith("choice value_known source=...") for line in told)
+
+
+def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_it() -> None:
+    table = Playing(announcements="explicit").open_shoe()
+    table.does("place_your_bets")
+    asked = table.asks("place_wager", player=9)
+    assert asked.error == "place_wager: say seat=... wager=... amount=..."
+    asked = table.asks("place_wager", player=9, seat=2, wager="tie", amount="10.5")
+    assert asked.error == "place_wager: amount: expected a whole number, not text"
+    asked = table.asks("place_wager", player=9, seat=2, wager="tie", amount=10, chips=3)
+    assert asked.error == (
+        "place_wager: there is no chips=... here: it takes player, seat, wager, on_behalf, amount"
+    )
+    bets(table, "player", 500)
+    table.does("no_more_bets")
+    table.deal("2D 3C TS TH")
+    assert table.asks("expose").error == "expose: say hand=player|banker"
+    assert table.asks("expose", hand="dealer").error == "expose: hand: it is player or banker"
