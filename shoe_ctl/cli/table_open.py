@@ -26,11 +26,7 @@ def halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
     if halt["earlier"]:
         yield "", f"open before it: {', '.join(halt['earlier'])}"
     yield "", f"since {halt['since']}"
-    if "rule" in halt:
-        yield "rule", str(halt["rule"])
-    elif halt.get("rules"):
-        ends = (f"{end.replace('_', ' ')} {rule}" for end, rule in halt["rules"].items())
-        yield "rules", ", ".join(ends)
+    yield from _rules(halt)
     if "withdrawal" in halt:
         yield "window", _window(halt["withdrawal"])
     if "differential" in halt:
@@ -42,6 +38,19 @@ def waiting_lines(waiting: dict[str, Any]) -> Iterator[Labelled]:
     """What is open beside the round, and what may be chosen where it asks."""
     yield "open", f"{waiting['key']}: {waiting['prompt']}"
     yield from _choices(waiting.get("choices", []))
+
+
+def _rules(halt: dict[str, Any]) -> Iterator[Labelled]:
+    """The rule of the step that is open, or those of all ends; a game may have none of them."""
+    if halt.get("rule") is not None:
+        yield "rule", halt["rule"]
+        return
+    numbered = {end: rule for end, rule in halt.get("rules", {}).items() if rule is not None}
+    if numbered:
+        yield (
+            "rules",
+            ", ".join(f"{end.replace('_', ' ')} {rule}" for end, rule in numbered.items()),
+        )
 
 
 def _choices(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
@@ -60,7 +69,8 @@ def _window(window: dict[str, Any]) -> str:
         whose = f"seat {', '.join(map(str, seats))} may answer"
     else:
         whose = "all have answered"
-    return f"{whose}: {_SCOPES[window['scope']]} ({window['rule']})"
+    rule = "" if window["rule"] is None else f" ({window['rule']})"
+    return f"{whose}: {_SCOPES[window['scope']]}{rule}"
 
 
 def _differential(found: dict[str, Any]) -> Iterator[Labelled]:

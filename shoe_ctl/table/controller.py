@@ -118,7 +118,7 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
         needed := positions.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
-        turn.refuse(f"{command.command} needs a {needed}", position=needed)
+        turn.refuse(f"{command.command} needs {positions.one(needed)}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
     elif command.command in positions.BARE and command.args:

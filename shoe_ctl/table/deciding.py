@@ -139,7 +139,7 @@ def _objection_to_choice(turn: Turn) -> Objection | None:
         return Objection(f"the choice is one of {names}")
     needed = stack.who_takes(choice, turn.game)
     if not _may(turn, needed):
-        return Objection(f"{choice.name} needs a {needed}", {"position": needed})
+        return Objection(f"{choice.name} needs {positions.one(needed)}", {"position": needed})
     if choice.reason and not command.reason:
         return Objection("what is decided is recorded with its reason")
     if choice.second and command.consented_by in (None, "", command.person):
@@ -160,7 +160,7 @@ def _objection_to_declaring(turn: Turn) -> Objection | None:
     if declared is None:
         return Objection(f"the key is one of {', '.join((*declarable, *RECORDED))}")
     if not _may(turn, declared.by):
-        return Objection(f"{key} needs a {declared.by}", {"position": declared.by})
+        return Objection(f"{key} needs {positions.one(declared.by)}", {"position": declared.by})
     if turn.source not in declared.states:
         why = f"{key} cannot be declared now (the table is {turn.source})"
         return Objection(why, {"state": ", ".join(declared.states)})

@@ -79,6 +79,15 @@ def test_a_step_with_a_rule_of_its_own_shows_that_one() -> None:
     assert any(line.startswith("choice value_known source=...") for line in told)
 
 
+def test_a_game_without_rules_for_it_shows_none() -> None:
+    table = Playing(name="dragon_bonus_royal").open_shoe()
+    table.does("place_your_bets")
+    declares(table, "other")
+    told = shown(table)
+    assert "choice void (gaming_shift_manager)" in told
+    assert not any(line.startswith("rule") or "None" in line for line in told)
+
+
 def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_it() -> None:
     table = Playing(announcements="explicit").open_shoe()
     table.does("place_your_bets")

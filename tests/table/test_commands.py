@@ -41,7 +41,7 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
         assert answer.accepted or "needs a" not in (answer.error or "")
     else:
         assert (answer.accepted, answer.needs) == (False, {"position": needed})
-        assert answer.error == f"{command} needs a {needed}"
+        assert answer.error == f"{command} needs {positions.one(needed)}"
 
 
 def test_who_decides_is_the_games_to_say() -> None:
