@@ -121,10 +121,15 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
         turn.refuse(f"{command.command} needs {positions.one(needed)}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
-    elif command.command in positions.BARE and command.args:
+    elif command.args and _is_taken_bare(turn, command.command):
         named = in_line(next(iter(command.args)))
         turn.refuse(f"{command.command} takes no arguments: there is no {named}=... here")
     return turn.refusal is not None
+
+
+def _is_taken_bare(turn: Turn, command: str) -> bool:
+    """This state takes the command, and without arguments."""
+    return command in positions.BARE and turn.state in machine.states_that_take(command)
 
 
 def _assert_desires(turn: Turn) -> None:
