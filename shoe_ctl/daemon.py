@@ -185,6 +185,9 @@ class Daemon:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = self._link(runner, supervisor, waiting, first=first)
                         group.create_task(serving, name=f"{runner.table} link")
+                    # A task that fails ends this wait, not the group's own: only so does the group
+                    # take its cancelling back, and a cancelling that is left comes from outside.
+                    await asyncio.get_running_loop().create_future()
             except BaseExceptionGroup as errors:
                 error = _first(errors)
                 if isinstance(error, JournalError):
