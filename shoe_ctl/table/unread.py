@@ -10,7 +10,7 @@ from . import placing
 from .cause import Cause
 from .irregularities import stack
 from .irregularities.misread import KEY, KNOWN, READ
-from .revealing import named_to_expose
+from .revealing import named_to_expose, shows_cards_at_once
 from .state import Dealt, Opened
 from .turn import Turn
 
@@ -29,6 +29,11 @@ def waits_for_a_reading(turn: Turn) -> bool:
 def exposes_unread(turn: Turn) -> bool:
     """The command turns a card that nobody could read."""
     return any(dealt.card is None for dealt in named_to_expose(turn))
+
+
+def is_due_for_entry(turn: Turn) -> bool:
+    """A card that nobody could read lies for all to see, and nothing is open for it yet."""
+    return shows_cards_at_once(turn) and bool(_open(turn))
 
 
 def _open(turn: Turn) -> list[Dealt]:

@@ -29,10 +29,30 @@ STOPPED_AS_IT_FAILED = Plan(
 )
 """Its last process is ended just as the store fails it, by a cancellation as any stop is one."""
 
+ORDERED_BEFORE_THEIR_TURN = Plan(
+    seed=7041,
+    lasts_s=9.814,
+    game="fa_fa_fabulous_4",
+    announces=True,
+    face_up_after_ms=1000,
+    faults=(
+        Fault(0, 0.228, "wager_late"),
+        Fault(2, 0.703, "wager_late"),
+        Fault(4, 2.723, "shoe_reboots"),
+        Fault(6, 5.605, "line_flip"),
+        Fault(8, 9.813, "two_pulled_together"),
+    ),
+    memory=24,
+)
+"""Two third cards come as one and are ordered by the pit before the first four are all seen."""
+
 
 @pytest.mark.parametrize(
     "plan",
     [
+        pytest.param(
+            ORDERED_BEFORE_THEIR_TURN, id="the table stood halted for cards that had no slot yet"
+        ),
         pytest.param(STOPPED_AS_IT_FAILED, id="being stopped was forgotten as the store failed"),
         pytest.param(
             struck(*(("clock_set", 4.0 + i) for i in range(6))), id="the table's time stood still"

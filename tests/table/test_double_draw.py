@@ -145,6 +145,52 @@ def test_an_ordered_card_is_named_by_two_when_it_lies_open() -> None:
     assert balanced(table.now)
 
 
+@pytest.mark.parametrize("announcements", ["explicit", "implied"])
+@pytest.mark.parametrize("told_as_one", [True, False])
+def test_face_up_the_table_goes_on_while_none_of_the_ordered_cards_has_its_slot(
+    announcements: str, told_as_one: bool
+) -> None:
+    table = _ordered_before_their_turn(told_as_one, announcements)
+    assert (table.now.state, table.now.halt) == ("revealing", None)
+    assert [o.key for o in table.now.waiting] == ["overdraw", "overdraw"]
+    _shown_until_it_asks(table)
+    if announcements == "explicit":
+        table.does("announce_totals")
+    for code in ("5D", "4C"):
+        assert (table.now.state, table.key) == ("suspended", "misread")
+        decides(table, "enter", "pit_supervisor", card=code, consented_by="lee")
+    _shown_until_it_asks(table)
+    if announcements == "explicit":
+        table.does("announce_outcome")
+    (outcome,) = table.told("round.outcome")
+    assert outcome["player"]["cards"] == ["2D", "TS", "5D"]
+    assert outcome["banker"]["cards"] == ["3C", "TH", "4C"]
+    assert balanced(table.now)
+
+
+def _ordered_before_their_turn(told_as_one: bool, announcements: str) -> Playing:
+    """Third cards that the pit manager ordered before the room saw the first four, face up."""
+    if told_as_one:
+        table = pulled("2D 3C TS TH", "4C 5D", known=False, way=1, announcements=announcements)
+    else:
+        table = Playing(**{**WAYS[1], "announcements": announcements}).open_shoe()
+        table.open_round()
+        table.deal("2D 3C TS TH")
+        for code in ("4C", "5D"):
+            table.draw(code)
+        table.does("declare", key="double_draw", reason="two in one pull")
+    for choice, position in (("order_unknown", "pit_manager"), ("upper_first", "pit_manager"),
+                             ("close_window", "dealer"), ("reconstruct", "dealer")):  # fmt: skip
+        decides(table, choice, position)
+    return table
+
+
+def _shown_until_it_asks(table: Playing) -> None:
+    """The room sees the cards, until one that nobody could read lies open."""
+    while table.now.halt is None and not (table.now.round is None or table.now.round.all_revealed):
+        table.tick()
+
+
 def test_four_at_once_are_the_initial_deal() -> None:
     table = pulled("", "2D 3C TS TH", known=True)
     for choice, position in (("order_from_shoe", "pit_supervisor"), ("close_window", "dealer"),
