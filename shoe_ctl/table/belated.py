@@ -35,6 +35,14 @@ def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple
     return slot
 
 
+def deal_read(turn: Turn) -> None:
+    """Deal the card that the shoe reads only now: the room sees it in its time, like any other."""
+    slot = _make_way(turn)
+    placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
+    revealing.reveal_due(turn)
+    _follow(turn, slot)
+
+
 def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     """Put a card that is counted already where one is due. Gives the slot."""
     slot = _lay(turn, card, number)

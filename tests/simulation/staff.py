@@ -42,8 +42,8 @@ class Room(Protocol):
     def read_again(self) -> None:
         """A card that the shoe stopped at is passed over its sensor once more."""
 
-    def unread_card(self) -> str | None:
-        """The card, lying open by now, that the shoe did not read."""
+    def unread_card(self, seen: str) -> str | None:
+        """The card, lying open by now, that the shoe did not read; of several, the one ``seen``."""
 
 
 class Staff:
@@ -130,10 +130,10 @@ class Staff:
                 return None
             if coming["command"] == "resume":
                 return {"command": "resume", "reason": "looked at it"}
-            return self._choice(halt.get("choices", []), halt["reason"])
+            return self._choice(halt.get("choices", []), halt)
         asked = [c for waiting in stands["waiting"] for c in waiting.get("choices", [])]
         if asked and self._chance.random() < 0.5:
-            return self._choice(asked, "")
+            return self._choice(asked, {})
         if stands["state"] == "shoe_change" and self._chance.random() < 0.1:
             self._room.push_new_set()
         if stands["state"] == "betting" and self._chance.random() < 0.4:
@@ -142,7 +142,9 @@ class Staff:
             return None
         return {"command": coming["command"], "args": coming["args"], "reason": "as it is done"}
 
-    def _choice(self, offered: list[Mapping[str, Any]], reason: str) -> dict[str, Any] | None:
+    def _choice(
+        self, offered: list[Mapping[str, Any]], halt: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
         """One of the choices, with what it is to be given.
 
         People may decide as they like, but they name no card that is not there: of what they enter
@@ -152,7 +154,8 @@ class Staff:
         for offer in offered:
             args: dict[str, Any] = {"choice": offer["choice"]}
             if "card" in offer.get("args", ()):
-                card = self._room.unread_card() if reason == "misread" else None
+                misread = halt.get("reason") == "misread"
+                card = self._room.unread_card(halt.get("seen", "")) if misread else None
                 if card is None:
                     continue
                 args["card"] = card

@@ -46,10 +46,39 @@ ORDERED_BEFORE_THEIR_TURN = Plan(
 )
 """Two third cards come as one and are ordered by the pit before the first four are all seen."""
 
+READ_AFTER_ALL = Plan(
+    seed=7265,
+    lasts_s=16.828,
+    game="dragon_tiger_no_commission",
+    announces=False,
+    face_up_after_ms=1000,
+    faults=(Fault(4, 8.76, "shoe_reboots"), Fault(5, 16.827, "card_not_read")),
+    profile="angel_eye",
+)
+"""A card dealt face up is passed over the sensor once more, and read less than a second after."""
+
+SEVERAL_UNREAD = Plan(
+    seed=7267,
+    lasts_s=23.501,
+    game="dragon_tiger_no_commission",
+    announces=True,
+    face_up_after_ms=None,
+    faults=(
+        Fault(0, 0.152, "line_delay"),
+        Fault(3, 7.298, "line_delay"),
+        Fault(7, 14.05, "card_not_read"),
+        Fault(10, 21.786, "card_not_read"),
+        Fault(12, 23.5, "card_not_read"),
+    ),
+)
+"""Two cards of a round are not read: people enter for each place the card that lies there."""
+
 
 @pytest.mark.parametrize(
     "plan",
     [
+        pytest.param(READ_AFTER_ALL, id="a card read after all was told before it was seen"),
+        pytest.param(SEVERAL_UNREAD, id="people named one unread card for another"),
         pytest.param(
             ORDERED_BEFORE_THEIR_TURN, id="the table stood halted for cards that had no slot yet"
         ),

@@ -79,6 +79,7 @@ class World:
         self.trace = sha256()
         self._lamp_lit: Lamp | None = None
         self._undo: list[Callable[[], None]] = []
+        self._places: dict[int, str | None] = {}
         self.disk_takes_s = DISK_TAKES_S
         for name in ("host", "scratch"):
             (folder / name).mkdir()
@@ -208,12 +209,13 @@ class World:
                 self.device.read_again(self.loop.time())
             self.rig.turn()
 
-    def unread_card(self) -> str | None:
+    def unread_card(self, seen: str) -> str | None:
         shoe = self.device.shoe
         unread = [n for n in sorted(shoe.unreadable) if n <= shoe.drawn]
         if not unread or shoe.cards is None:
             return None
-        code = shoe.cards.cards[unread[-1] - 1].code
+        there = [n for n in unread if (place := self._places.get(n)) and seen.startswith(place)]
+        code = shoe.cards.cards[(there or unread)[-1] - 1].code
         self.promises.secrecy.entered(code)
         return code
 
@@ -231,7 +233,9 @@ class World:
         code, shoe = line["card"], self.device.shoe
         self.promises.outcomes.drawn.append(code)
         lamp = self._lamp_lit
-        place = lamp.hand if lamp is not None and lamp.number == line["number"] else None
+        lit = lamp if lamp is not None and lamp.number == line["number"] else None
+        place = None if lit is None else lit.hand
+        self._places[line["number"]] = None if lit is None else _named(lit)
         self.promises.secrecy.drawn(code, place, face_up=line["number"] in shoe.face_up)
 
     # What faults do to it.
@@ -342,6 +346,11 @@ class World:
         while (steps := sum(self.promises.delivered.applied.values())) != before:
             before = steps
             await asyncio.sleep(40.0)
+
+
+def _named(lamp: Lamp) -> str:
+    """The place of a card, as people say it."""
+    return f"{lamp.hand.capitalize()}'s card {lamp.index} "
 
 
 _REMOTES = (("floor", Audience.PUBLIC), ("back-office", Audience.RESTRICTED))

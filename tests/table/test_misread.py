@@ -219,8 +219,9 @@ def test_each_game_cites_its_own_rule(name: str) -> None:
 # A shoe that stops at the card.
 
 
-def stopped(codes: str, *, way: int = 0) -> Playing:
-    table = Playing(angel_eye=True, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+def stopped(codes: str, *, way: int = 0, **given: Any) -> Playing:
+    made = {**WAYS[way], "face_up_after_ms": 0, **given}
+    table = Playing(angel_eye=True, **made).open_shoe()
     table.open_round()
     table.deal(codes)
     table.says(Error(code="cannot_read", in_error_mode=True))
@@ -246,6 +247,21 @@ def test_the_shoe_that_reads_it_after_all_ends_the_question(way: int) -> None:
     table.draw("TS")
     assert (table.now.state, len(table.now.round.cards)) == ("dealing", 3)
     assert table.told("irregularity.resolved")[-1]["how"] == "read by the shoe"
+
+
+@pytest.mark.parametrize("codes", ["2D 3C", "2D 3C KD"])
+def test_face_up_a_card_that_is_read_after_all_is_told_only_once_the_room_has_seen_it(
+    codes: str,
+) -> None:
+    table = stopped(codes, way=1, face_up_after_ms=1000)
+    table.says(ErrorCleared(code="cannot_read"))
+    read_us = table.now.t_us
+    table.draw("TS")
+    assert table.told("irregularity.resolved")[-1]["how"] == "read by the shoe"
+    assert "TS" not in [told["card"] for told in table.told("round.card_revealed")]
+    while "TS" not in [told["card"] for told in table.told("round.card_revealed")]:
+        table.tick()
+    assert table.now.t_us >= read_us + 1_000_000
 
 
 def test_another_card_than_the_one_due_does_not_answer_it() -> None:

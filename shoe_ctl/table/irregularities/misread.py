@@ -81,7 +81,7 @@ def take_reading(turn: Turn) -> None:
 
 def deal_reading(turn: Turn) -> None:
     """The card that was due is read, and lies where it belongs."""
-    belated.deal_next(turn, turn.drawn.card, turn.drawn.number)
+    belated.deal_read(turn)
 
 
 def hold_slot(turn: Turn) -> None:
