@@ -29,6 +29,8 @@ class Outcomes:
         self._at = 0
         self._disturbed: set[str | None] = set()
         self._open: str | None = None
+        self._of_no_slot: dict[int, str | None] = {}
+        self._lay_ready: Counter[str | None] = Counter()
 
     def take(self, audience: Audience, event: Event) -> None:
         """The next event of a stream.
@@ -42,10 +44,22 @@ class Outcomes:
         if kind == "round.opened":
             self._open = subject
             self.opened.append(event["data"]["round_id"])
+        elif kind == "shoe.loaded":
+            self._of_no_slot.clear()
+        elif kind == "round.card_drawn":
+            self._note_ready(subject, event["data"])
         elif kind in _DISTURBS:
             self._disturbed |= {subject, self._open}
         elif kind in ("round.outcome", "round.void"):
             self._end(event)
+
+    def _note_ready(self, subject: str | None, drawn: Event) -> None:
+        """A card that got no slot as it was drawn may be ruled to open a later round (6.1)."""
+        if not drawn.get("placed", True):
+            self._of_no_slot[drawn["number"]] = drawn["card"]
+        elif drawn["number"] in self._of_no_slot:
+            del self._of_no_slot[drawn["number"]]
+            self._lay_ready[subject] += 1
 
     def _end(self, event: Event) -> None:
         round_id, kind = event["data"]["round_id"], event["type"]
@@ -76,15 +90,25 @@ class Outcomes:
         self._find(round_id, dealt)
 
     def _find(self, round_id: str, dealt: list[str]) -> None:
-        """Where these cards left the shoe: one behind the other, unless something came between."""
+        """Where these cards left the shoe: one behind the other, unless something came between.
+
+        A card drawn before the round may open it; those drawn with it and told to have no slot may
+        be laid aside, and then lie between it and the rest.
+        """
         if round_id in self._disturbed:
             lacks = Counter(dealt) - Counter(self.drawn)
             if lacks:
                 raise Broken("never a guess", f"{round_id}: {sorted(lacks)} were never drawn")
             return
+        ready = self._lay_ready[round_id]
+        aside = Counter(self._of_no_slot.values() if ready else ())
+        cards, rest = Counter(dealt), dealt[ready:]
         for at in range(self._at, len(self.drawn) - len(dealt) + 1):
-            if self.drawn[at : at + len(dealt)] == dealt:
-                self._at = at + len(dealt)
-                return
-        rest = " ".join(self.drawn[self._at :])
-        raise Broken("never a guess", f"{round_id}: {' '.join(dealt)} is not in {rest}")
+            for end in range(at + len(dealt), at + len(dealt) + aside.total() + 1):
+                span = self.drawn[at:end]
+                fits = span[0] == dealt[0] and span[len(span) - len(rest) :] == rest
+                if fits and cards <= Counter(span) <= cards + aside:
+                    self._at = at + len(span)
+                    return
+        left = " ".join(self.drawn[self._at :])
+        raise Broken("never a guess", f"{round_id}: {' '.join(dealt)} is not in {left}")

@@ -73,6 +73,44 @@ SEVERAL_UNREAD = Plan(
 )
 """Two cards of a round are not read: people enter for each place the card that lies there."""
 
+RULED_ONE_BY_ONE = Plan(
+    seed=7127,
+    lasts_s=7.869,
+    game="tiger",
+    announces=True,
+    face_up_after_ms=1000,
+    faults=(
+        Fault(0, 0.321, "disk_slow"),
+        Fault(2, 1.758, "disk_slow"),
+        Fault(3, 4.193, "disk_slow"),
+        Fault(4, 4.716, "drawn_by_force"),
+        Fault(5, 4.909, "drawn_by_force"),
+        Fault(6, 7.868, "drawn_by_force"),
+    ),
+    memory=24,
+)
+"""Of three cards drawn past a round's end the middle one is ruled to open the next."""
+
+ORDERED_BETWEEN_ROUNDS = Plan(
+    seed=7355,
+    lasts_s=23.406,
+    game="immortal_dragon_tiger",
+    announces=True,
+    face_up_after_ms=None,
+    faults=(
+        Fault(2, 2.224, "shoe_reboots"),
+        Fault(4, 7.446, "shoe_changed"),
+        Fault(5, 7.96, "killed"),
+        Fault(8, 10.213, "shoe_reboots"),
+        Fault(9, 10.275, "killed"),
+        Fault(10, 11.318, "shoe_changed"),
+        Fault(15, 17.808, "shoe_reboots"),
+        Fault(16, 18.663, "two_pulled_together"),
+        Fault(17, 19.114, "killed"),
+    ),
+)
+"""Of two cards pulled as one between rounds the first opens the next, the other is set aside."""
+
 
 @pytest.mark.parametrize(
     "plan",
@@ -82,6 +120,8 @@ SEVERAL_UNREAD = Plan(
         pytest.param(
             ORDERED_BEFORE_THEIR_TURN, id="the table stood halted for cards that had no slot yet"
         ),
+        pytest.param(RULED_ONE_BY_ONE, id="a card laid aside was missed behind the one that opens"),
+        pytest.param(ORDERED_BETWEEN_ROUNDS, id="the same of two that were pulled as one"),
         pytest.param(STOPPED_AS_IT_FAILED, id="being stopped was forgotten as the store failed"),
         pytest.param(
             struck(*(("clock_set", 4.0 + i) for i in range(6))), id="the table's time stood still"
