@@ -127,9 +127,14 @@ def count_from_its_loading(turn: Turn) -> None:
 
 
 def keep_set(turn: Turn) -> None:
-    """Another set than the own one, shown in a round or while halted, waits for the round's end."""
+    """Another set than the own one, shown in a round or while halted, waits for the round's end.
+
+    So does the own one whose loading was heard after a card: a hello does not take that back.
+    """
+    shown, waits = _announced(turn), turn.now.loaded
     loaded = isinstance(turn.shoe_event, ShoeLoaded) or another_set(turn)
-    turn.change(loaded=_announced(turn) if loaded else None)
+    still = waits is not None and waits.set_id is not None and waits.set_id == shown.set_id
+    turn.change(loaded=shown if loaded or still else None)
 
 
 def admit_kept_set(turn: Turn) -> None:

@@ -111,6 +111,22 @@ ORDERED_BETWEEN_ROUNDS = Plan(
 )
 """Of two cards pulled as one between rounds the first opens the next, the other is set aside."""
 
+KEPT_SET_FORGOTTEN = Plan(
+    seed=7084,
+    lasts_s=55.995,
+    game="fa_fa_fabulous_4",
+    announces=False,
+    face_up_after_ms=300,
+    faults=(
+        Fault(3, 26.701, "killed_at_disk_call"),
+        Fault(4, 27.441, "killed_at_disk_call"),
+        Fault(5, 39.248, "killed_at_disk_call"),
+        Fault(6, 40.229, "shoe_without_power"),
+        Fault(7, 54.159, "killed_at_disk_call"),
+    ),
+)
+"""New cards without power, an old card heard late; a restart before its halt is decided."""
+
 
 @pytest.mark.parametrize(
     "plan",
@@ -122,6 +138,7 @@ ORDERED_BETWEEN_ROUNDS = Plan(
         ),
         pytest.param(RULED_ONE_BY_ONE, id="a card laid aside was missed behind the one that opens"),
         pytest.param(ORDERED_BETWEEN_ROUNDS, id="the same of two that were pulled as one"),
+        pytest.param(KEPT_SET_FORGOTTEN, id="the table counted new cards on from the old ones"),
         pytest.param(STOPPED_AS_IT_FAILED, id="being stopped was forgotten as the store failed"),
         pytest.param(
             struck(*(("clock_set", 4.0 + i) for i in range(6))), id="the table's time stood still"

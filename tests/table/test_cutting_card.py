@@ -88,6 +88,29 @@ def test_a_set_loaded_while_the_link_was_away_is_counted_from_its_first_card() -
     assert table.now.state == "dealing"
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["link stays", "link lost once more"])
+def test_a_set_loaded_before_its_last_card_was_heard_is_dealt_from_its_first(
+    again: bool,
+) -> None:
+    table = shoe()
+    table.play(STAND)
+    table.disconnect()
+    table.connect()
+    table.hello(set_id="set-2", drawn=0)
+    table.says(CardDrawn(card=card("7D"), number=5, armed=True))  # still of the set before
+    assert table.key == "gap"
+    table.load("set-2")
+    if again:
+        table.disconnect()
+        table.connect()
+        table.hello(set_id="set-2", drawn=0)
+    table.rules("set_aside")
+    assert (table.now.state, table.desired) == ("idle", Armed(1, "player", 1))
+    assert balanced(table.now)
+    table.play(STAND)
+    assert table.told("round.outcome")[-1]["round_id"] == "bac-07-s3-r2"
+
+
 def test_a_shoe_first_met_in_the_middle_counts_what_it_cannot_know_as_unseen() -> None:
     table = Playing(**WAYS[1])
     table.connect()
