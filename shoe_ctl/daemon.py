@@ -175,6 +175,7 @@ class Daemon:
             staff = Staff(self.runners)
             await stack.enter_async_context(self._way_in(staff.answer))
             self.outage = None
+            failed = False
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(staff.watch(), name="staff")
@@ -189,14 +190,16 @@ class Daemon:
                     # take its cancelling back, and a cancelling that is left comes from outside.
                     await asyncio.get_running_loop().create_future()
             except BaseExceptionGroup as errors:
-                error = _first(errors)
+                failed, error = True, _first(errors)
                 if isinstance(error, JournalError):
                     what = store.failure or str(error)
                     self._announce(Outage(since_us=self._clock.wall_us(), what=what), tell)
                 raise error from None
             finally:
                 if store.failure is None:
-                    await _end_of([runner for runner, _ in at_work], keeper)
+                    # After a failure the next start signs: what failed is all there is to say.
+                    last = None if failed else keeper
+                    await _end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
     def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
@@ -292,12 +295,13 @@ def _heed_being_stopped() -> None:
         raise asyncio.CancelledError
 
 
-async def _end_of(runners: Sequence[TableRunner], keeper: Keeper) -> None:
+async def _end_of(runners: Sequence[TableRunner], keeper: Keeper | None) -> None:
     """The last records. What fails now is told and no more: it must not undo being stopped."""
     try:
         for runner in runners:
             await runner.stop()
-        await keeper.sign()
+        if keeper is not None:
+            await keeper.sign()
     except JournalError as error:
         log.error("%s: the last records are not stored", error)  # noqa: TRY400 - one line
 

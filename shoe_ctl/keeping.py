@@ -62,7 +62,7 @@ class Keeper:
         Raises:
             JournalError: the journal takes nothing more.
         """
-        await sleep(self._clock, FIRST_S, unless=self._due)
+        await sleep(self._clock, FIRST_S)
         while True:
             self._due.clear()
             signer = await self.sign()

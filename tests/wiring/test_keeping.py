@@ -72,6 +72,24 @@ async def test_it_is_signed_at_the_start_at_each_shoe_and_at_intervals(tmp_path:
     assert verified(path).signed.upto == 10
 
 
+async def test_a_shoe_that_is_known_at_once_is_signed_no_sooner(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as writer:
+        kept = AtWork(tmp_path / "journal.db", writer)
+        await kept.journal.commit(dealt(1))
+        kept.keeper.new_shoe()
+        running = asyncio.create_task(kept.keeper.run())
+        await until(lambda: kept.clock.asked == [FIRST_S])
+        kept.clock.advance(FIRST_S / 2)
+        await asyncio.get_running_loop().run_in_executor(writer, int)
+        assert kept.signed() == 0
+        kept.clock.advance(FIRST_S)
+        await kept.until_signed(1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await kept.journal.close()
+
+
 async def test_nothing_new_is_not_signed_again(tmp_path: Path) -> None:
     async with at_work(tmp_path / "journal.db") as kept:
         for _ in range(3):
@@ -95,10 +113,12 @@ async def test_a_key_that_is_being_made_when_it_is_stopped_is_not_made_twice(
     path = tmp_path / "journal.db"
     with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(2) as loaders:
         journal = Journal(Store.open(path), writer)
-        keeper = Keeper(journal, load, HandClock(), loaders, every_s=EVERY_S)
+        clock = HandClock()
+        keeper = Keeper(journal, load, clock, loaders, every_s=EVERY_S)
         await journal.commit(dealt(1))
-        keeper.new_shoe()
         running = asyncio.create_task(keeper.run())
+        await until(lambda: clock.waiting)
+        await clock.pass_next()
         await asyncio.get_running_loop().run_in_executor(None, asked.wait)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
