@@ -16,18 +16,17 @@ import os
 import platform
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from bench import _bulk
+from bench._shoe import NEVER_MS, simulated_shoe
 from shoe_ctl.config import of_plain
 from shoe_ctl.daemon import Daemon
 from shoe_ctl.journal.bodies import Direction
@@ -90,22 +89,6 @@ def verifying(made: _bulk.Made, passes: int) -> list[Figure]:
     ]
 
 
-@contextmanager
-def a_shoe() -> Iterator[str]:
-    """A simulated shoe that deals nothing, in a process of its own; gives its port."""
-    options = ("--profile", _bulk.PROFILE, "--port", "pty", "--pace-ms", "3600000")
-    with subprocess.Popen(
-        (sys.executable, "-m", "simulators", *options),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            yield json.loads(child.stdout.readline())["port"]
-        finally:
-            child.stdin.close()
-
-
 def forget(path: Path) -> None:
     """Takes the file out of the system's memory."""
     fd = os.open(path, os.O_RDONLY)
@@ -153,7 +136,7 @@ async def restarted(path: Path, port: str) -> float:
 def restarting(path: Path) -> list[Figure]:
     """A few restarts, the first of which imports what is imported late."""
     took = []
-    with a_shoe() as port:
+    with simulated_shoe(_bulk.PROFILE, NEVER_MS) as port:
         for _ in range(RESTARTS):
             forget(path)
             took.append(asyncio.run(restarted(path, port)))

@@ -13,14 +13,13 @@ import os
 import platform
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from bench._shoe import NEVER_MS, simulated_shoe
 
 BIN = Path(sys.executable).parent
 
@@ -56,6 +55,10 @@ SHOE_KNOWN = b'"type":"shoe.loaded"'
 """The first event that follows from what the shoe said: its hello is read, stored, published."""
 SHOE_DEALT = b'"type":"shoe.change_due"'
 MOST_MB = 64
+PROFILE = "reference"
+INSTALLED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+"""What is installed has its bytecode beside it: without that, the compiler is what is measured."""
+
 CONFIGURATION = """
 [[table]]
 id = "bench"
@@ -65,7 +68,7 @@ announcements = "implied"
 faces = "face_up"
 face_up_after_ms = 0
 [table.shoe]
-profile = "reference"
+profile = "{profile}"
 port = "{port}"
 """
 
@@ -91,7 +94,7 @@ def run(subject: Subject) -> Run:
         files += [(os.POSIX_SPAWN_DUP2, said.fileno(), fd) for fd in (1, 2)]
         start = time.perf_counter()
         try:
-            pid = os.posix_spawn(subject.argv[0], subject.argv, os.environ, file_actions=files)
+            pid = os.posix_spawn(subject.argv[0], subject.argv, INSTALLED, file_actions=files)
         except FileNotFoundError:
             raise SystemExit(f"{subject.name}: {subject.argv[0]} is not installed") from None
         _, status, usage = os.wait4(pid, 0)
@@ -104,22 +107,6 @@ def run(subject: Subject) -> Run:
     return Run(seconds, usage.ru_maxrss / 1024)
 
 
-@contextmanager
-def simulated_shoe(pace_ms: int) -> Iterator[str]:
-    """A simulated shoe in a process of its own; gives its port."""
-    options = ("--profile", "reference", "--port", "pty", "--seed", "1", "--pace-ms", str(pace_ms))
-    with subprocess.Popen(
-        (sys.executable, "-m", "simulators", *options),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            yield json.loads(child.stdout.readline())["port"]
-        finally:
-            child.stdin.close()
-
-
 def run_daemon(port: str, until: bytes) -> Run:
     """Runs the daemon on a new journal until it publishes this; the time to there.
 
@@ -128,13 +115,13 @@ def run_daemon(port: str, until: bytes) -> Run:
     """
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder, "table.toml")
-        config.write_text(CONFIGURATION.format(port=port))
+        config.write_text(CONFIGURATION.format(profile=PROFILE, port=port))
         reading, writing = os.pipe()
         argv = (*DAEMON.argv[:-1], str(config))
         start = time.perf_counter()
         with Path(folder, "log").open("wb") as log:
             files = [(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)]
-            pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=files)
+            pid = os.posix_spawn(argv[0], argv, INSTALLED, file_actions=files)
         os.close(writing)
         with open(reading, "rb") as told:  # noqa: PTH123 - a descriptor
             seconds = next((time.perf_counter() - start for line in told if until in line), None)
@@ -148,7 +135,7 @@ def run_daemon(port: str, until: bytes) -> Run:
 def measure(rounds: int) -> dict[str, list[Run]]:
     """Runs every subject ``rounds`` times in turn, after one round that only warms the caches."""
     runs: dict[str, list[Run]] = {subject.name: [] for subject in (*SUBJECTS, DAEMON)}
-    with simulated_shoe(pace_ms=3_600_000) as port:
+    with simulated_shoe(PROFILE, NEVER_MS) as port:
         for number in range(rounds + 1):
             done = [(subject, run(subject)) for subject in SUBJECTS]
             done.append((DAEMON, run_daemon(port, SHOE_KNOWN)))
@@ -160,7 +147,7 @@ def measure(rounds: int) -> dict[str, list[Run]]:
 
 def whole_shoe() -> Run:
     """One table from its start until its shoe is to be changed."""
-    with simulated_shoe(pace_ms=0) as port:
+    with simulated_shoe(PROFILE, pace_ms=0) as port:
         return run_daemon(port, SHOE_DEALT)
 
 
