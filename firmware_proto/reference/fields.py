@@ -6,6 +6,7 @@ Must not know: which frame a field is in.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from construct import Adapter, Bytes, Int16ul, ValidationError  # type: ignore[import-untyped]
@@ -15,14 +16,14 @@ from firmware_proto.cards import Card
 from .codes import CARD_CODES, PARTS
 
 
-class Meaning(Adapter):  # type: ignore[misc]  # construct is not typed
+class Meaning(Adapter, ABC):  # type: ignore[misc]  # construct is not typed
     """A field whose wire value stands for another; both ways raise ValueError."""
 
-    def from_wire(self, value: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def from_wire(self, value: Any) -> Any: ...
 
-    def to_wire(self, value: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def to_wire(self, value: Any) -> Any: ...
 
     def _decode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
         try:

@@ -183,7 +183,7 @@ def _claim(port: UsbPort, chosen: UsbDevice) -> Claimed:
     try:
         configuration = _configuration(device)
         interface, into, out = next(p for i in configuration if (p := _pair(i)) is not None)
-        with suppress(NotImplementedError):
+        with suppress(NotImplementedError):  # only on Linux can libusb tell
             if device.is_kernel_driver_active(interface.bInterfaceNumber):
                 raise _driven(port, chosen, configuration, interface)
         usb.util.claim_interface(device, interface.bInterfaceNumber)

@@ -124,18 +124,23 @@ async def test_bytes_that_could_not_be_sent_are_told_with_the_loss() -> None:
     assert host.told == ["up 41", "lost the script is over; 7 bytes to it were not sent"]
 
 
+async def hears(shoe: ShoeEnd, opener: Opener, line: bytes, times: int) -> None:
+    """A host hears this line so many times on one connection, which then ends."""
+    host = Host(opener, AnsweringProfile())
+    running = asyncio.create_task(host.link.run())
+    await shoe.hear(3)
+    shoe.say(line * times)
+    await until(lambda: host.last == times)
+    shoe.unplug()
+    await until(lambda: host.link.state is LinkState.WAITING)
+    await end(running)
+
+
 async def test_what_is_discarded_is_counted_in_the_log_and_does_not_fill_it(
     shoe: ShoeEnd, opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "shoe_ctl.link")
-    host = Host(opener, AnsweringProfile())
-    running = asyncio.create_task(host.link.run())
-    await shoe.hear(3)
-    shoe.say(b"x\n" * 123)
-    await until(lambda: host.last == 123)
-    shoe.unplug()
-    await until(lambda: host.link.state is LinkState.WAITING)
-    await end(running)
+    await hears(shoe, opener, b"x\n", 123)
     warned = [r.getMessage() for r in caplog.records if "discarded bytes" in r.getMessage()]
     assert [line.rpartition("), ")[2] for line in warned] == [
         f"{n} times by now" for n in (1, 10, 100)
@@ -147,14 +152,7 @@ async def test_what_a_shoe_tells_of_before_this_host_is_no_warning(
     shoe: ShoeEnd, opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "shoe_ctl.link")
-    host = Host(opener, AnsweringProfile())
-    running = asyncio.create_task(host.link.run())
-    await shoe.hear(3)
-    shoe.say(b"h\n" * 12)
-    await until(lambda: host.last == 12)
-    shoe.unplug()
-    await until(lambda: host.link.state is LinkState.WAITING)
-    await end(running)
+    await hears(shoe, opener, b"h\n", 12)
     told = [(r.levelname, r.getMessage()) for r in caplog.records if "played" in r.getMessage()]
     assert told == [
         ("INFO", f"connection 41: kept, not played (b'h'), {n} times by now") for n in (1, 10)
