@@ -90,9 +90,10 @@ def _key(data: Data) -> str:
 
 
 def _choice(one: Mapping[str, Any]) -> str:
+    reason = ", with a reason" if one.get("reason") else ""
     second = ", with a second person" if one.get("second_person") else ""
     args = f" with {', '.join(one['args'])}" if one.get("args") else ""
-    return f"{said_name(one['choice'])}{args} ({said_name(one['position'])}{second})"
+    return f"{said_name(one['choice'])}{args} ({said_name(one['position'])}{reason}{second})"
 
 
 def _guided(data: Data) -> list[str]:

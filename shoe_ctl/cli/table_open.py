@@ -57,8 +57,14 @@ def _choices(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
     """Each as it is typed behind ``shoectl table decide``."""
     for choice in choices:
         args = "".join(f" {name}=..." for name in choice.get("args", []))
-        second = ", and another person consents" if choice.get("second_person") else ""
-        yield "choice", f"{choice['choice']}{args} ({choice['position']}{second})"
+        yield "choice", f"{choice['choice']}{args} ({choice['position']}{asked_of(choice)})"
+
+
+def asked_of(offer: dict[str, Any]) -> str:
+    """What whoever takes it must say besides: why, and who consents."""
+    reason = ", with a reason" if offer.get("reason") else ""
+    second = ", and another person consents" if offer.get("second_person") else ""
+    return reason + second
 
 
 def _window(window: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}")
-    yield from _line("next", _next(held["next"]))
+    yield from _line("next", next_step(held))
     takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
     yield from _line("takes", ", ".join(takes) or "no command now")
 
@@ -81,13 +81,23 @@ def _seat(holder: dict[str, Any] | None) -> str | None:
     return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
 
 
-def _next(due: dict[str, Any]) -> str:
+def next_step(held: dict[str, Any]) -> str:
+    """What the table waits for, with what is typed where a command brings it."""
+    due = held["next"]
     if due["command"] is None:
         return str(due["text"])
     words = [due["command"], *(f"{key}={value}" for key, value in due["args"].items())]
     if due["command"] == "decide":
-        words += ["choice=...", '--reason "..."']
+        words.append("choice=...")
+        words += ['--reason "..."'] if any(c.get("reason") for c in _choices(held)) else []
     return f"{due['text']}: shoectl table {' '.join(words)}"
+
+
+def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:
+    """What may be decided now: of what halts the table, else of what is asked beside it."""
+    if held["halt"] is not None:
+        return list(held["halt"]["choices"])
+    return [choice for waiting in held["waiting"] for choice in waiting.get("choices", [])]
 
 
 def _labelled(told: Iterable[Labelled]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firmware_proto.events import CuttingCard
 from shoe_ctl.cli.table_view import WIDTH, lines
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing
@@ -46,7 +47,7 @@ def test_the_differential_shows_both_sides_and_what_each_choice_takes() -> None:
     decides(table, "insufficient")
     told = shown(table)
     assert "remove seat 1 player 1000; seat 2 player 600" in told
-    assert "choice remove player=... seat=... wager=... (pit_manager)" in told
+    assert "choice remove player=... seat=... wager=... (pit_manager, with a reason)" in told
     assert not any("ann" in line for line in told)
 
 
@@ -66,7 +67,39 @@ def test_a_window_without_recorded_wagers_is_for_the_whole_table() -> None:
     table.does("decide", choice="offer_withdrawal", position="dealer")
     told = shown(table)
     assert "window for the whole table: all of their wagers or none (5.17.1)" in told
-    assert told[-2].endswith('shoectl table decide choice=... --reason "..."')
+
+
+def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None:
+    table = Playing(announcements="explicit").open_shoe()
+    table.open_round()
+    declares(table, "other")
+    assert next_of(table).endswith('shoectl table decide choice=... --reason "..."')
+    table = Playing(area="Paiza Club", announcements="explicit").open_shoe()
+    table.does("place_your_bets")
+    bets(table, "player", 500)
+    table.does("no_more_bets")
+    table.says(CuttingCard())
+    assert "choice play_on (dealer)" in shown(table)
+    assert next_of(table).endswith("shoectl table decide choice=...")
+
+
+def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:
+    table = Playing(announcements="explicit").open_shoe()
+    table.open_round()
+    table.deal("7D 9C")
+    table.draw(None)
+    table.deal("2S")
+    table.does("expose", hand="player")
+    told = shown(table)
+    assert "choice enter card=... (dealer, and another person consents)" in told
+    assert "choice void (gaming_shift_manager, with a reason)" in told
+    offered = {c["choice"]: c for c in table.told("irregularity.step")[-1]["choices"]}
+    assert offered["void"]["reason"] is True
+    assert offered["enter"].keys() == {"choice", "position", "args", "second_person"}
+
+
+def next_of(table: Playing) -> str:
+    return next(line for line in shown(table) if line.startswith("next"))
 
 
 def test_a_step_with_a_rule_of_its_own_shows_that_one() -> None:
@@ -84,7 +117,7 @@ def test_a_game_without_rules_for_it_shows_none() -> None:
     table.does("place_your_bets")
     declares(table, "other")
     told = shown(table)
-    assert "choice void (gaming_shift_manager)" in told
+    assert "choice void (gaming_shift_manager, with a reason)" in told
     assert not any(line.startswith("rule") or "None" in line for line in told)
 
 
