@@ -122,7 +122,9 @@ class Staff:
         )  # fmt: skip
         if not answer.accepted:
             return _refused(asked, answer.error, answer.needs)
-        return {"command_id": asked.command_id, "accepted": True, "events": answered.events}
+        done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
+        waits = {"halted": answer.halted, "asks": answer.asks}
+        return done | {name: key for name, key in waits.items() if key is not None}
 
     def _table(self, table: str) -> TableRunner:
         if table not in self._tables:

@@ -85,7 +85,11 @@ def table(  # noqa: PLR0913 - the options of the command line
             "reason": reason,
             "consented_by": consented_by,
         }
-        return _show_answer(wire.ask(envelope), as_json=as_json)
+        answer = wire.ask(envelope)
+        _show_answer(answer, as_json=as_json)
+        if not as_json and (answer.get("halted") or answer.get("asks")):
+            _show_what_waits(answer, wire, table)
+        return 0 if answer.get("accepted") is True else 1
 
 
 class Wire:
@@ -227,14 +231,30 @@ def _show_status(answer: dict[str, Any], *, as_json: bool) -> int:
     return 0
 
 
-def _show_answer(answer: dict[str, Any], *, as_json: bool) -> int:
+def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:
     import msgspec
 
-    accepted = answer.get("accepted") is True
     if as_json:
         click.echo(msgspec.json.encode(answer))
-    elif accepted:
+    elif answer.get("accepted") is True:
         click.echo("done: " + (" ".join(answer["events"]) or "nothing public came of it"))
     else:
         click.echo(f"shoectl: {refusal(answer)}", err=True)
-    return 0 if accepted else 1
+
+
+def _show_what_waits(answer: dict[str, Any], wire: Wire, table: str | None) -> None:
+    """What the table waits for once a command is done, with what is typed next.
+
+    A command given again has its first answer: the table may be far beyond it by now. Whatever
+    becomes of the question, the command is done.
+    """
+    from shoe_ctl.cli.table_view import open_lines
+    from shoe_ctl.errors import ShoeCtlError
+
+    named = str(answer.get("halted") or answer.get("asks"))
+    try:
+        lines = [line for held in wire.status(table)["tables"] for line in open_lines(held)]
+    except ShoeCtlError:
+        lines = [f"halted for {named}: shoectl table status says what is next"]
+    for line in lines or [f"it waited for {named}, which is decided since"]:
+        click.echo(line)

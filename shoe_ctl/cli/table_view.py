@@ -33,16 +33,28 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     yield from _told(held.get("told") or {})
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
-    if held["halt"] is not None:
-        yield from _labelled(halt_lines(held["halt"]))
-    for waiting in held["waiting"]:
-        yield from _labelled(waiting_lines(waiting))
+    yield from _open(held)
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}")
     yield from _line("next", next_step(held))
     takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
     yield from _line("takes", ", ".join(takes) or "no command now")
+
+
+def open_lines(held: dict[str, Any]) -> Iterator[str]:
+    """What the table waits for people to decide, and what is typed next; nothing otherwise."""
+    if _choices(held) or held["halt"] is not None:
+        yield from _open(held)
+        yield from _line("next", next_step(held))
+
+
+def _open(held: dict[str, Any]) -> Iterator[str]:
+    """What halts the table, and what is open beside the round."""
+    if held["halt"] is not None:
+        yield from _labelled(halt_lines(held["halt"]))
+    for waiting in held["waiting"]:
+        yield from _labelled(waiting_lines(waiting))
 
 
 def _told(told: dict[str, Any]) -> Iterator[str]:

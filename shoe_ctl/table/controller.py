@@ -101,10 +101,21 @@ class TableController:
         if answer is None:
             if not _refuse_unfit(turn, command):
                 turn.trigger(command.command)
-            answer = turn.refusal or Answer(command_id=command.command_id, accepted=True)
+            answer = turn.refusal or _done(turn, command)
             kept = list(answered.items())[1 - REMEMBERED_COMMANDS :]
             turn.change(answered={**dict(kept), command.command_id: answer})
         turn.effects.append(answer)
+
+
+def _done(turn: Turn, command: TableCommand) -> Answer:
+    """The command is taken, and whoever gave it learns what the table waits for now."""
+    halt, waits = turn.now.halt, stack.to_decide(turn)
+    return Answer(
+        command_id=command.command_id,
+        accepted=True,
+        halted=None if halt is None else stack.public_name(halt.top.key),
+        asks=stack.public_name(waits.key) if halt is None and waits is not None else None,
+    )
 
 
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:

@@ -37,12 +37,18 @@ class WakeAt(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a command: accepted, or refused with why and what it would need."""
+    """The answer to a command: accepted, or refused with why and what it would need.
+
+    Where it is accepted: what the table is ``halted`` for once it is done, as the room is told, or
+    what it ``asks`` without a halt.
+    """
 
     command_id: str
     accepted: bool
     error: str | None = None
     needs: dict[str, str] = {}
+    halted: str | None = None
+    asks: str | None = None
 
 
 class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):

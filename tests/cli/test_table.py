@@ -126,6 +126,25 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
         assert json.loads(ran.out)["needs"] == {"state": "resolved"}
 
 
+async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
+    tmp_path: Path,
+) -> None:
+    async with desk(tmp_path) as at:
+        ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
+        assert ran.code == 0 and max(map(len, ran.out.splitlines())) <= WIDTH
+        said = [" ".join(line.split()) for line in ran.out.splitlines()]
+        assert said[0].startswith("done: bac-07/p")
+        assert said[1].startswith("halted other: ")
+        assert "choice play_on (gaming_shift_manager, with a reason)" in said
+        assert " ".join(said).endswith('shoectl table decide choice=... --reason "..."')
+        ran = await at.runs("show_on_shoe", "text=WAIT", "--json")
+        assert json.loads(ran.out)["halted"] == "other" and ran.out.count("\n") == 1
+        ran = await at.runs("decide", "choice=play_on", "--reason", "it was a drill")
+        assert ran.out.startswith("done: ") and ran.out.count("\n") == 1
+        ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
+        assert ran.out.endswith("it waited for other, which is decided since\n")
+
+
 async def test_an_id_given_twice_does_it_once(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
         first = await at.runs("place_your_bets", "--id", "x", "--json")

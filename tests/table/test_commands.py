@@ -11,6 +11,7 @@ from shoe_ctl.table import inputs, positions
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.inputs import TableCommand, Tick
 from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.playing import Playing, game
 from tests.table.sessions import WAYS
 
@@ -133,6 +134,42 @@ def test_the_oldest_answer_is_forgotten_first_after_a_restore_too() -> None:
         at.asks("settle", command_id="k-999")
         assert f"k-{REMEMBERED_COMMANDS:03}" not in at.now.answered
         assert "k-001" in at.now.answered
+
+
+def test_the_answer_to_a_command_that_halts_the_table_says_what_for() -> None:
+    table = Playing(announcements="explicit", limits=TableLimits(differential=500)).open_shoe()
+    assert table.asks("place_your_bets").halted is None
+    table.does("place_wager", player="ann", seat=3, wager="player", amount=900)
+    assert table.asks("no_more_bets").halted == "table_differential"
+    assert table.asks("decide", choice="insufficient").halted == "table_differential"
+    gone = {"player": "ann", "seat": 3, "wager": "player"}
+    answer = table.asks("decide", choice="remove", reason="too much", **gone)
+    assert (answer.accepted, answer.halted, answer.asks) == (True, None, None)
+    assert table.asks("pause", reason="look").halted == "review"
+    assert table.asks("decide", choice="toss_a_coin").halted is None
+
+
+def test_the_answer_to_a_void_says_that_the_table_asks_about_the_cards() -> None:
+    table = table_at_idle()
+    table.open_round()
+    table.deal("7D")
+    assert table.asks("declare", key="other", reason="spilt").halted == "other"
+    answer = table.asks("decide", choice="void", reason="spilt")
+    assert (answer.halted, answer.asks) == (None, "after_void")
+    assert table.asks("decide", choice="keep_cards").asks is None
+
+
+def test_the_answer_names_no_halt_that_only_a_hidden_card_explains() -> None:
+    """A card entered by hand shows that one lying face down was never the shoe's."""
+    table = Playing(announcements="explicit", decks=1).open_shoe()
+    table.open_round()
+    table.deal("7D 9C")
+    table.draw(None)
+    table.deal("2S")
+    table.does("expose", hand="player")
+    answer = table.asks("decide", choice="enter", card="9C", consented_by="lee")
+    assert table.key == "extra_card"
+    assert (answer.accepted, answer.halted) == (True, "inspection")
 
 
 def test_a_commands_arguments_keep_their_order_in_the_journal() -> None:

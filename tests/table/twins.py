@@ -129,7 +129,7 @@ def _public(effect: Effect) -> object:
             return None
         return effect.type, effect.subject, msgspec.json.encode(effect.data)
     if isinstance(effect, Answer):
-        return effect.accepted, effect.error, effect.needs
+        return effect.accepted, effect.error, effect.needs, effect.halted, effect.asks
     return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
 
 
