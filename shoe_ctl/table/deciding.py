@@ -17,6 +17,7 @@ from . import (
     retaking,
     revealing,
     shoe_cards,
+    shoe_sets,
     unread,
     wagering,
 )
@@ -248,7 +249,7 @@ def go_on(turn: Turn) -> None:
     """The round, or the table between rounds, goes on where it was left."""
     if turn.state not in CARDS_OUT:
         shoe_cards.write_off_lost_cards(turn)
-    if turn.now.round is None and turn.now.loaded is not None:
+    if shoe_sets.stands_in_the_way(turn):
         turn.then("set_shown")
     elif turn.now.round is not None:
         unread.close_known(turn)

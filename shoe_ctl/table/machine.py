@@ -154,6 +154,7 @@ ROWS: tuple[Row, ...] = spell(
     ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.no_cards_wait,),                        (replaced, shoe_sets.take_out)),
     ("set_shown",         NO_ROUND,          "no_shoe",     (shoe_sets.kept_set_is_unsuitable,),               (replaced, shoe_sets.refuse_set)),
     ("set_shown",         NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_kept_set)),
+    ("set_shown",         (*BEGUN, *CARDS_OUT), "suspended", (),                                     (causes.UNLIKE,)),
     ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (replaced, shoe_sets.admit_unnamed_set)),
     ("started",           CARDS_OUT,         "suspended",   (),                                      (link_facts.lose_alignment, causes.STARTED_ANEW)),
     ("started",           "suspended",       "=",           (is_heard,),                             (link_facts.lose_alignment, hear)),

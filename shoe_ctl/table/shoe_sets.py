@@ -40,6 +40,14 @@ def no_cards_wait(turn: Turn) -> bool:
     return turn.now.loaded is not None and turn.now.loaded.decks == 0
 
 
+def stands_in_the_way(turn: Turn) -> bool:
+    """Another set waits, and no round is to end before it, or one that wants cards of its own."""
+    if turn.now.loaded is None:
+        return False
+    played = turn.now.round
+    return played is None or not (turn.state == "resolved" or played.shoe_sorted)
+
+
 def kept_set_is_unsuitable(turn: Turn) -> bool:
     """The set that waited for the round's end is not one for this table."""
     return turn.now.loaded is not None and not turn.now.loaded.fits

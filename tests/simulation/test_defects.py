@@ -127,6 +127,21 @@ KEPT_SET_FORGOTTEN = Plan(
 )
 """New cards without power, an old card heard late; a restart before its halt is decided."""
 
+LATE_CARD_SET_ASIDE = Plan(
+    seed=7510,
+    lasts_s=17.902,
+    game="dragon_tiger_no_commission",
+    announces=True,
+    face_up_after_ms=None,
+    faults=(
+        Fault(0, 0.532, "power_lost"),
+        Fault(2, 0.854, "shoe_changed"),
+        Fault(3, 4.505, "power_lost"),
+        Fault(7, 12.902, "power_lost"),
+    ),
+)
+"""New cards while the host had no power, and the round's first card heard late: it is set aside."""
+
 
 @pytest.mark.parametrize(
     "plan",
@@ -139,6 +154,7 @@ KEPT_SET_FORGOTTEN = Plan(
         pytest.param(RULED_ONE_BY_ONE, id="a card laid aside was missed behind the one that opens"),
         pytest.param(ORDERED_BETWEEN_ROUNDS, id="the same of two that were pulled as one"),
         pytest.param(KEPT_SET_FORGOTTEN, id="the table counted new cards on from the old ones"),
+        pytest.param(LATE_CARD_SET_ASIDE, id="a round went on with another set of cards"),
         pytest.param(STOPPED_AS_IT_FAILED, id="being stopped was forgotten as the store failed"),
         pytest.param(
             struck(*(("clock_set", 4.0 + i) for i in range(6))), id="the table's time stood still"

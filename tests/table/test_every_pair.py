@@ -62,7 +62,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "outcome_due": {"revealing"},
         "round_over": {"resolved"},
         "change_due": {"idle"},
-        "set_shown": {"no_shoe", "idle", "shoe_change"},
+        "set_shown": {"no_shoe", "idle", "shoe_change", *machine.BEGUN, *CARDS_OUT},
         "differential_due": {"closed", "dealing", "suspended"},
         "count_disagrees": {"idle", "shoe_change"},
         "face_up_first": {"dealing", "revealing", "drawing", "suspended"},
