@@ -142,7 +142,7 @@ def test_the_answer_to_a_command_that_halts_the_table_says_what_for() -> None:
     table.does("place_wager", player="ann", seat=3, wager="player", amount=900)
     assert table.asks("no_more_bets").halted == "table_differential"
     assert table.asks("decide", choice="insufficient").halted == "table_differential"
-    gone = {"player": "ann", "seat": 3, "wager": "player"}
+    gone: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "player"}
     answer = table.asks("decide", choice="remove", reason="too much", **gone)
     assert (answer.accepted, answer.halted, answer.asks) == (True, None, None)
     assert table.asks("pause", reason="look").halted == "review"
