@@ -153,7 +153,7 @@ class World:
         async def open_port() -> HostEnd:
             return self.cable.open()
 
-        return Daemon(
+        self._now = Daemon(
             self._config,
             clock=SystemClock(self.wall.read_ns),
             executor=self._thread(life, "port"),
@@ -169,6 +169,7 @@ class World:
                 ways_in=(partial(self.desk.served, life=life),),
             ),
         )
+        return self._now
 
     def _thread(self, life: Life, name: str) -> LoopExecutor:  # noqa: ARG002
         def takes_s() -> float:
@@ -214,10 +215,18 @@ class World:
         unread = [n for n in sorted(shoe.unreadable) if n <= shoe.drawn]
         if not unread or shoe.cards is None:
             return None
-        there = [n for n in unread if (place := self._places.get(n)) and seen.startswith(place)]
+        there = [n for n in unread if (place := self._place_of(n)) and seen.startswith(place)]
         code = shoe.cards.cards[(there or unread)[-1] - 1].code
         self.promises.secrecy.entered(code)
         return code
+
+    def _place_of(self, number: int) -> str | None:
+        """Where this card lies: where the lamp was lit; past the bolt, where the table puts it."""
+        if (lit := self._places.get(number)) is not None:
+            return lit
+        told = self._now.runners[self._table["id"]].controller.state.round
+        dealt = () if told is None else told.cards
+        return next((_place(d.hand, d.index) for d in dealt if d.number == number), None)
 
     def _note(self, what: str, *more: bytes) -> None:
         """Kept in the trace, and so the same whenever the same plan runs."""
@@ -235,7 +244,7 @@ class World:
         lamp = self._lamp_lit
         lit = lamp if lamp is not None and lamp.number == line["number"] else None
         place = None if lit is None else lit.hand
-        self._places[line["number"]] = None if lit is None else _named(lit)
+        self._places[line["number"]] = None if lit is None else _place(lit.hand, lit.index)
         self.promises.secrecy.drawn(code, place, face_up=line["number"] in shoe.face_up)
 
     # What faults do to it.
@@ -348,9 +357,9 @@ class World:
             await asyncio.sleep(40.0)
 
 
-def _named(lamp: Lamp) -> str:
+def _place(hand: str, index: int) -> str:
     """The place of a card, as people say it."""
-    return f"{lamp.hand.capitalize()}'s card {lamp.index} "
+    return f"{hand.capitalize()}'s card {index} "
 
 
 _REMOTES = (("floor", Audience.PUBLIC), ("back-office", Audience.RESTRICTED))
