@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import gzip
 import heapq
-import os
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from shoe_ctl.errors import JournalError
 
-from . import schema
+from . import files, schema
 from .bodies import Kind
 from .checkpoint import JOURNAL, Checkpoint, read
 from .group import Counters
@@ -102,28 +102,12 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
             file is there already, or cannot be written.
     """
     packed = gzip.compress(_file(reader, kept), mtime=0)
-    new = path.with_name(path.name + "-new")
     try:
         if path.exists():
             raise JournalError(f"{path} is there already")
-        new.unlink(missing_ok=True)
-        fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(packed)
-            file.flush()
-            os.fsync(fd)
-        check(new, kept)
-        new.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        files.put(path, packed, partial(check, kept=kept))
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
 
 
 def check(path: Path, kept: Stretch) -> None:

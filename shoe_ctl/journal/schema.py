@@ -19,6 +19,8 @@ import apsw
 
 from shoe_ctl.errors import JournalError
 
+from . import files
+
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
 
@@ -146,11 +148,7 @@ def create(path: Path, vfs: str | None) -> None:
         new.rename(path)
     finally:
         new.unlink(missing_ok=True)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    files.sync_folder(path)
 
 
 def check(connection: apsw.Connection, path: Path) -> int:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from shoe_ctl.errors import JournalError, UsageError
 
+from . import files
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -129,23 +131,9 @@ def _made(path: Path) -> Signer:
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     text = f"public key: {key.public_key().public_bytes_raw().hex()}\n".encode() + pem
-    new = path.with_name(path.name + "-new")
     try:
-        new.unlink(missing_ok=True)
-        fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(text)
-            file.flush()
-            os.fsync(fd)
-        new.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        files.put(path, text)
     except OSError as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
         raise JournalError(f"key {path} cannot be made: {error.strerror}") from None
     return Signer(key)
 

@@ -38,13 +38,17 @@ _Hand = TypeVar("_Hand", OfHand, HandToPlayer, HandToAnyone)
 
 def why_not_pass(turn: Turn) -> str | None:
     """What stands against passing the hand, or against passing it to the Player named."""
+    args = _held_by_nobody(turn)
+    return args if isinstance(args, str) else why_not_deliver(turn, args)
+
+
+def _held_by_nobody(turn: Turn) -> HandToPlayer | str:
+    """The unopened hand that is to go to a Player; or that a Player holds it already."""
     args = _unopened(turn, HandToPlayer)
     if isinstance(args, str):
         return args
     holder = turn.round.hands.of(args.hand).holder
-    if holder is not None:
-        return f"{holder.named} holds the {args.hand} hand"
-    return why_not_deliver(turn, args)
+    return args if holder is None else f"{holder.named} holds the {args.hand} hand"
 
 
 def why_not_deliver(turn: Turn, args: HandToPlayer) -> str | None:
@@ -89,13 +93,8 @@ def why_not_name(turn: Turn) -> str | None:
     """What stands against a Pit Supervisor's naming the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
         return "in Method C the dealer passes cards on: pass_cards"
-    args = _unopened(turn, HandToPlayer)
-    if isinstance(args, str):
-        return args
-    holder = turn.round.hands.of(args.hand).holder
-    if holder is not None:
-        return f"{holder.named} holds the {args.hand} hand"
-    return why_not_named(turn, args)
+    args = _held_by_nobody(turn)
+    return args if isinstance(args, str) else why_not_named(turn, args)
 
 
 def why_not_named(turn: Turn, args: HandToPlayer) -> str | None:

@@ -36,12 +36,6 @@ LATE_S = 200.0
 
 
 @pytest.fixture
-def executor() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool
-
-
-@pytest.fixture
 def pty() -> Iterator[str]:
     """The host's side of a pty whose other side stays open."""
     shoe, host = os.openpty()

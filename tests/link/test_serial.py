@@ -8,7 +8,7 @@ import fcntl
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,19 +24,6 @@ from shoe_ctl.link.transport import Opener, Transport, TransportLost
 from tests.link.ends import ShoeEnd, until
 
 SETTINGS = SerialSettings(baud=4800)
-
-
-@pytest.fixture
-def shoe(tmp_path: Path) -> Iterator[ShoeEnd]:
-    end = ShoeEnd(tmp_path / "shoe")
-    yield end
-    end.unplug()
-
-
-@pytest.fixture
-def executor() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool
 
 
 @pytest.fixture

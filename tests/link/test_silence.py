@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from firmware_proto.events import Armed, Standby
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.ports import SerialPort
-from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.supervisor import LinkState
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import (
@@ -30,24 +27,6 @@ from tests.link.ends import (
 )
 from tests.link.host import Host, end
 from tests.link.wires import plugged_in
-
-
-@pytest.fixture
-def shoe(tmp_path: Path) -> Iterator[ShoeEnd]:
-    end = ShoeEnd(tmp_path / "shoe")
-    yield end
-    end.unplug()
-
-
-@pytest.fixture
-def executor() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool
-
-
-@pytest.fixture
-def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
-    return serial_opener(SerialPort(str(shoe.link)), LineProfile.SERIAL, executor)
 
 
 class AnsweringProfile(LineProfile):

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,8 +15,6 @@ import serial  # type: ignore[import-untyped]
 from firmware_proto.events import Armed, Locked
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.ports import SerialPort
-from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.supervisor import LinkState, Supervisor
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import (
@@ -28,24 +25,6 @@ from tests.link.ends import (
     until,
 )
 from tests.link.host import Host, end
-
-
-@pytest.fixture
-def shoe(tmp_path: Path) -> Iterator[ShoeEnd]:
-    end = ShoeEnd(tmp_path / "shoe")
-    yield end
-    end.unplug()
-
-
-@pytest.fixture
-def executor() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool
-
-
-@pytest.fixture
-def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
-    return serial_opener(SerialPort(str(shoe.link)), LineProfile.SERIAL, executor)
 
 
 def open_files() -> set[str]:

@@ -7,7 +7,6 @@ import errno
 import os
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,12 +17,6 @@ from shoe_ctl.link import tcp
 from shoe_ctl.link.ports import TcpPort
 from shoe_ctl.link.tcp import tcp_opener
 from tests.link.wires import plugged_in, read
-
-
-@pytest.fixture
-def executor() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool
 
 
 def free_port() -> int:
