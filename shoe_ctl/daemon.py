@@ -35,6 +35,7 @@ from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.outage import Outage, Reopening
+from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import TableRunner
@@ -81,6 +82,7 @@ class Daemon:
         self._outside = outside
         self._path = config.path(config.journal.path)
         self._reopening = Reopening(self._path, clock, vfs, outside)
+        self._notes = notes_for(config)
         self._prepared = check(config)
         self._users = {} if config.socket is None else users_of(config.socket)
         self._gid = None if config.socket is None else gid_of(config.socket)
@@ -100,8 +102,9 @@ class Daemon:
         """Serve until cancelled; ``ready`` is called when every shoe's port is open.
 
         What is stored by then is delivered before it returns. When the storage fails, no table goes
-        on until the journal is open again and whole; ``tell`` is given a line wherever that
-        changes, and ``outage`` says it meanwhile.
+        on until the journal is open again and whole, and a person says so; ``tell`` is given a line
+        wherever that changes, and ``outage`` says it meanwhile. Where this process ends before, the
+        next finds a note of it, and goes on from there.
 
         Raises:
             PortError: a shoe's port cannot be opened at the start.
@@ -110,7 +113,8 @@ class Daemon:
         """
         waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
         async with AsyncExitStack() as stack:
-            store = Store.open(self._path, vfs=self._vfs)
+            self._noting = stack.enter_context(self._outside.thread("outage-notes"))
+            store = await self._open_first()
             try:
                 places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
             except BaseException:
@@ -129,12 +133,28 @@ class Daemon:
                 async with self._way_in(self._refuse):
                     store = await self._reopening.done()
 
+    async def _open_first(self) -> Store:
+        """The store at the start: verified where the last daemon left it in an outage."""
+        self.outage = self._notes.found()
+        if self.outage is None:
+            return Store.open(self._path, vfs=self._vfs)
+        log.warning("an earlier daemon ended while nothing could be stored: %s", self.outage.what)
+        return await self._reopening.at_once()
+
     def _announce(self, outage: Outage, tell: Callable[[str], None]) -> None:
         """Nothing can be stored from now on: said at once, and everywhere but in the journal."""
         self.outage = outage
         self._reopening.begin()
         log.error("%s", outage.refusal())
         tell(outage.refusal())
+        # Not waited for: a disk that hangs must not keep this from being told to whoever asks.
+        self._noting.submit(self._notes.write, outage)
+
+    async def _is_stored(self) -> None:
+        """Every table has stored that there was an outage: nobody has to be told once more."""
+        if self.outage is not None:
+            await asyncio.get_running_loop().run_in_executor(self._noting, self._notes.clear)
+            self.outage = None
 
     async def _refuse(self, _: Caller, __: Command | StatusAsked) -> NoReturn:
         assert self.outage is not None
@@ -173,8 +193,8 @@ class Daemon:
             ]
             alarm.tables_are(self.runners)
             staff = Staff(self.runners)
+            await self._is_stored()
             await stack.enter_async_context(self._way_in(staff.answer))
-            self.outage = None
             failed = False
             try:
                 async with asyncio.TaskGroup() as group:
@@ -222,6 +242,7 @@ class Daemon:
             log.warning("%s: storage failed: it waits until a person says resume", runner.table)
             waiting.reached(runner.table)
             await runner.released()
+            first = False
         await supervisor.run(must_open_first=first)
 
     async def _tell_released(self, tell: Callable[[str], None]) -> None:

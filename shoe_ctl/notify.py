@@ -30,18 +30,19 @@ class ServiceManager:
         self._address = address
         self._socket: socket.socket | None = None
         self._complained = False
+        self._status = "serving"
         if address is not None:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
             self._socket.setblocking(False)
 
     def ready(self) -> None:
-        """The daemon does what it is there for."""
-        self._tell("READY=1\nSTATUS=serving")
+        """The daemon does what it is there for: *serving*, or what it said last of how it is."""
+        self._tell(f"READY=1\nSTATUS={self._status}")
 
     def status(self, text: str) -> None:
         """One line for whoever asks how it is."""
-        line = " ".join(text.split())
-        self._tell(f"STATUS={line[:LONGEST_STATUS]}")
+        self._status = " ".join(text.split())[:LONGEST_STATUS]
+        self._tell(f"STATUS={self._status}")
 
     def stopping(self) -> None:
         """The daemon ends."""

@@ -62,6 +62,15 @@ class Reopening:
         log.log(level, "storage fails: %s; trying again", error)
         self._told = str(error)
 
+    async def at_once(self) -> Store:
+        """The store, if it opens now and is whole.
+
+        Raises:
+            JournalError: it cannot be opened, or is not what was written.
+        """
+        with self._outside.thread("journal-again") as opener:
+            return await _Attempt(self._path, self._vfs).made_in(opener)
+
     async def done(self) -> Store:
         """The store, once it opens and is whole."""
         with self._outside.thread("journal-again") as opener:

@@ -106,6 +106,11 @@ def test_it_runs_as_nobody_special_and_waits_to_be_told() -> None:
     assert int(assigned("WatchdogSec")[0].removesuffix("s")) <= 60
 
 
+def test_what_one_daemon_leaves_beside_its_socket_is_there_for_the_next() -> None:
+    assert assigned("RuntimeDirectory") == ["shoectl/%i"]
+    assert assigned("RuntimeDirectoryPreserve") == ["yes"]
+
+
 def test_the_boot_id_that_the_daemon_reads_is_not_hidden_from_it() -> None:
     assert assigned("ProcSubset") == []
 

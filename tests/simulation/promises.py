@@ -55,6 +55,7 @@ class Promises:
         self._chance = chance
         self._acknowledged = 0
         self._answers: dict[str, Answer] = {}
+        self._asks_to_resume = False
 
     def after_step(self) -> None:
         """One callback of the loop has run."""
@@ -70,6 +71,15 @@ class Promises:
         self.looked["left by a crash"] += 1
         self.kept.holds(image, *self._of)
 
+    def starts(self, *, noted: bool) -> None:
+        """A daemon is put together; ``noted``: the one before left word of an outage."""
+        self._asks_to_resume = self._asks_to_resume or noted
+
+    def gives(self, asked: Mapping[str, Any]) -> None:
+        """A command is about to be given: whatever is said to be answered, it may be taken."""
+        if asked["command"] == "resume":
+            self._asks_to_resume = False
+
     def took(self, remote: str, audience: Audience, events: Sequence[bytes]) -> None:
         """A remote system was told this."""
         self.looked["delivered"] += len(events)
@@ -81,6 +91,11 @@ class Promises:
     def status_told(self, told: Mapping[str, Any]) -> None:
         """Somebody was told how the table stands."""
         self.looked["status"] += 1
+        if self._asks_to_resume:
+            self.looked["asked to resume"] += 1
+            halt = told["halt"]
+            if halt is None or "storage_fault" not in (halt["reason"], *halt["earlier"]):
+                raise Broken("a person resumes", f"nobody is asked after an outage: {halt}")
         self.secrecy.public(msgspec.json.encode(told).decode())
 
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:

@@ -167,6 +167,13 @@ LATE_CARD_SET_ASIDE = Plan(
             struck(("disk_full", 5.0), ("stopped", 5.0005), ("disk_full", 9.0), ("stopped", 9.0)),
             id="being stopped was forgotten as the disk failed",
         ),
+        *(
+            pytest.param(
+                struck(("disk_full", 3.0), (ends, 3.3), lasts_s=10.0),
+                id=f"a daemon {ends} in an outage was followed by one that asked nobody",
+            )
+            for ends in ("killed", "stopped", "power_lost")
+        ),
     ],
 )
 def test_what_a_seed_found_stays_mended(plan: Plan) -> None:

@@ -24,6 +24,7 @@ from shoe_ctl.daemon import Daemon
 from shoe_ctl.delivery import SinkPlace
 from shoe_ctl.games import catalog
 from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
 from simulators.rig import Rig
@@ -153,6 +154,8 @@ class World:
         async def open_port() -> HostEnd:
             return self.cable.open()
 
+        self.promises.starts(noted=notes_for(self._config).found() is not None)
+
         self._now = Daemon(
             self._config,
             clock=SystemClock(self.wall.read_ns),
@@ -191,6 +194,7 @@ class World:
         self.promises.status_told(told)
 
     def gives(self, asked: Mapping[str, Any]) -> None:
+        self.promises.gives(asked)
         if asked["command"] == "expose":
             self.promises.secrecy.turned(asked["args"]["hand"])
         elif asked["command"] == "decide":

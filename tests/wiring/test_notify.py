@@ -55,6 +55,13 @@ def test_ready_status_and_stopping_are_one_datagram_each(listener: socket.socket
     ]
 
 
+def test_being_ready_does_not_hide_what_is_waited_for(listener: socket.socket) -> None:
+    with service_manager(environment(listener), PID) as manager:
+        manager.status("serving; waiting for resume: bac-07")
+        manager.ready()
+    assert told(listener)[-1] == "READY=1\nSTATUS=serving; waiting for resume: bac-07"
+
+
 def test_a_status_can_say_nothing_but_a_status(listener: socket.socket) -> None:
     with service_manager(environment(listener), PID) as manager:
         manager.status("x\nMAINPID=1\n" + "y" * 10_000)
