@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from shoe_ctl.printable import printable
 from shoe_ctl.records import utc
 
 from . import happened, told
@@ -23,7 +24,7 @@ RESTRICTED = "This account is restricted: it holds cards that the table had not 
 
 def page(account: Account) -> Iterator[str]:
     """The account, line by line."""
-    yield f"Round {account.round_id}"
+    yield f"Round {printable(account.round_id)}"
     yield from _header(account)
     yield ""
     yield from _entries(account.entries)
@@ -44,7 +45,11 @@ def _named(name: str, text: str) -> Iterator[str]:
 
 def _wrapped(text: str, lead: str, rest: str) -> list[str]:
     return textwrap.wrap(
-        text, COLUMNS, initial_indent=lead, subsequent_indent=rest, break_on_hyphens=False
+        printable(text),
+        COLUMNS,
+        initial_indent=lead,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
     ) or [lead.rstrip()]
 
 

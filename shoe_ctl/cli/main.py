@@ -14,6 +14,7 @@ from importlib import import_module
 import click
 
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
+from shoe_ctl.printable import printable
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """What a standard output says that takes nothing: a full disk, a terminal that is gone, none."""
@@ -87,7 +88,7 @@ def main() -> None:
         click.echo(f"shoectl: {_in_one_line(error)}", err=True)
         sys.exit(error.exit_code)
     except ShoeCtlError as error:
-        click.echo(f"shoectl: {error}", err=True)
+        click.echo(f"shoectl: {printable(str(error))}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

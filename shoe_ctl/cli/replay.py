@@ -6,9 +6,6 @@ Must not know: how inputs are run, how a round is found. It reads only, also whi
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +17,6 @@ if TYPE_CHECKING:
     from shoe_ctl.other_games import OtherGames
     from shoe_ctl.replay import Replay
     from shoe_ctl.sessions import Sessions
-
-PROGRESS_S = 0.3
-"""Between two looks of a person at how far it has come."""
 
 
 @click.command
@@ -138,13 +132,14 @@ def _replay(journal: Path, key_file: Path | None, games: Path | None, *, as_json
 
 def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay:
     from shoe_ctl import resuming, rules
+    from shoe_ctl.cli.progress import Progress
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay import replay as run
 
     rules_of = rules.controller if others is None else others.controller
     agrees = resuming.agrees if others is None else others.agrees
     begin_late = resuming.begin_late if others is None else others.begin_late
-    with _Progress() as progress:
+    with Progress("replayed") as progress:
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
@@ -164,26 +159,3 @@ def _keys(sessions: Sessions) -> dict[str, object]:
             for device_id, key_id in sorted(sessions.missing)
         ],
     }
-
-
-class _Progress:
-    """Says on a terminal how far it has come, on a line that is taken away in the end."""
-
-    def __init__(self) -> None:
-        self._speaks = sys.stderr is not None and sys.stderr.isatty()
-        self._said_at = time.monotonic()
-        self._spoke = False
-
-    def __enter__(self) -> Callable[[int, int], None]:
-        return self._come_to
-
-    def __exit__(self, *_: object) -> None:
-        if self._spoke:
-            click.echo("\r\x1b[K", err=True, nl=False)
-
-    def _come_to(self, n: int, last_n: int) -> None:
-        now = time.monotonic()
-        if self._speaks and now - self._said_at >= PROGRESS_S:
-            self._said_at, self._spoke = now, True
-            done = f"{n:,} of {last_n:,} records, {100 * n // last_n} %"
-            click.echo(f"\rreplayed {done}\x1b[K", err=True, nl=False)

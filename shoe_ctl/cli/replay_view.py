@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from shoe_ctl.differences import Difference
+from shoe_ctl.printable import printable
 from shoe_ctl.replay import Replay
 from shoe_ctl.sessions import Sessions
 
@@ -86,7 +87,7 @@ def named(name: str, said: str) -> Iterator[str]:
 def _round(of: list[Difference]) -> Iterator[str]:
     """A round's first difference, and how many more there are."""
     first = of[0]
-    yield first.round_id or f"table {first.table}, in no round"
+    yield _cut(first.round_id or f"table {first.table}, in no round")
     head = f"  record {first.n:,}, {_SOURCES[first.replay]}: {first.why}"
     yield from textwrap.wrap(head, COLUMNS, subsequent_indent="    ", break_on_hyphens=False)
     yield from _what(first)
@@ -146,4 +147,4 @@ def _shown(value: Any) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 3]}..."
+    return printable(line, most=COLUMNS)

@@ -14,6 +14,9 @@ import click
 if TYPE_CHECKING:
     from shoe_ctl.journal.verify import Verification
 
+NAME = 40
+"""Columns for a table's name, which in a damaged journal may be anything."""
+
 
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
@@ -53,19 +56,23 @@ def verify(
 
 
 def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verification:
+    from shoe_ctl.cli.progress import Progress
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as walk
 
-    while True:
-        with Reader.open(journal) as reader:
-            found = walk(reader, trusted, signed_to=signed_to)
-            # a journal at rest is read without locks: if a daemon was started on it meanwhile,
-            # what looks wrong may only have been read at two different moments
-            if found.ok or not reader.disturbed:
-                return found
+    with Progress("verified") as progress:
+        while True:
+            with Reader.open(journal) as reader:
+                found = walk(reader, trusted, signed_to=signed_to, progress=progress)
+                # a journal at rest is read without locks: if a daemon was started on it meanwhile,
+                # what looks wrong may only have been read at two different moments
+                if found.ok or not reader.disturbed:
+                    return found
 
 
 def _show(journal: Path, found: Verification) -> None:
+    from shoe_ctl.printable import printable
+
     rows = [("journal", str(journal)), ("records", f"{found.records:,}")]
     rows.append(("tables", str(found.tables)))
     if found.first_n > 1:
@@ -75,16 +82,18 @@ def _show(journal: Path, found: Verification) -> None:
     else:
         bad = found.first_bad
         rows.append(("first bad", f"record {bad.n} {_whose(bad.table)}"))
-        rows.append(("why", bad.why))
+        rows.append(("why", printable(bad.why)))
     rows += _signed(found)
     for name, value in rows:
         click.echo(f"{name:<11} {value}")
 
 
 def _whose(table: str | None) -> str:
+    from shoe_ctl.printable import printable
+
     if table is None:
         return "of table (unknown)"
-    return f"of table {table}" if table else "of the journal's own"
+    return f"of table {printable(table, most=NAME)}" if table else "of the journal's own"
 
 
 def _signed(found: Verification) -> list[tuple[str, str]]:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from shoe_ctl.records import Record
+
 from .bodies import Kind
 from .chain import GENESIS
-from .checkpoint import JOURNAL, Checkpoint, read
+from .checkpoint import JOURNAL, read
 from .reader import Reader
 
 
@@ -34,11 +36,20 @@ class Beginning(msgspec.Struct, frozen=True):
 FIRST = Beginning()
 
 
+class WrongBeginning(Exception):
+    """Record ``n`` is not the one with which the journal says that it begins; ``why`` not."""
+
+    def __init__(self, n: int, why: str) -> None:
+        super().__init__(f"record {n}: {why}")
+        self.n = n
+        self.why = why
+
+
 def beginning(reader: Reader) -> Beginning:
     """Where the journal begins, as its last checkpoint has it; of an export, where the file does.
 
     Raises:
-        ValueError: it does not begin where it says it does.
+        WrongBeginning: it does not begin where it says it does.
         JournalError: the journal cannot be read.
     """
     if reader.is_export:
@@ -52,18 +63,23 @@ def beginning(reader: Reader) -> Beginning:
         return FIRST  # whoever walks the records comes to it
     if begins is None:
         return FIRST
+    if not 1 <= begins.n < last.n:
+        raise WrongBeginning(last.n, "altered: it is no checkpoint")
     first = next(reader.records(after=begins.n - 1, upto=begins.n), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
-        raise ValueError(f"missing: record {begins.n}, with which the journal begins")
-    return Beginning(begins.n, _ends(read(first.body)), begins.told)
+        raise WrongBeginning(begins.n, "missing: the checkpoint with which the journal begins")
+    return Beginning(begins.n, _ends(first), begins.told)
 
 
 def _of_export(reader: Reader) -> Beginning:
     first = next(reader.records(), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
         return FIRST
-    return Beginning(first.n, _ends(read(first.body)))
+    return Beginning(first.n, _ends(first))
 
 
-def _ends(said: Checkpoint) -> dict[str, bytes]:
-    return {table: bytes.fromhex(head.hash) for table, head in said.heads.items()}
+def _ends(first: Record) -> dict[str, bytes]:
+    try:
+        return {table: bytes.fromhex(head.hash) for table, head in read(first.body).heads.items()}
+    except ValueError:
+        raise WrongBeginning(first.n, "altered: it is no checkpoint") from None

@@ -7,7 +7,7 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,10 +19,15 @@ from shoe_ctl.records import Audience, Record
 
 from . import schema
 from .bodies import Kind
+from .form import Row, SpoiltRecord, first_spoilt
 from .group import Counters
 
 BATCH = 1000
 """Records read at a time: a read that lasts keeps the writer from tidying its log."""
+
+_PARTS = 'n, "table", kind, body, hash'
+
+_HEAD_TYPES = (str, int, bytes, int, int, int, int)
 
 _STREAM = {Audience.PUBLIC: Kind.PUBLIC.value, Audience.RESTRICTED: Kind.RESTRICTED.value}
 
@@ -101,6 +106,10 @@ class Reader:
             rows = self._fetch(
                 'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
             )
+        if any(tuple(map(type, row)) != _HEAD_TYPES for row in rows):
+            raise JournalError(
+                f"journal {self.path} is damaged: where its tables' records end cannot be read"
+            )
         return last_n, {
             table: Head(n, digest, Counters(public, restricted), connection, t_us)
             for table, n, digest, public, restricted, connection, t_us in rows
@@ -117,7 +126,7 @@ class Reader:
         """Records with ``after < n <= upto`` in order of ``n``, of a table and of kinds if named.
 
         Raises:
-            JournalError: the file cannot be read.
+            JournalError: the file cannot be read; ``SpoiltRecord``: one of them cannot.
         """
         for n, name, kind, body, digest in self.rows(
             after=after, upto=upto, table=table, kinds=kinds
@@ -131,8 +140,12 @@ class Reader:
         upto: int | None = None,
         table: str | None = None,
         kinds: Sequence[Kind] = (),
-    ) -> Iterator[tuple[int, str, str, bytes, bytes]]:
-        """As ``records``, but plain rows, and with ``after=None`` those with n below 1 as well."""
+        passing: Callable[[int], None] = lambda _: None,
+    ) -> Iterator[Row]:
+        """As ``records``, but plain rows, and with ``after=None`` those with n below 1 as well.
+
+        ``passing`` is called now and then with the number that was come to.
+        """
         where: list[str] = ["n > ?"]
         bindings: list[int | str] = []
         if upto is not None:
@@ -144,18 +157,37 @@ class Reader:
         if kinds:
             where.append(f"kind IN ({', '.join('?' * len(kinds))})")
             bindings += [kind.value for kind in kinds]
-        query = (
-            'SELECT n, "table", kind, body, hash FROM record'
-            f" WHERE {' AND '.join(where)} ORDER BY n LIMIT {BATCH}"
-        )
+        wanted = f"FROM record WHERE {' AND '.join(where)} ORDER BY n LIMIT {BATCH}"
         position = -(2**63) if after is None else after
         while True:
             with schema.one_line(self.path):
-                rows = self._fetch(query, (position, *bindings))
+                rows, spoilt = self._parts(wanted, (position, *bindings))
             yield from rows
+            if spoilt is not None:
+                raise SpoiltRecord(self.path, *spoilt)
             if len(rows) < BATCH:
                 return
             position = rows[-1][0]
+            passing(position)
+
+    def _parts(
+        self, wanted: str, bindings: Sequence[int | str]
+    ) -> tuple[list[Row], tuple[int, str | None] | None]:
+        """The rows up to the first that is spoilt, and that one's number and table."""
+        try:
+            rows: list[Row] = self._fetch(f"SELECT {_PARTS} {wanted}", bindings)
+        except UnicodeDecodeError:
+            rows = []
+            for (n,) in self._fetch(f"SELECT n {wanted}", bindings):
+                try:
+                    rows += self._fetch(f"SELECT {_PARTS} FROM record WHERE n = ?", (n,))
+                except UnicodeDecodeError:
+                    return rows, (n, None)
+        at = first_spoilt(rows)
+        if at is None:
+            return rows, None
+        n, table = rows[at][0], _text(rows[at][1])
+        return rows[:at], (n, table)
 
     def landmarks(
         self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
@@ -180,6 +212,8 @@ class Reader:
             if not rows:
                 return
             position, body, digest = rows[0]
+            if first_spoilt([(position, table, kind.value, body, digest)]) is not None:
+                raise SpoiltRecord(self.path, position, table)
             yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
 
     def events(
@@ -203,6 +237,9 @@ class Reader:
             events: list[tuple[int, bytes]] = self._fetch(
                 f"{query} ORDER BY n LIMIT {limit:d}", bindings
             )
+        for n, body in events:
+            if not isinstance(body, bytes):
+                raise SpoiltRecord(self.path, n, table)
         return events, events[-1][0] if len(events) == limit else last_n
 
     def told(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
@@ -228,6 +265,8 @@ class Reader:
         query = 'SELECT n FROM cursor WHERE sink = ? AND "table" = ?'
         with schema.one_line(self.path):
             rows = self._fetch(query, (sink, table or ""))
+            if rows and not isinstance(rows[0][0], int):
+                raise JournalError(f"journal {self.path} is damaged: sink {sink} is nowhere in it")
         return int(rows[0][0]) if rows else 0
 
     def devices(self, table: str) -> dict[str, int]:
@@ -245,7 +284,11 @@ class Reader:
         return int(self._fetch("SELECT coalesce(max(n), 0) FROM record")[0][0])
 
     def _fetch(self, query: str, bindings: Sequence[int | str] = ()) -> list[Any]:
-        """Rows as the strict tables of the schema type them."""
+        """Rows as the strict tables of the schema type them, unless the file was damaged."""
         if self._abandoned:
             raise JournalError(f"journal {self.path} is not read to its end: it was broken off")
         return self._connection.execute(query, bindings).fetchall()
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -13,7 +13,7 @@ import msgspec
 from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Record
 
-from .beginning import Beginning, beginning
+from .beginning import Beginning, WrongBeginning, beginning
 from .bodies import Kind, Meta
 from .chain import GENESIS, link
 from .group import Counters
@@ -91,7 +91,7 @@ def kept_from(reader: Reader) -> Beginning:
     """
     try:
         return beginning(reader)
-    except ValueError as error:
+    except WrongBeginning as error:
         raise _damaged(reader, str(error)) from None
 
 

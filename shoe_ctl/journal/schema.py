@@ -91,13 +91,17 @@ CREATE TABLE cursor (
 
 @contextmanager
 def one_line(path: Path) -> Iterator[None]:
-    """Turns SQLite's errors into ``JournalError`` with one clear line."""
+    """Turns errors of SQLite, and of what a damaged file holds, into one clear ``JournalError``."""
     try:
         yield
     except apsw.Error as error:
         raise JournalError(f"journal {path} {_reason(error)}") from error
     except OSError as error:
         raise JournalError(f"journal {path} cannot be used: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise JournalError(f"journal {path} is damaged: a text in it is not UTF-8") from error
+    except OverflowError as error:
+        raise JournalError(f"journal {path} is damaged: it names a number beyond any") from error
 
 
 def _reason(error: apsw.Error) -> str:

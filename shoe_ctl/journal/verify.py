@@ -7,15 +7,17 @@ stands before it: whoever rewrites every hash behind the last checkpoint leaves 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 
 import msgspec
 
-from .beginning import Beginning, beginning
+from .beginning import Beginning, WrongBeginning, beginning
 from .bodies import Kind
 from .chain import GENESIS, Names
 from .checkpoint import JOURNAL, Checkpoints, Coverage
 from .diagnosis import BadRecord, Break, diagnose, diagnose_gap, diagnose_in_export
+from .form import Row, SpoiltRecord
 from .reader import Head, Reader
 
 
@@ -35,8 +37,16 @@ class Verification(msgspec.Struct, frozen=True):
     first_n: int = 1
 
 
+Progress = Callable[[int, int], None]
+"""Is called now and then with the record reached and the last one."""
+
+
 def verify(
-    reader: Reader, trusted: frozenset[bytes] = frozenset(), *, signed_to: int = 0
+    reader: Reader,
+    trusted: frozenset[bytes] = frozenset(),
+    *,
+    signed_to: int = 0,
+    progress: Progress = lambda _n, _last_n: None,
 ) -> Verification:
     """Walks all records there are at this moment; a daemon may go on writing behind them.
 
@@ -48,32 +58,40 @@ def verify(
         JournalError: the journal cannot be read.
     """
     while True:
-        found = _verified(reader, trusted)
+        found = _verified(reader, trusted, progress)
         if found.ok and found.signed.upto < signed_to:
-            why = f"missing: it was signed up to record {signed_to}, and is up to no more"
-            bad = BadRecord(JOURNAL, found.signed.upto + 1, why)
+            bad = _cut_off(found.last_n, signed_to)
             found = msgspec.structs.replace(found, ok=False, first_bad=bad)
         # a daemon may take old records out while others are read
         if found.ok or found.first_n >= _first_n(reader):
             return found
 
 
+def _cut_off(last_n: int, signed_to: int) -> BadRecord:
+    """Nothing in the journal tells that it was longer; it is known from elsewhere."""
+    if last_n < signed_to:
+        why = f"missing: it breaks off, and was signed up to record {signed_to}"
+        return BadRecord(None, last_n + 1, why)
+    why = f"missing: the checkpoint that signed it up to record {signed_to}"
+    return BadRecord(JOURNAL, signed_to + 1, why)
+
+
 def _first_n(reader: Reader) -> int:
     try:
         return beginning(reader).n
-    except ValueError:
+    except WrongBeginning:
         return 0
 
 
-def _verified(reader: Reader, trusted: frozenset[bytes]) -> Verification:
+def _verified(reader: Reader, trusted: frozenset[bytes], progress: Progress) -> Verification:
     last_n, heads = reader.heads()
     try:
         begins = beginning(reader)
-    except ValueError as error:
-        bad = BadRecord(JOURNAL, 1, str(error))
+    except WrongBeginning as error:
+        bad = BadRecord(JOURNAL, error.n, error.why)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
     walk = _Walk(reader, trusted, begins, last_n, heads)
-    wrong = walk.records_hold() or walk.heads_hold()
+    wrong = walk.records_hold(progress) or walk.heads_hold()
     if wrong is None and trusted and not walk.checkpoints.coverage.checkpoints:
         wrong = BadRecord(None, last_n, "missing: no checkpoint signs any of it")
     return Verification(
@@ -102,6 +120,7 @@ class _Walk:
         self._begins = begins
         self._whole = not reader.is_export
         self._last_n, self._heads = last_n, heads
+        self._due = begins.n
         self.records = 0
         self.ends: dict[str, bytes] = dict(begins.ends)
         self.checkpoints = Checkpoints(
@@ -109,36 +128,47 @@ class _Walk:
         )
         self._seen: dict[tuple[str, str], Names] = {}
 
-    def records_hold(self) -> BadRecord | None:
+    def records_hold(self, progress: Progress) -> BadRecord | None:
         """What is wrong with the first record that is not what was written."""
+        try:
+            return self._walked(progress)
+        except SpoiltRecord as spoilt:
+            if self._whole and spoilt.n != self._due:
+                return BadRecord(spoilt.table, self._due, f"missing: no record {self._due}")
+            return BadRecord(spoilt.table, spoilt.n, "altered: it cannot be read")
+
+    def _walked(self, progress: Progress) -> BadRecord | None:
         # A million records a few microseconds each: what is asked for once a record stands here.
-        ends, seen, whole, due = self.ends, self._seen, self._whole, self._begins.n
+        ends, seen, whole, due = self.ends, self._seen, self._whole, self._due
         signed = Kind.CHECKPOINT.value
-        for row in self._reader.rows(after=None, upto=self._last_n):
+        rows = self._reader.rows(
+            after=None, upto=self._last_n, passing=lambda n: progress(n, self._last_n)
+        )
+        for row in rows:
             n, table, kind, body, digest = row
             names = seen.get((table, kind))
             if names is None:
                 names = seen[table, kind] = Names(table, kind)
-            if (n != due and whole) or names.link(ends.get(table, GENESIS), n, body) != digest:
-                return self._placed(row, due)
+            misplaced = n != due and (whole or n < due)
+            if misplaced or names.link(ends.get(table, GENESIS), n, body) != digest:
+                return self._placed(row)
             if kind == signed and (bad := self.checkpoints.see(n, body, ends)) is not None:
                 return bad
             ends[table] = digest
             names.count += 1
             self.records += 1
-            due = n + 1
+            due = self._due = n + 1
         return None
 
-    def _placed(self, row: tuple[int, str, str, bytes, bytes], due: int) -> BadRecord:
-        def after() -> Iterator[tuple[int, str, str, bytes, bytes]]:
-            return self._reader.rows(after=row[0], upto=self._last_n)
+    def _placed(self, row: Row) -> BadRecord:
+        def after() -> Iterator[Row]:
+            with suppress(SpoiltRecord):  # what tells nothing is behind the end of what does
+                yield from self._reader.rows(after=row[0], upto=self._last_n)
 
         broken = Break(row, self.ends, self._heads, after)
-        if not self._whole:
-            return diagnose_in_export(broken)
-        if row[0] != due:
-            return diagnose_gap(broken, due)
-        return diagnose(broken)
+        if row[0] < self._due or (self._whole and row[0] != self._due):
+            return diagnose_gap(broken, self._due)
+        return diagnose(broken) if self._whole else diagnose_in_export(broken)
 
     def heads_hold(self) -> BadRecord | None:
         """What the heads say otherwise than the records, all of which follow from one another."""
@@ -151,7 +181,7 @@ class _Walk:
             head = heads.get(table)
             if head is None:
                 return BadRecord(table, last_n, "the table's head is missing")
-            if head.hash != self.ends.get(table):
+            if head.hash != self.ends.get(table) or not self._ends_at(table, head):
                 return BadRecord(table, head.n, "the table's head is not its last record")
             before = self._begins.told.get(table, (0, 0))
             for kind, counted, told in (
@@ -164,3 +194,10 @@ class _Walk:
                     why = f"the head counts {counted} records of {kind.value}, there are {stored}"
                     return BadRecord(table, head.n, why)
         return None
+
+    def _ends_at(self, table: str, head: Head) -> bool:
+        """Whether the record that the head names is the one whose hash it has."""
+        if head.n < self._begins.n:
+            return True  # a table of long ago: all of it was taken out
+        rows = self._reader.rows(after=head.n - 1, upto=head.n)
+        return [(row[1], row[4]) for row in rows] == [(table, head.hash)]

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from shoe_ctl.cli import replay_view
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.cli.replay import _Progress
+from shoe_ctl.cli.progress import Progress
 from shoe_ctl.differences import MOST_KEPT, Difference, Differences
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
@@ -256,13 +256,13 @@ def test_on_a_terminal_it_says_how_far_it_has_come_and_takes_that_away(
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with _Progress() as progress:
+    with Progress("replayed") as progress:
         progress(1, 4000)
         now[0] += 1
         progress(1000, 4000)
     assert capsys.readouterr().err == "\rreplayed 1,000 of 4,000 records, 25 %\x1b[K\r\x1b[K"
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
-    with _Progress() as progress:
+    with Progress("replayed") as progress:
         now[0] += 1
         progress(1000, 4000)
     assert capsys.readouterr().err == ""

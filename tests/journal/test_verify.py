@@ -268,11 +268,11 @@ def test_a_writer_that_comes_while_a_journal_at_rest_is_read_is_noticed(
     walk: Callable[..., module.Verification] = module.verify
     stores: list[Store] = []
 
-    def misread(reader: object, trusted: frozenset[bytes], signed_to: int) -> module.Verification:
+    def misread(reader: object, trusted: object, **others: object) -> module.Verification:
         if not stores:
             stores.append(Store.open(path))
             return module.Verification(False, 0, 0, BadRecord("a", 1, "altered"), Coverage(), 0)
-        return walk(reader, trusted, signed_to=signed_to)
+        return walk(reader, trusted, **others)
 
     monkeypatch.setattr(module, "verify", misread)
     try:
