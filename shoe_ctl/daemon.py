@@ -50,8 +50,9 @@ class Daemon:
     """Serves the tables of a configuration. ``sinks`` come beside those configured.
 
     ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block; ``usb``
-    finds USB devices. ``new_key``: the journal may be signed with another key from now on. ``vfs``
-    names the file layer that the journal is kept on, where not SQLite's own.
+    finds USB devices. ``new_key``: the journal may be signed with another key from now on.
+    ``wait``: a port that is not there at the start is waited for, like one that is lost later.
+    ``vfs`` names the file layer that the journal is kept on, where not SQLite's own.
 
     Raises:
         ConfigError: the configuration names a game, a profile, a port or a setting that is wrong.
@@ -68,6 +69,7 @@ class Daemon:
         sinks: Sequence[SinkPlace] = (),
         usb: Backends = libusb,
         new_key: bool = False,
+        wait: bool = False,
         vfs: str | None = None,
         outside: Outside = SYSTEM,
     ) -> None:
@@ -78,6 +80,7 @@ class Daemon:
         self._sinks = sinks
         self._usb = usb
         self._new_key = new_key
+        self._wait = wait
         self._vfs = vfs
         self._outside = outside
         self._path = config.path(config.journal.path)
@@ -99,7 +102,7 @@ class Daemon:
         ready: Callable[[], None] = lambda: None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Serve until cancelled; ``ready`` is called when every shoe's port is open.
+        """Serve until cancelled; ``ready`` is called when every shoe's port is open or waited for.
 
         What is stored by then is delivered before it returns. When the storage fails, no table goes
         on until the journal is open again and whole, and a person says so; ``tell`` is given a line
@@ -107,7 +110,7 @@ class Daemon:
         next finds a note of it, and goes on from there.
 
         Raises:
-            PortError: a shoe's port cannot be opened at the start.
+            PortError: a shoe's port cannot be opened at the start, and is not to be waited for.
             JournalError: the journal cannot be opened or used at the start.
             EnvironmentFault: a sink's file cannot be opened, or the socket not be made.
         """
@@ -187,7 +190,7 @@ class Daemon:
             pumps = await stack.enter_async_context(
                 delivering(places, journal, store, self._outside, alarm.parked)
             )
-            first = self.outage is None
+            must_open = self.outage is None and not self._wait
             at_work = [
                 await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
             ]
@@ -204,7 +207,7 @@ class Daemon:
                     group.create_task(self._tell_released(tell), name="released")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
-                        serving = self._link(runner, supervisor, waiting, first=first)
+                        serving = self._link(runner, supervisor, waiting, must_open=must_open)
                         group.create_task(serving, name=f"{runner.table} link")
                     # A task that fails ends this wait, not the group's own: only so does the group
                     # take its cancelling back, and a cancelling that is left comes from outside.
@@ -235,15 +238,17 @@ class Daemon:
         )
 
     async def _link(
-        self, runner: TableRunner, supervisor: Supervisor, waiting: _Waiting, *, first: bool
+        self, runner: TableRunner, supervisor: Supervisor, waiting: _Waiting, *, must_open: bool
     ) -> None:
         """The table's link, once a person let the table go on where storage had failed."""
         if runner.held:
             log.warning("%s: storage failed: it waits until a person says resume", runner.table)
             waiting.reached(runner.table)
             await runner.released()
-            first = False
-        await supervisor.run(must_open_first=first)
+            must_open = False
+        if not must_open:
+            waiting.reached(runner.table)
+        await supervisor.run(must_open_first=must_open)
 
     async def _tell_released(self, tell: Callable[[str], None]) -> None:
         if not (held := [r for r in self.runners.values() if r.held]):
@@ -328,7 +333,7 @@ async def _end_of(runners: Sequence[TableRunner], keeper: Keeper | None) -> None
 
 
 class _Waiting:
-    """Calls ``ready`` once every table's shoe was reached."""
+    """Calls ``ready`` once every table's shoe was reached, or nobody waits for that."""
 
     def __init__(self, tables: set[str], ready: Callable[[], None]) -> None:
         self._left, self._ready = tables, ready

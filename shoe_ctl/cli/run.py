@@ -38,9 +38,13 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 )
 @click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
 @click.option("--new-key", is_flag=True, help="Sign the journal with another key from now on.")
+@click.option("--wait", is_flag=True, help="Wait for a shoe's port that is not there at the start.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every attempt to reach a shoe.")
-def run(config_file: str, as_json: bool, new_key: bool, verbose: bool) -> None:
+def run(config_file: str, as_json: bool, new_key: bool, wait: bool, verbose: bool) -> None:
     """Run the daemon: read the shoe, hold the round to the rules, journal, publish.
+
+    A port that cannot be opened at the start ends it, unless it is to --wait: then the tables are
+    served, and a shoe is taken when it comes. One that is lost later is always waited for.
 
     Example: shoectl run --config table.toml --json
     """
@@ -55,11 +59,11 @@ def run(config_file: str, as_json: bool, new_key: bool, verbose: bool) -> None:
     config = load(config_file)
     if as_json and all(sink.path != "-" for sink in config.sink):
         config.sink.append(SinkConfig(kind="jsonl", path="-"))
-    if asyncio.run(serve(config, new_key=new_key)):
+    if asyncio.run(serve(config, new_key=new_key, wait=wait)):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
-async def serve(config: Config, *, new_key: bool = False) -> bool:
+async def serve(config: Config, *, new_key: bool = False, wait: bool = False) -> bool:
     """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
 
     Raises:
@@ -78,20 +82,26 @@ async def serve(config: Config, *, new_key: bool = False) -> bool:
         ThreadPoolExecutor(thread_name_prefix="port") as executor,
     ):
         daemon = Daemon(
-            config, clock=clock, executor=executor, host_boot=host_boot(), new_key=new_key
+            config,
+            clock=clock,
+            executor=executor,
+            host_boot=host_boot(),
+            new_key=new_key,
+            wait=wait,
         )
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
-            serving = daemon.run(partial(_say_ready, manager), manager.status)
+            ready = "every shoe's port is open" if not wait else "the tables are served"
+            serving = daemon.run(partial(_say_ready, manager, ready), manager.status)
             terminated = await until_terminated(serving)
             if daemon.outage is not None:
                 raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
             return terminated
 
 
-def _say_ready(manager: ServiceManager) -> None:
-    logging.getLogger(__name__).info("ready: every shoe's port is open")
+def _say_ready(manager: ServiceManager, what: str) -> None:
+    logging.getLogger(__name__).info("ready: %s", what)
     manager.ready()
 
 

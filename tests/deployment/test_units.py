@@ -99,6 +99,12 @@ def test_what_does_not_get_right_by_itself_is_not_started_again() -> None:
     assert int(pause.removesuffix("s")) >= 5
 
 
+def test_it_never_gives_up_and_a_shoe_that_is_away_does_not_end_it() -> None:
+    assert assigned("StartLimitIntervalSec") == ["0"]
+    (command,) = assigned("ExecStart")
+    assert "--wait" in command.split()
+
+
 def test_it_runs_as_nobody_special_and_waits_to_be_told() -> None:
     assert assigned("Type") == ["notify"]
     assert assigned("User") == ["shoectl"]

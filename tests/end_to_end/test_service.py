@@ -43,7 +43,7 @@ class Service:
 
 
 @contextmanager
-def served(config: Path) -> Iterator[Service]:
+def served(config: Path, *options: str) -> Iterator[Service]:
     address = config.parent / "notify"
     environment = os.environ | {
         "NOTIFY_SOCKET": str(address),
@@ -54,7 +54,9 @@ def served(config: Path) -> Iterator[Service]:
         listener.bind(str(address))
         listener.settimeout(PATIENCE_S)
         with subprocess.Popen(
-            (SHOECTL, "run", "--config", str(config)), stderr=subprocess.PIPE, env=environment
+            (SHOECTL, "run", "--config", str(config), *options),
+            stderr=subprocess.PIPE,
+            env=environment,
         ) as process:
             try:
                 yield Service(process, listener)
@@ -141,6 +143,43 @@ def test_a_port_that_is_not_there_is_named_and_never_ready(tmp_path: Path) -> No
         assert "READY" not in said
         assert "no-shoe" in said["STATUS"]
         assert rest_of(service.process)[0] == 3
+
+
+AWAY = """
+[[table]]
+id = "bac-08"
+game = "tiger"
+announcements = "implied"
+[table.method_b]
+faces = "face_up"
+[table.shoe]
+profile = "reference"
+port = "/dev/card-shoe/that-never-comes"
+"""
+
+
+def test_a_port_that_is_to_be_waited_for_is_named_once_and_taken_when_it_comes(
+    tmp_path: Path,
+) -> None:
+    link = tmp_path / "folder-of-udev" / "SH-0042"
+    config = configuration(tmp_path, str(link))
+    config.write_text(config.read_text() + AWAY)
+    with served(config, "--wait") as service:
+        assert service.until("READY") == {"READY": "1", "STATUS": "serving"}
+        for _ in range(4):
+            service.until("WATCHDOG")
+        with shoe("reference") as port:
+            link.parent.mkdir()
+            link.symlink_to(port)
+            public = tmp_path / "public.jsonl"
+            while b"round.outcome" not in public.read_bytes():
+                service.until("WATCHDOG")
+            service.process.send_signal(signal.SIGTERM)
+            ended, errors = rest_of(service.process)
+    assert ended == 0
+    for table in ("bac-07", "bac-08"):
+        assert errors.count(f"{table}: no such port".encode()) == 1, errors.decode()
+    nothing_is_wrong_with(tmp_path / "journal.db")
 
 
 def test_a_wrong_configuration_ends_with_the_code_that_no_manager_restarts(tmp_path: Path) -> None:
