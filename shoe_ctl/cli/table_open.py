@@ -29,6 +29,9 @@ def halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
     yield from _rules(halt)
     if "withdrawal" in halt:
         yield "window", _window(halt["withdrawal"])
+    if "counts" in halt:
+        counts = halt["counts"]
+        yield "counted", f"{counts['table']} by the table, {counts['shoe']} by the shoe"
     if "differential" in halt:
         yield from _differential(halt["differential"])
     yield from _choices(halt["choices"])

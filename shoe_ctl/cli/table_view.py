@@ -31,6 +31,8 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     if held["link"] != "up":
         yield from _line("link", "lost: the shoe cannot be heard")
     yield from _told(held.get("told") or {})
+    if held.get("refused"):
+        yield from _line("refused", held["refused"]["text"])
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
     yield from _open(held)

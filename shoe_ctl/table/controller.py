@@ -11,7 +11,7 @@ import msgspec
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import conduct, engine, machine, methods, outbox, positions
+from . import arming, conduct, engine, machine, methods, outbox, positions
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
@@ -154,6 +154,7 @@ def _assert_desires(turn: Turn) -> None:
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
     turn.now = msgspec.structs.replace(now, armed=armed, wake_us=wake_us)
+    arming.forget(turn, armed)
 
 
 def _desired(turn: Turn) -> Armed | Locked:

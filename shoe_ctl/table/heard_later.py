@@ -1,12 +1,17 @@
 """Draws that people entered, when the shoe's own record of them comes after all.
 
-In: cards with numbers that were entered. Out: what was not named is known now; a contradiction
-halts. Must not know: why it was not heard in time.
+In: cards with numbers that were entered, what the shoe counts. Out: what was not named is known
+now; a contradiction halts. Must not know: why it was not heard in time.
 """
 
 from __future__ import annotations
 
-from . import placing, shoe_cards, unread
+from firmware_proto.events import Hello, Status
+
+from . import placing, shoe_cards, shoe_sets, unread
+from .cause import Cause
+from .counts import COUNTS
+from .irregularities.stack import raise_irregularity
 from .turn import Turn
 
 # What was seen.
@@ -32,7 +37,24 @@ def _number(turn: Turn) -> int:
     return number
 
 
+def lacks_entered(turn: Turn) -> bool:
+    """The shoe that is back counts fewer cards out than people entered."""
+    event, shoe = turn.shoe_event, turn.now.shoe
+    assert isinstance(event, Hello)
+    if shoe is None or shoe_sets.another_set(turn):
+        return False
+    return any(number > event.drawn for number in shoe.entered)
+
+
 # What is done.
+
+
+def halt_for_counts(turn: Turn) -> None:
+    """The shoe shows that it counts other cards out than the table: people count them."""
+    event = turn.shoe_event
+    assert isinstance(event, Hello | Status)
+    seen = f"the shoe counts {event.drawn} cards out, and the table {turn.shoe.drawn}"
+    raise_irregularity(turn, Cause("gap", seen, subject=COUNTS, step=COUNTS))
 
 
 def compare(turn: Turn) -> None:

@@ -7,6 +7,7 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 from __future__ import annotations
 
 from . import (
+    arming,
     by_hand,
     causes,
     composition,
@@ -141,6 +142,7 @@ ROWS: tuple[Row, ...] = spell(
     ("hello",             "suspended",       "=",           (cards_were_out, shoe_sets.another_set),           (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
     ("hello",             "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (shoe_sets.note_device, shoe_sets.keep_set, causes.REBOOTED)),
     ("hello",             (*BETWEEN, *OPEN, "suspended"), "suspended", (halting.cards_were_missed,),         (halting.halt_for_missed_cards, shoe_sets.note_device)),
+    ("hello",             "suspended",       "=",           (heard_later.lacks_entered,),            (shoe_sets.note_device, shoe_sets.keep_set, heard_later.halt_for_counts)),
     ("hello",             "suspended",       "=",           (),                                      (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             STATES,            "=",           (),                                      (shoe_sets.note_device,)),
     ("shoe_loaded",       NO_ROUND,          "no_shoe",     (shoe_sets.unsuitable,),                           (replaced, shoe_sets.refuse_set)),
@@ -201,10 +203,13 @@ ROWS: tuple[Row, ...] = spell(
     ("discarded",         STATES,            "=",           (link_facts.may_have_been_a_card,),                 (link_facts.tell_discarded, link_facts.lose_alignment)),
     ("discarded",         STATES,            "=",           (),                                      (link_facts.tell_discarded,)),
     ("warning",           STATES,            "=",           (),                                      (halting.tell_warning,)),
+    ("status",            ("idle", *BEGUN, *CARDS_OUT, "suspended"), "suspended", (arming.counts_differ,), (shoe_cards.note_status, heard_later.halt_for_counts)),
+    ("status",            STATES,            "=",           (arming.is_taken,),                      (shoe_cards.note_status, arming.tell_taken)),
     ("status",            STATES,            "=",           (),                                      (shoe_cards.note_status,)),
     ("standby",           STATES,            "=",           (),                                      ()),
     ("lock",              STATES,            "=",           (),                                      ()),
     ("preset_changed",    STATES,            "=",           (),                                      ()),
+    ("reply",             STATES,            "=",           (arming.is_refused,),                    (arming.note,)),
     ("reply",             STATES,            "=",           (),                                      ()),
     ("repeated",          STATES,            "=",           (),                                      ()),
     ("unforeseen",        ("no_shoe", "suspended"), "=",    (),                                      (halting.tell_unforeseen,)),

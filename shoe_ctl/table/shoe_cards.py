@@ -36,7 +36,7 @@ def one_too_many(turn: Turn, card: Card) -> bool:
 def is_empty(turn: Turn) -> bool:
     """Every card of the set is out."""
     shoe = turn.shoe
-    return shoe.drawn - shoe.returned >= shoe.decks * len(turn.game.deck.cards)
+    return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
 
 
 def no_shoe_is_known(turn: Turn) -> bool:
@@ -166,6 +166,18 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
         counts = _one_more(counts, card)
     missed = (*shoe.missed, *range(shoe.drawn + 1, number))
     turn.set_shoe(drawn=number, unseen=unseen, counts=counts, missed=missed)
+
+
+def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
+    """The draw counted last never was: nothing was entered of it, or ``shown`` to the room."""
+    shoe = turn.shoe
+    entered = {n: code for n, code in shoe.entered.items() if n != shoe.drawn}
+    if card is None:
+        turn.set_shoe(unseen=shoe.unseen - 1)
+    else:
+        seen = _one_less(shoe.shown, card) if shown else shoe.shown
+        turn.set_shoe(counts=_one_less(shoe.counts, card), shown=seen)
+    turn.set_shoe(drawn=shoe.drawn - 1, entered=entered)
 
 
 def note_entered(turn: Turn, number: int, code: str | None) -> None:

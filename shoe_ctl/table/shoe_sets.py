@@ -89,7 +89,7 @@ def note_device(turn: Turn) -> None:
     """Remember who is speaking, and how many cards it says are out."""
     event = turn.shoe_event
     assert isinstance(event, Hello)
-    turn.set_link(device_id=event.device_id, boot_id=event.boot_id)
+    turn.set_link(device_id=event.device_id, boot_id=event.boot_id, met=True)
     if turn.now.shoe is not None and not another_set(turn):
         left = turn.shoe.left_armed
         came = left is not None and left[0] <= event.drawn

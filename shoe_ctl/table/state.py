@@ -114,6 +114,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     draws that people entered and nobody heard of, with the card's code where they named it;
     ``missed`` are those of draws that were passed over, and that nobody entered. ``left_armed`` is
     the draw that the shoe was armed for as its link went, with the round that was open then.
+    ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
     """
@@ -124,6 +125,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     drawn: int = 0
     unseen: int = 0
     returned: int = 0
+    uncounted: int = 0
     pushed_back: tuple[int, ...] = ()
     told_drawn: int = 0
     counts: dict[str, int] = {}
@@ -268,11 +270,19 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
 
 
+class ArmRefused(msgspec.Struct, frozen=True, kw_only=True):
+    """The shoe refuses to be armed for the draw of this number; ``why`` is a word of its own."""
+
+    number: int
+    why: str
+
+
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
 
     ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
-    end. ``armed`` is the draw last asked for. ``answered`` holds the last answers by command id.
+    end. ``armed`` is the draw last asked for, ``refused`` that the shoe does not take it.
+    ``answered`` holds the last answers by command id.
     ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
     irregularities that are open and halt nothing yet. ``kept`` are cards drawn while the table was
     halted, ``early`` those drawn early whose fate is open, ``opening`` those that were ruled to
@@ -295,6 +305,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     opening: tuple[Kept, ...] = ()
     loaded: LoadedSet | None = None
     armed: tuple[int, str, int] | None = None
+    refused: ArmRefused | None = None
     wake_us: int | None = None
     answered: dict[str, Answer] = {}
     wagers: Wagers = Wagers()

@@ -13,7 +13,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import conduct, machine, outbox, parked, positions, review, status_hands, telling
+from . import arming, conduct, machine, outbox, parked, positions, review, status_hands, telling
 from .irregularities import stack, withdrawal
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
@@ -46,6 +46,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         "state": now.state,
         "link": "up" if now.link.up else "lost",
         "told": outbox.shown(now),
+        "refused": arming.shown(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
@@ -162,7 +163,7 @@ def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any
     slot = next_slot(now)
     if slot is None:
         return _wait("the shoe")
-    return _wait(f"draw {_named(slot[0])} card {slot[1]}", hand=slot[0], index=slot[1])
+    return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
@@ -182,7 +183,7 @@ def _halted(at: _At, halt: Halt) -> dict[str, Any]:
         return _do("resume", prompt)
     slot = stack.draw_wanted(at)
     if slot is not None:
-        return _wait(prompt, hand=slot[0], index=slot[1])
+        return _draw(prompt, slot, at.now)
     return _do("decide", prompt) if stack.offered(at) else _wait(prompt)
 
 
@@ -213,6 +214,12 @@ def _named(hand: str) -> str:
 
 def _do(command: str, text: str, **args: Any) -> dict[str, Any]:
     return {"command": command, "args": args, "text": text}
+
+
+def _draw(text: str, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
+    """A card is awaited: nothing comes while the shoe refuses to give it."""
+    refused = "" if now.refused is None else f"; {arming.words(now.refused)}"
+    return _wait(text + refused, hand=slot[0], index=slot[1])
 
 
 def _wait(text: str, **draw: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from firmware_proto.events import CuttingCard
+from firmware_proto.events import CuttingCard, Reply, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
@@ -101,7 +101,27 @@ def unread(table: Playing) -> None:
     plays_out(table)
 
 
-SESSIONS = (with_wagers, cutting_card_first, two_in_one_pull, too_much_on_one_hand, unread)
+def counted_apart(table: Playing) -> None:
+    """A card was entered that the shoe does not count; then it refuses a draw, and counts more."""
+    table.open_round()
+    table.draw(_card(table, 0))
+    if table.profile == "reference":
+        table.disconnect()
+        named = {"card": _card(table, 1)} if table.settings.faces == "face_up" else {}
+        table.does("decide", choice="enter", reason="seen", consented_by="lee", **named)
+        table.connect()
+        table.hello(drawn=1)
+        for choice in ("recount", "play_on"):
+            table.does("decide", choice=choice, reason="seen", consented_by="lee")
+        number = table.now.armed[0]
+        table.says(Reply(accepted=False, reason="already drawn", number=number))
+        table.says(Status(drawn=number, unacknowledged=0))
+    plays_out(table)
+
+
+SESSIONS = (
+    with_wagers, cutting_card_first, two_in_one_pull, too_much_on_one_hand, unread, counted_apart,
+)  # fmt: skip
 
 
 def _card(table: Playing, number: int) -> str:

@@ -313,4 +313,4 @@ def balanced(now: TableState) -> bool:
     if shoe is None:
         return True
     out = sum(shoe.counts.values()) + shoe.unseen
-    return shoe.unseen >= 0 and shoe.drawn == out + shoe.returned
+    return shoe.unseen >= 0 and shoe.drawn + shoe.uncounted == out + shoe.returned

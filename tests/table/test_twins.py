@@ -17,7 +17,7 @@ from hypothesis import settings as tries
 from hypothesis import strategies as st
 
 from firmware_proto.cards import CARDS
-from firmware_proto.events import Button, CuttingCard, Gap, Lid, Started
+from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.status import status
 from tests.table.following import at, comes_back
@@ -113,6 +113,12 @@ class Bench:
         self.twins.both(lambda t: t.asks(command, reason="seen", consented_by="lee", **args))
 
 
+def refuses(table: Playing, why: str) -> None:
+    """The shoe will not give the card that the table waits for."""
+    if table.now.armed is not None:
+        table.says(Reply(accepted=False, reason=why, number=table.now.armed[0]))
+
+
 HAPPENS = (
     Playing.disconnect,
     Playing.connect,
@@ -124,6 +130,9 @@ HAPPENS = (
     lambda table: table.says(Lid(open=True)),
     lambda table: table.says(Button(button=1)),
     lambda table: table.says(Started()),
+    lambda table: refuses(table, "not the next draw"),
+    lambda table: refuses(table, "busy"),
+    lambda table: table.says(Status(drawn=1, unacknowledged=0)),
     lambda table: table.asks("pause"),
     lambda table: table.asks("resume"),
     lambda table: table.asks("align"),

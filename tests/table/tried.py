@@ -167,7 +167,7 @@ def inputs(at: At) -> Iterator[Tried]:
     t_us = at.now.t_us + 1
     for fact in facts(t_us):
         yield NAMES[type(fact)], fact
-    for event in (*EVENTS_TRIED, *next_cards(at)):
+    for event in (*EVENTS_TRIED, *next_cards(at), *of_arming(at)):
         yield said(event, t_us)
     for command, args in ASKED:
         yield asked(at, command, args)
@@ -191,6 +191,16 @@ def asked(at: At, command: str, args: dict[str, Any], position: str | None = Non
         t_us=at.now.t_us + 1, command_id=f"new-{at.now.inputs}", command=command, args=args,
         person="kim", position=position, reason="r", consented_by="lee",
     )  # fmt: skip
+
+
+def of_arming(at: At) -> Iterator[ShoeEvent]:
+    """The shoe refuses the draw that it is to be armed for, or takes it; it counts otherwise."""
+    armed, shoe = at.now.armed, at.now.shoe
+    if armed is not None and shoe is not None:
+        yield Reply(accepted=False, reason="not the next draw", number=armed[0])
+        yield Status(armed=armed[0], drawn=shoe.drawn, unacknowledged=0)
+        for drawn in (max(0, shoe.drawn - 1), shoe.drawn + 1):
+            yield Status(drawn=drawn, unacknowledged=0)
 
 
 def next_cards(at: At) -> Iterator[CardDrawn]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from shoe_ctl.table import ordering, retaking
 from shoe_ctl.table.slots import INITIAL_DEAL
-from shoe_ctl.table.state import Dealt, Kept, Opened
+from shoe_ctl.table.state import Dealt, Kept
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .grounds import (
     CARDS_OUT,
+    close_taken_back,
     drop_kept,
     halt_of,
     own_kept,
@@ -103,20 +104,12 @@ def _take_out(turn: Turn) -> None:
         retaking.take_out(turn, card)
         tell_moved(turn, "taken_back", [_place(card)])
         if waits is not None:
-            _close(turn, waits)
+            close_taken_back(turn, waits, turn.game.rule(*_END))
     elif len(halt_of(turn).stack) > 1:
         return  # what came since is for the one under it to put in its place
     again = own_kept(turn)
     drop_kept(turn, again)
     ordering.lay(turn, again, frozenset())
-
-
-def _close(turn: Turn, waits: Opened) -> None:
-    """What waited for the card beside the round waits for nothing."""
-    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
-    data = {"how": "taken_back", "rule": turn.game.rule(*_END)}
-    public = {"key": "drawn_early" if waits.key == "overdraw" else waits.key, **data}
-    turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
 
 
 def _place(card: Dealt | Kept) -> str:

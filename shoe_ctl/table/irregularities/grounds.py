@@ -15,7 +15,7 @@ from firmware_proto.events import Hello
 from shoe_ctl.table import shoe_cards, shoe_sets
 from shoe_ctl.table.arguments import by_whom
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Halt, Kept
+from shoe_ctl.table.state import Halt, Kept, Opened
 from shoe_ctl.table.turn import Turn
 
 CARDS_OUT = ("dealing", "revealing", "drawing")
@@ -47,6 +47,14 @@ def tell_moved(turn: Turn, step: str, places: list[str]) -> None:
     """Cards lie elsewhere now, by what a person says: where, and never which."""
     data = {"key": halt_of(turn).top.key, "step": step, "moved": places}
     turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+
+
+def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
+    """What waited for a card beside the round waits for nothing: it does not lie there."""
+    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
+    data = {"how": "taken_back", "rule": rule}
+    public = {"key": "drawn_early" if waits.key == "overdraw" else waits.key, **data}
+    turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
 
 
 def own_kept(turn: Turn) -> tuple[Kept, ...]:
@@ -90,6 +98,8 @@ def same_shoe_is_back(turn: Turn) -> bool:
     event, link = turn.shoe_event, turn.now.link
     if not isinstance(event, Hello) or not event.resumed or own_kept(turn):
         return False
+    if turn.now.shoe is not None and any(n > event.drawn for n in turn.now.shoe.entered):
+        return False  # people entered what it never drew
     device = (event.device_id, event.boot_id)
     return device == (link.device_id, link.boot_id) and not shoe_sets.another_set(turn)
 

@@ -6,14 +6,24 @@ Must not know: why the cards were missed.
 
 from __future__ import annotations
 
-from shoe_ctl.table import belated, entering, shoe_cards
-from shoe_ctl.table.arguments import checked
-from shoe_ctl.table.slots import takes_cards
+import msgspec
+
+from shoe_ctl.table import belated, counts, entering, retaking, shoe_cards
+from shoe_ctl.table.arguments import by_whom, checked
+from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
 from shoe_ctl.table.state import Kept
 from shoe_ctl.table.turn import Turn
 
 from .endings import GO_ON, PLAY_ON, align
-from .grounds import CARDS_OUT, halt_of, note, something_is_missing, take_first_kept
+from .grounds import (
+    CARDS_OUT,
+    close_taken_back,
+    halt_of,
+    note,
+    something_is_missing,
+    take_first_kept,
+    tell_moved,
+)
 from .procedure import Choice, End, Standing
 
 INSPECTED = ("foreign_card", "extra_card")
@@ -101,12 +111,34 @@ def first_missed(turn: Turn) -> int | None:
     shoe, here = turn.now.shoe, numbers_in_place(turn)
     if shoe is None:
         return None
-    before = max(here, default=shoe.drawn if turn.now.round is None else turn.round.drawn_before)
+    before = shoe.drawn if turn.now.round is None else max({*here, turn.round.drawn_before})
     passed_over = next((number for number in shoe.missed if number > before), None)
     if passed_over is not None:
         return passed_over
     counts_no_more = turn.now.link.up and turn.now.link.replay and shoe.told_drawn <= shoe.drawn
     return None if counts_no_more else shoe.drawn + 1
+
+
+def cannot_take_back(turn: Turn) -> str | None:
+    """What was made of the card, or came after it, stands on it."""
+    last, played = counts.last_entered(turn), turn.round
+    assert last is not None, "else it is no choice"
+    if turn.now.kept or turn.now.early or last.number != turn.shoe.drawn:
+        return "a card was drawn after it"
+    if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
+        return "the totals were announced with it"
+    return None
+
+
+def counts_differ(turn: Turn) -> str | None:
+    """The shoe would refuse the next draw; else what keeps the table from going on."""
+    if counts.shoe_has_fewer(turn):
+        return "the shoe counts fewer cards than were entered: take_back, or recount"
+    return something_is_missing(turn)
+
+
+def _may_be_taken_back(at: Standing) -> bool:
+    return counts.last_entered(at) is not None
 
 
 # What is done.
@@ -134,6 +166,28 @@ def place(turn: Turn) -> None:
     note(turn, entered=True)
 
 
+def take_back(turn: Turn) -> None:
+    """The card entered last was never drawn: it lies nowhere, and one is due there."""
+    last, halt = counts.last_entered(turn), halt_of(turn)
+    assert last is not None
+    waits = retaking.waits_for(turn.now, last)
+    back_to = counts.take_out(turn, last)
+    turn.change(halt=msgspec.structs.replace(halt, back_to=back_to))
+    tell_moved(turn, "taken_back", [f"{last.hand} {last.index}"])
+    if waits is not None:
+        close_taken_back(turn, waits, turn.game.rule(halt.top.key, "entered"))
+    note(turn, entered=True)
+
+
+def recount(turn: Turn) -> None:
+    """The cards lie there as they were entered, and the shoe missed them: its count is followed."""
+    told = counts.told(turn)
+    counts.follow_the_shoe(turn)
+    data = {"key": halt_of(turn).top.key, "step": "recounted", **told}
+    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    note(turn, entered=True)
+
+
 # Choices, and the end.
 
 ENTER = Choice(
@@ -141,12 +195,19 @@ ENTER = Choice(
     takes=entering.MissedCard,
 )  # fmt: skip
 PLACE = Choice("place", "pit_supervisor", "ruling", (place,), cannot_place, second=True)
-RULED_ON = GO_ON._replace(when=none_were_entered)
+TAKE_BACK = Choice(
+    "take_back", "pit_supervisor", "ruling", (take_back,), cannot_take_back, second=True,
+    when=_may_be_taken_back,
+)  # fmt: skip
+RECOUNT = Choice(
+    "recount", "pit_supervisor", "ruling", (recount,), second=True, when=counts.shoe_has_fewer
+)
+RULED_ON = GO_ON._replace(unless=counts_differ, when=none_were_entered)
 GO_ON_WITH_THEM = Choice(
-    PLAY_ON, "pit_supervisor", "entered", (align,), something_is_missing, when=some_were_entered
+    PLAY_ON, "pit_supervisor", "entered", (align,), counts_differ, when=some_were_entered
 )
 
-CHOICES: tuple[Choice, ...] = (ENTER, PLACE, GO_ON_WITH_THEM, RULED_ON)
+CHOICES: tuple[Choice, ...] = (ENTER, PLACE, TAKE_BACK, RECOUNT, GO_ON_WITH_THEM, RULED_ON)
 
 
 def entered(key: str) -> End:

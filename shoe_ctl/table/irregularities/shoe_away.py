@@ -5,6 +5,8 @@ In: nothing. Out: their procedures. Must not know: how a link comes back, what w
 
 from __future__ import annotations
 
+from shoe_ctl.table import counts
+
 from . import missed
 from .endings import CALL_VOID, LAY_ASIDE, aside, stands, void
 from .grounds import same_shoe_is_back
@@ -18,6 +20,7 @@ LINK_LOST = Procedure(
             "connect the shoe again; if nothing was missed the round goes on by itself",
             (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
             (Hears("hello", same_shoe_is_back, "resumed"),),
+            facts=counts.told,
         ),
     ),
     (
@@ -36,6 +39,14 @@ GAP = Procedure(
             "ruling",
             "compare the cards on the table with the status; cards that were missed count",
             (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
+            facts=counts.told,
+        ),
+        Step(
+            counts.COUNTS,
+            "count the cards that lie there: one that was entered and never drawn is taken back; "
+            "where all lie there, recount: the shoe missed them",
+            (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
+            facts=counts.told,
         ),
     ),
     (
@@ -45,4 +56,5 @@ GAP = Procedure(
         void(("gap", "ruled")),
     ),
     covers=("link_lost",),
+    begins=(counts.COUNTS,),
 )
