@@ -295,6 +295,8 @@ _TOLD: Mapping[str, Callable[[Data], Words]] = {
     "shoe.cleared": _plain("a fault of the shoe is cleared: {code}"),
     "shoe.noted": _plain("the shoe says: {what}"),
     "shoe.told": _plain("the shoe is told: {command}", "number"),
+    "shoe.arm_refused": _plain("the shoe refuses draw {number}: {why}"),
+    "shoe.arm_taken": _plain("the shoe gives draw {number} after all"),
     "shoe.answered": _answered,
     "shoe.unanswered": _unanswered,
     "shoe.change_due": _plain("the shoe is to be changed", "shoe_id"),
