@@ -87,7 +87,7 @@ def take_out(turn: Turn, dealt: Dealt) -> str:
 def follow_the_shoe(turn: Turn) -> None:
     """The cards lie there, and the shoe missed them: its numbers count from here on.
 
-    In the round they lie behind the last draw that it counts.
+    In the round they have numbers below zero, no two the same.
     """
     shoe = turn.shoe
     last = shoe.told_drawn
@@ -98,5 +98,9 @@ def follow_the_shoe(turn: Turn) -> None:
         missed=tuple(n for n in shoe.missed if n <= last),
     )
     if turn.now.round is not None:
-        cards = (msgspec.structs.replace(d, number=min(d.number, last)) for d in turn.round.cards)
+        first = last - shoe.uncounted
+        cards = (
+            msgspec.structs.replace(d, number=first - d.number) if d.number > last else d
+            for d in turn.round.cards
+        )
         turn.set_round(cards=tuple(cards))

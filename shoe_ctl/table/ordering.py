@@ -6,6 +6,7 @@ Must not know: who knows the order, what Players withdrew.
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeVar
 
 import msgspec
@@ -30,7 +31,10 @@ def drawn_last(now: TableState, count: int) -> tuple[Dealt | Kept, ...]:
         return ()
     early = [kept for kept in now.early if kept.number is not None and kept.counted]
     lying: list[Dealt | Kept] = [*now.round.cards, *early]
-    return tuple(sorted(lying, key=_number))[-count:]
+    numbers = itertools.accumulate(map(_number, lying[: len(now.round.cards)]), _behind)
+    keys = [*numbers, *map(_number, early)]
+    in_order = sorted(zip(keys, lying, strict=True), key=lambda each: each[0])
+    return tuple(card for _, card in in_order)[-count:]
 
 
 def was_seen(card: Dealt | Kept) -> bool:
@@ -46,6 +50,11 @@ def is_of_the_deal(card: Dealt | Kept) -> bool:
 def _number(card: Dealt | Kept) -> int:
     assert card.number is not None
     return card.number
+
+
+def _behind(before: int, number: int) -> int:
+    """Where a card lies among the draws: one that the shoe did not count, behind the one before."""
+    return number if number > 0 else before
 
 
 # What is done.

@@ -22,6 +22,7 @@ from .wagers.leaving import Scope
 class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     """One card of the round, in its slot. ``number`` counts draws from the set, from 1.
 
+    Below 0 the shoe counts no draw for it: the cards of a round stand in the order they were laid.
     ``card`` is None while nobody could read it: then it is not revealed either.
     """
 

@@ -9,6 +9,7 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Reply, Status
 from shoe_ctl.cli.table_view import lines
+from shoe_ctl.table import ordering
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS
@@ -181,8 +182,10 @@ def test_a_card_that_lies_there_stays_and_the_shoes_numbers_count_on(
     assert balanced(table.now) and table.now.shoe.uncounted == 1
     table.says(CardDrawn(card=card("QH"), number=3, armed=True))
     assert (len(table.now.round.cards), table.key) == (4, None)
-    assert [d.number for d in table.now.round.cards] == [1, 2, 2, 3]
+    assert [d.number for d in table.now.round.cards] == [1, 2, -1, 3]
     assert table.now.shoe.entered == {}
+    places = [(d.hand, d.index) for d in ordering.drawn_last(table.now, 3)]
+    assert places == [("banker", 1), ("player", 2), ("banker", 2)]
 
 
 def test_a_third_card_that_was_never_drawn_is_due_again() -> None:
