@@ -22,7 +22,8 @@ from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.checked import Checked, check
 from shoe_ctl.config import Config
 from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks
-from shoe_ctl.errors import JournalError, ShoeCtlError
+from shoe_ctl.ending import end_of, first_of, heed_being_stopped
+from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.recovery import recover as recovered_numbers
@@ -132,7 +133,7 @@ class Daemon:
                         raise
                     if self.outage is before:
                         self._reopening.failed(error)
-                    _heed_being_stopped()
+                    heed_being_stopped()
                 async with self._way_in(self._refuse):
                     store = await self._reopening.done()
 
@@ -213,7 +214,7 @@ class Daemon:
                     # take its cancelling back, and a cancelling that is left comes from outside.
                     await asyncio.get_running_loop().create_future()
             except BaseExceptionGroup as errors:
-                failed, error = True, _first(errors)
+                failed, error = True, first_of(errors)
                 if isinstance(error, JournalError):
                     what = store.failure or str(error)
                     self._announce(Outage(since_us=self._clock.wall_us(), what=what), tell)
@@ -222,7 +223,7 @@ class Daemon:
                 if store.failure is None:
                     # After a failure the next start signs: what failed is all there is to say.
                     last = None if failed else keeper
-                    await _end_of([runner for runner, _ in at_work], last)
+                    await end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
     def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
@@ -242,7 +243,10 @@ class Daemon:
     ) -> None:
         """The table's link, once a person let the table go on where storage had failed."""
         if runner.held:
-            log.warning("%s: storage failed: it waits until a person says resume", runner.table)
+            where = self._said_where
+            log.warning(
+                "%s: storage failed: waits until a person says resume%s", runner.table, where
+            )
             waiting.reached(runner.table)
             await runner.released()
             must_open = False
@@ -250,11 +254,19 @@ class Daemon:
             waiting.reached(runner.table)
         await supervisor.run(must_open_first=must_open)
 
+    @property
+    def _said_where(self) -> str:
+        """What has to be done first so that anybody could say *resume*."""
+        if self._config.socket is not None or self._outside.ways_in:
+            return ""
+        return " (no [socket] to say it at: add one and start the daemon again)"
+
     async def _tell_released(self, tell: Callable[[str], None]) -> None:
         if not (held := [r for r in self.runners.values() if r.held]):
             return
         names = ", ".join(runner.table for runner in held)
-        tell(f"serving; storage failed and works again, waiting for resume: {names}")
+        again = "serving; storage failed and works again, waiting for resume"
+        tell(f"{again}: {names}{self._said_where}")
         for runner in held:
             await runner.released()
         tell("serving")
@@ -310,28 +322,6 @@ class Daemon:
         return runner, supervisor
 
 
-def _heed_being_stopped() -> None:
-    """Where tasks fail just as they are stopped, their group tells of the failure alone.
-
-    Raises:
-        asyncio.CancelledError: whoever runs this was told to stop, too.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
-
-
-async def _end_of(runners: Sequence[TableRunner], keeper: Keeper | None) -> None:
-    """The last records. What fails now is told and no more: it must not undo being stopped."""
-    try:
-        for runner in runners:
-            await runner.stop()
-        if keeper is not None:
-            await keeper.sign()
-    except JournalError as error:
-        log.error("%s: the last records are not stored", error)  # noqa: TRY400 - one line
-
-
 class _Waiting:
     """Calls ``ready`` once every table's shoe was reached, or nobody waits for that."""
 
@@ -343,9 +333,3 @@ class _Waiting:
             self._left.discard(table)
             if not self._left:
                 self._ready()
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to tell: one of ours before any other."""
-    leaves = [_first(e) if isinstance(e, BaseExceptionGroup) else e for e in errors.exceptions]
-    return next((e for e in leaves if isinstance(e, ShoeCtlError)), leaves[0])

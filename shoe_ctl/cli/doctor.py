@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -72,7 +73,7 @@ def doctor(
     # what a link logs of each connection is in the line that is told of it
     logging.getLogger("shoe_ctl").addHandler(logging.NullHandler())
     targets = _targets(config_file, name, ports)
-    report = examine(targets, seconds, System(), libusb)
+    report = replace(examine(targets, seconds, System(), libusb), notes=_notes(config_file))
     click.echo(doctor_view.as_json(report) if as_json else doctor_view.as_text(report))
     if any(tried.diagnosis.cause == "no_libusb" for tried in report.tried):
         raise EnvironmentFault("USB cannot be looked at: pip install 'shoe-ctl[usb]'")
@@ -144,6 +145,14 @@ def _targets(
     if name not in PROFILES:
         raise UsageError(f"--profile: unknown profile {name!r} (have: {', '.join(PROFILES)})")
     return [(None, _named(name, port)) for port in dict.fromkeys(ports)]
+
+
+def _notes(config_file: str | None) -> list[str]:
+    """What is served, and will be missed one day."""
+    from shoe_ctl.config import NO_WAY_IN, load
+
+    lacks = config_file is not None and load(config_file).socket is None
+    return [NO_WAY_IN] if lacks else []
 
 
 def _named(name: str, port: str) -> Target:

@@ -35,13 +35,17 @@ class TriedPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All that was found. ``usb_note`` says why USB could not be looked at."""
+    """All that was found. ``usb_note`` says why USB could not be looked at.
+
+    ``notes`` are what the configuration lacks besides, in one line each.
+    """
 
     ports: Sequence[SerialFound]
     usb: Sequence[UsbFound]
     usb_note: str | None
     tried: Sequence[TriedPort]
     proc: Path
+    notes: Sequence[str] = ()
 
 
 def as_json(report: Report) -> str:
@@ -52,6 +56,7 @@ def as_json(report: Report) -> str:
             "usb": [_usb_object(found) for found in report.usb],
             "usb_note": report.usb_note,
             "tried": [_tried_object(tried) for tried in report.tried],
+            "notes": list(report.notes),
         }
     )
 
@@ -85,6 +90,8 @@ def as_text(report: Report) -> str:
         lines.append("")
     for tried in report.tried:
         lines += _told(tried)
+    for note in report.notes:
+        lines += ["", *textwrap.wrap(f"note: {note}", COLUMNS, subsequent_indent="  ")]
     return "\n".join(lines)
 
 

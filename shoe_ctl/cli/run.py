@@ -72,6 +72,7 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from shoe_ctl.config import NO_WAY_IN
     from shoe_ctl.daemon import Daemon
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.notify import service_manager
@@ -91,6 +92,8 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
         )
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
+        if config.socket is None:
+            logging.getLogger(__name__).warning(NO_WAY_IN)
         async with _watched(manager, clock):
             ready = "every shoe's port is open" if not wait else "the tables are served"
             serving = daemon.run(partial(_say_ready, manager, ready), manager.status)

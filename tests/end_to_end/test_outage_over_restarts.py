@@ -131,6 +131,29 @@ async def test_between_rounds_people_are_asked_too(tmp_path: Path, host_boot: st
             assert standing(daemon) == []
 
 
+async def test_a_table_without_a_socket_says_what_it_takes_and_is_resumed_at_one_that_is_added(
+    tmp_path: Path,
+) -> None:
+    async with ended_in_an_outage(tmp_path, lambda at: at.rest_at(3, "player", 2)) as (at, told, _):
+        announced: list[str] = []
+        async with serving(config_for(tmp_path), told, tell=announced.append) as daemon:
+            assert runner(daemon).held
+        said = " (no [socket] to say it at: add one and start the daemon again)"
+        assert announced == [WAITS + said]
+        with_socket = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+        announced.clear()
+        async with serving(with_socket, told, tell=announced.append) as daemon:
+            assert announced == [WAITS]
+            resume = (SHOECTL, "table", "resume", "--socket", str(tmp_path / SOCKET))
+            said_it = await asyncio.create_subprocess_exec(*resume, stdout=subprocess.DEVNULL)
+            assert await said_it.wait() == 0
+            at.rest_after(4)
+            at.go_on()
+            await at.rests()
+            await told.times(4, "round.outcome")
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
 async def test_a_start_whose_first_records_find_no_room_keeps_the_note_and_tries_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

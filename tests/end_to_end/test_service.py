@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.config import NO_WAY_IN
 from tests.end_to_end.served import SOCKET, configuration, nothing_is_wrong_with
 from tests.end_to_end.test_signals import PATIENCE_S, SHOECTL, rest_of, shoe
 
@@ -72,7 +73,9 @@ def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
             assert service.said() == {"WATCHDOG": "1"}
         service.process.send_signal(signal.SIGTERM)
         assert service.until("STOPPING") == {"STOPPING": "1"}
-        assert rest_of(service.process)[0] == 0
+        ended, errors = rest_of(service.process)
+    assert ended == 0
+    assert errors.count(NO_WAY_IN.encode()) == 1
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
@@ -114,7 +117,9 @@ def test_with_room_again_the_tables_wait_for_a_person_and_go_on(tmp_path: Path) 
         assert service.until("STATUS")["STATUS"] == "serving"
         service.process.send_signal(signal.SIGTERM)
         service.until("STOPPING")
-        assert rest_of(service.process)[0] == 0
+        ended, errors = rest_of(service.process)
+    assert ended == 0
+    assert NO_WAY_IN.encode() not in errors
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
