@@ -106,13 +106,10 @@ def backwards(
     Raises:
         JournalError: the journal cannot be read.
     """
-    first = next(reader.records(), None)
-    low = 0 if first is None else first.n - 1  # what was before may have been taken out
-    end = reader.heads()[0] if before is None else before - 1
-    while end > low:
-        begin = max(low, end - BATCH)
-        yield from reversed(list(reader.records(after=begin, upto=end, table=table, kinds=kinds)))
-        end = begin
+    while (newest := reader.newest(before)) is not None:
+        before = newest - BATCH + 1
+        read = reader.records(after=newest - BATCH, upto=newest, table=table, kinds=kinds)
+        yield from reversed(list(read))
 
 
 def _opened(record: Record) -> Place | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from firmware_proto.capture import HOST, SHOE, Chunk, Header, Lost, Opened, header_line, line
+from shoe_ctl.cli.damage import told_of
 from shoe_ctl.errors import JournalError, UsageError
 from shoe_ctl.journal.bodies import Connection, Direction, Kind, Snapshot, Wire
 from shoe_ctl.journal.checkpoint import JOURNAL
@@ -27,7 +28,7 @@ def lines(journal: Path, table: str | None) -> Iterator[str]:
         UsageError: no such table, or no table named where there are several.
         JournalError: the file cannot be read.
     """
-    with Reader.open(journal) as reader:
+    with told_of(journal), Reader.open(journal) as reader:
         name = _chosen(reader, table)
         began: int | None = None
         now_us = 0

@@ -69,7 +69,7 @@ def replay(  # noqa: PLR0913 - one for each option
     if key_file is not None or games is not None:
         raise click.UsageError("--key-file and --games are for whole journals", ctx)
     with Reader.open(journal) as reader:
-        _tell(reader, _places(reader, round_id, last, table), as_json=as_json)
+        _tell(journal, reader, _places(reader, round_id, last, table), as_json=as_json)
 
 
 def _places(
@@ -83,21 +83,21 @@ def _places(
     return places.last(reader, last, table)
 
 
-def _tell(reader: Reader, places: list[Place], *, as_json: bool) -> None:
+def _tell(journal: Path, reader: Reader, places: list[Place], *, as_json: bool) -> None:
     """Each round's account as it is read: there may be many."""
     import msgspec
 
     from shoe_ctl.account.gather import gather
     from shoe_ctl.account.page import COLUMNS, page
+    from shoe_ctl.cli.damage import told_of
 
     for number, place in enumerate(places):
-        account = gather(reader, place)
-        if as_json:
-            click.echo(msgspec.json.encode(account))
-            continue
-        if number:
+        with told_of(journal):
+            account = gather(reader, place)
+            lines = [msgspec.json.encode(account)] if as_json else list(page(account))
+        if number and not as_json:
             click.echo(f"\n{'=' * COLUMNS}\n")
-        for line in page(account):
+        for line in lines:
             click.echo(line)
 
 
@@ -132,6 +132,7 @@ def _replay(journal: Path, key_file: Path | None, games: Path | None, *, as_json
 
 def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay:
     from shoe_ctl import resuming, rules
+    from shoe_ctl.cli.damage import told_of
     from shoe_ctl.cli.progress import Progress
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay import replay as run
@@ -143,7 +144,8 @@ def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
-                found = run(reader, rules_of, agrees, sessions, progress, begin_late=begin_late)
+                with told_of(journal):
+                    found = run(reader, rules_of, agrees, sessions, progress, begin_late=begin_late)
                 # a daemon that was started meanwhile may have been in the midst of writing
                 if not found.found or not reader.disturbed:
                     return found

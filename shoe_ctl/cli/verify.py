@@ -107,6 +107,6 @@ def _signed(found: Verification) -> list[tuple[str, str]]:
     rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
     rows += [("public key", key) for key in covered.keys]
     if found.ok:
-        behind = found.last_n - covered.upto - 1
-        rows.append(("not signed", f"{behind:,} records behind that" if behind else "nothing"))
+        behind = f"{found.not_signed:,} records behind that" if found.not_signed else "nothing"
+        rows.append(("not signed", behind))
     return rows

@@ -10,7 +10,6 @@ import gzip
 import heapq
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -102,10 +101,18 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
             file is there already, or cannot be written.
     """
     packed = gzip.compress(_file(reader, kept), mtime=0)
+
+    def proved(new: Path) -> None:
+        if (wrong := _wrong(new, kept)) is not None:
+            raise JournalError(
+                f"journal {reader.path} is damaged where it is exported: {wrong}; "
+                "shoectl verify tells more"
+            )
+
     try:
         if path.exists():
             raise JournalError(f"{path} is there already")
-        files.put(path, packed, partial(check, kept=kept))
+        files.put(path, packed, proved)
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -116,15 +123,22 @@ def check(path: Path, kept: Stretch) -> None:
     Raises:
         JournalError: it does not, or cannot be read.
     """
+    if (wrong := _wrong(path, kept)) is not None:
+        raise JournalError(f"{path} is not what was written: {wrong}")
+
+
+def _wrong(path: Path, kept: Stretch) -> str | None:
+    """Why a file is not this stretch."""
     with Reader.open(path) as export:
         found = verify(export)
         upto = export.heads()[1].get(kept.table)
         last = kept.upto if kept.ends is None else kept.ends
     bad = found.first_bad
     if bad is not None:
-        raise JournalError(f"{path} is not what was written: record {bad.n}, {bad.why}")
+        return f"record {bad.n}, {bad.why}"
     if upto is None or (upto.n, upto.hash, found.last_n) != (kept.upto, kept.hash, last):
-        raise JournalError(f"{path} does not hold table {kept.table} up to record {kept.upto}")
+        return f"it does not hold table {kept.table} up to record {kept.upto}"
+    return None
 
 
 def _file(reader: Reader, kept: Stretch) -> bytes:

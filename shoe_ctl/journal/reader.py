@@ -189,6 +189,17 @@ class Reader:
         n, table = rows[at][0], _text(rows[at][1])
         return rows[:at], (n, table)
 
+    def newest(self, before: int | None = None) -> int | None:
+        """The last record's number, or the last before this one; None where there is none.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = "SELECT max(n) FROM record WHERE n < ?"
+        with schema.one_line(self.path):
+            (found,) = self._fetch(query, (schema.BEYOND if before is None else before,))[0]
+        return None if found is None else int(found)
+
     def landmarks(
         self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
     ) -> Iterator[Record]:
@@ -205,7 +216,7 @@ class Reader:
             f'SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ? AND n {sign} ?'
             f" AND {schema.LANDMARKS} ORDER BY n {order} LIMIT 1"
         )
-        position = after if after is not None else 2**63 - 1 if before is None else before
+        position = after if after is not None else schema.BEYOND if before is None else before
         while True:
             with schema.one_line(self.path):
                 rows = self._fetch(query, (table, kind.value, position))

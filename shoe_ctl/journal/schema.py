@@ -39,6 +39,9 @@ VERSION = 2
 OLDEST = 1
 """The oldest version that is read; a writer brings it up to ``VERSION`` as it opens it."""
 
+BEYOND = 2**63 - 1
+"""A number that no record comes to."""
+
 BUSY_TIMEOUT_MS = 5000
 """How long to wait for another program that has the file locked, say ``sqlite3``."""
 

@@ -24,8 +24,8 @@ from .reader import Head, Reader
 class Verification(msgspec.Struct, frozen=True):
     """What was found: ``records`` good ones of ``tables`` tables before the first bad one.
 
-    ``signed`` says which of them are signed; those behind ``signed.upto``, up to ``last_n``, the
-    journal's last, are not. ``first_n`` is the first record: those before it were taken out.
+    ``signed`` says which of them are signed; ``not_signed`` counts those behind, up to ``last_n``,
+    the journal's last. ``first_n`` is the first record: those before it were taken out.
     """
 
     ok: bool
@@ -35,6 +35,7 @@ class Verification(msgspec.Struct, frozen=True):
     signed: Coverage
     last_n: int
     first_n: int = 1
+    not_signed: int = 0
 
 
 Progress = Callable[[int, int], None]
@@ -102,11 +103,15 @@ def _verified(reader: Reader, trusted: frozenset[bytes], progress: Progress) -> 
         walk.checkpoints.coverage,
         last_n,
         begins.n,
+        walk.records - walk.signed,
     )
 
 
 class _Walk:
-    """One pass over the records, in order. ``ends`` are the chains' ends so far."""
+    """One pass over the records, in order. ``ends`` are the chains' ends so far.
+
+    ``signed`` of the ``records`` stand before or in the last checkpoint.
+    """
 
     def __init__(
         self,
@@ -121,7 +126,7 @@ class _Walk:
         self._whole = not reader.is_export
         self._last_n, self._heads = last_n, heads
         self._due = begins.n
-        self.records = 0
+        self.records = self.signed = 0
         self.ends: dict[str, bytes] = dict(begins.ends)
         self.checkpoints = Checkpoints(
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
@@ -152,11 +157,14 @@ class _Walk:
             misplaced = n != due and (whole or n < due)
             if misplaced or names.link(ends.get(table, GENESIS), n, body) != digest:
                 return self._placed(row)
-            if kind == signed and (bad := self.checkpoints.see(n, body, ends)) is not None:
-                return bad
+            self.records += 1
+            if kind == signed:
+                if (bad := self.checkpoints.see(n, body, ends)) is not None:
+                    self.records -= 1
+                    return bad
+                self.signed = self.records
             ends[table] = digest
             names.count += 1
-            self.records += 1
             due = self._due = n + 1
         return None
 

@@ -156,3 +156,13 @@ def test_a_spoilt_opening_is_passed_over(tmp_path: Path) -> None:
     with Reader.open(path) as reader:
         assert places.last(reader, 10) == [Place("t", "t-s1-r2", 6)]
         assert places.find(reader, "t-s1-r2").n == 6
+
+
+def test_a_record_put_in_at_the_end_of_all_numbers_keeps_nobody_searching(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    ids = long_journal(path, 3, 5)
+    for n in (2**63 - 1, 2**63 - 2, 2**40):
+        values = f"({n}, 'a', 'event.restricted', x'7b7d', zeroblob(32))"
+        spoil(path, f"INSERT INTO record VALUES {values}")
+    with Reader.open(path) as reader:
+        assert [place.round_id for place in places.last(reader, 2)] == ids[-2:]

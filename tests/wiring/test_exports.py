@@ -144,12 +144,14 @@ def test_of_many_tables_it_holds_one(made: _bulk.Made, tmp_path: Path) -> None:
             first.handle(happened)
             other.handle(happened)
             if number % 3 == 2:
-                first.store.checkpoint(made.signer, number)
+                last = first.store.checkpoint(made.signer, number)
     for shoe_id in ("a-s1", "b-s1"):
         out = exported(path, tmp_path / shoe_id, shoe_id)
         assert {record.table for record in records(out)} == {"", shoe_id[0]}
         assert verified(out).tables == 1
         assert verified(out).signed.checkpoints > 2
+        behind = [record for record in records(out) if record.n > (last or 0)]
+        assert verified(out).not_signed == len(behind)
         assert replayed(out).differences == []
         whole = out.read_bytes()
         for record in records(out)[1:]:
