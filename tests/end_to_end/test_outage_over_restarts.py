@@ -103,12 +103,11 @@ async def test_a_round_that_was_open_waits_for_a_person_and_loses_no_card(
         assert standing(daemon) == halts
         assert notes(tmp_path).found() is None
         assert told.data("table.resumed") == []
+        at_table.rest_after(6)  # before the hand goes on by itself, as the link comes back
         assert (await command(daemon, "on", "resume")).answer.accepted
         if host_boot == "boot-2":
             await told.times(2, "shoe.connected")
             assert (await command(daemon, "ruled", "decide", choice="play_on")).answer.accepted
-        at_table.rest_after(6)
-        at_table.go_on()
         await at_table.rests()
         await told.times(6, "round.outcome")
     told_of = once_each(lines_of(tmp_path / "public.jsonl"))
@@ -144,11 +143,10 @@ async def test_a_table_without_a_socket_says_what_it_takes_and_is_resumed_at_one
         announced.clear()
         async with serving(with_socket, told, tell=announced.append) as daemon:
             assert announced == [WAITS]
+            at.rest_after(4)  # before the hand goes on by itself, as the link comes back
             resume = (SHOECTL, "table", "resume", "--socket", str(tmp_path / SOCKET))
             said_it = await asyncio.create_subprocess_exec(*resume, stdout=subprocess.DEVNULL)
             assert await said_it.wait() == 0
-            at.rest_after(4)
-            at.go_on()
             await at.rests()
             await told.times(4, "round.outcome")
     nothing_is_wrong_with(tmp_path / "journal.db")
