@@ -7,7 +7,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 ARGS ?=
+WORKERS ?= auto
 SOAK_S ?= 600
+
+# A worker a core. Each begins with a stretch of its own, so that what a file or a run makes once is
+# made about once, and who is done takes half of what another has left. One that dies ends the run:
+# pytest names the test that it was at.
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --max-worker-restart 0
 
 # Stamps carry a checksum of what they were made from, so that a changed lock installs again and an
 # unchanged one costs nothing, whatever the files' times say.
@@ -27,11 +33,11 @@ help:  ## say what can be made
 demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
 	@$(BIN)/shoectl demo $(ARGS)
 
-test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k cobs" hands options on
-	@$(BIN)/python -m pytest -q $(ARGS)
+test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k overdraw" hands options on, WORKERS=0 takes one process
+	@$(PYTEST) $(ARGS)
 
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
-	@$(BIN)/python -m pytest -q -m "not slow and not soak" $(ARGS)
+	@$(PYTEST) -m "not slow and not soak" $(ARGS)
 
 check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,11 +48,25 @@ _seed_key = pytest.StashKey[int]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """One number seeds both ``random`` and hypothesis, unless hypothesis was given its own."""
-    wanted = os.environ.get(SEED_VARIABLE, str(FIXED_SEED))
-    seed = random.SystemRandom().getrandbits(32) if wanted == "random" else int(wanted)
+    seed = _given_to_this_worker(config)
+    if seed is None:
+        wanted = os.environ.get(SEED_VARIABLE, str(FIXED_SEED))
+        seed = random.SystemRandom().getrandbits(32) if wanted == "random" else int(wanted)
     config.stash[_seed_key] = seed
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(seed)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """The workers of one run (pytest-xdist) share its seed, a fresh one too."""
+    node.workerinput[SEED_VARIABLE] = node.config.stash[_seed_key]
+
+
+def _given_to_this_worker(config: pytest.Config) -> int | None:
+    """The run's seed, where this process is one of its workers."""
+    given: dict[str, int] = getattr(config, "workerinput", {})
+    return given.get(SEED_VARIABLE)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

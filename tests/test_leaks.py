@@ -1,4 +1,7 @@
-"""The leak checks of conftest.py can fail: each kind of leak fails the very test that leaked."""
+"""The leak checks of conftest.py can fail: each kind of leak fails the very test that leaked.
+
+In: a file of tests that leak, run in one process and in a worker. Out: what pytest says of them.
+"""
 
 from __future__ import annotations
 
@@ -54,26 +57,40 @@ def test_clean_run():
 """
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What pytest says of the leaky file under our conftest."""
-    room = tmp_path_factory.mktemp("leaky")
+SEEDED = """
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_seed(seed, number):
+    assert seed is None
+"""
+
+
+def pytest_says(room: Path, tests: str, *options: str, seed: str) -> str:
+    """What pytest says of these tests under our conftest."""
     (room / "conftest.py").write_text(
         Path(__file__).with_name("conftest.py").read_text().replace("GRACE_S = 5.0", "GRACE_S = .2")
     )
-    (room / "test_leaky.py").write_text(LEAKY)
+    (room / "test_leaky.py").write_text(tests)
     (room / "pytest.ini").write_text(
         "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
     )
+    words = ["-q", "-rA", "-p", "no:cacheprovider", *options, str(room)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", str(room)],
+        [sys.executable, "-m", "pytest", *words],
         capture_output=True,
         text=True,
         check=False,
         cwd=room,
-        env={**os.environ, "SHOE_CTL_SEED": "77", "COLUMNS": "400"},
+        env={**os.environ, "SHOE_CTL_SEED": seed, "COLUMNS": "400"},
     )
     return done.stdout
+
+
+@pytest.fixture(scope="module", params=["0", "1"], ids=["in one process", "in a worker"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest says of the leaky file."""
+    return pytest_says(tmp_path_factory.mktemp("leaky"), LEAKY, "-n", request.param, seed="77")
 
 
 @pytest.mark.parametrize(
@@ -98,3 +115,19 @@ def test_a_clean_test_passes(report: str, test: str) -> None:
 
 def test_a_failure_names_its_seeds(report: str) -> None:
     assert "run again with SHOE_CTL_SEED=77 and --hypothesis-seed=77" in report
+
+
+def test_workers_share_a_seed_that_is_drawn_afresh(tmp_path: Path) -> None:
+    said = pytest_says(tmp_path, SEEDED, "-n", "2", "--dist", "each", seed="random")
+    assert said.count("test_seed[3]") >= 2  # each of the two workers ran it
+    found = re.findall(r"run again with SHOE_CTL_SEED=(\d+) and --hypothesis-seed=(\d+)", said)
+    assert len(found) == 8
+    assert len({number for pair in found for number in pair}) == 1
+
+
+def test_a_worker_that_dies_fails_the_run_and_names_its_test(tmp_path: Path) -> None:
+    dies = "import os\n\ndef test_dies():\n    os._exit(0)\n"
+    said = pytest_says(tmp_path, dies, "-n", "2", "--max-worker-restart", "0", seed="1")
+    says = r"^FAILED test_leaky.py::test_dies - worker 'gw\d' crashed while running"
+    assert re.search(says, said, re.MULTILINE)
+    assert said.splitlines()[-1].startswith("1 failed in ")
