@@ -6,6 +6,7 @@ what was expected. Must not know: where the bytes came from.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import tomllib
 
@@ -46,8 +47,11 @@ _MOST_DECKS = 100
 _MOST_SEATS = 100
 
 
+@functools.lru_cache(maxsize=16)
 def parse(source: bytes, name: str) -> Game:
     """The game that these bytes describe; ``name`` stands for the file in errors.
+
+    Tables that play the same game share it: proving its pay lines is the dear part.
 
     Raises:
         GameFileError: not TOML, or not a game: says file, key and what was expected.

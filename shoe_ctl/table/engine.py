@@ -6,9 +6,12 @@ Must not know: what any row means.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from itertools import chain
+from typing import Any
 
-from transitions import EventData, Machine
+from transitions import Event, EventData, Machine
 
 from .machine import ROWS, STATES
 from .turn import Turn
@@ -39,14 +42,20 @@ def _place(event: EventData) -> Turn:
 
 def build(turn: Turn) -> Machine:
     """The state machine that moves this turn by the table above."""
-    return Machine(
-        model=turn,
-        states=list(STATES),
-        initial="no_shoe",
-        queued=True,
-        auto_transitions=False,
-        send_event=True,
-        transitions=[
+    machine = _machine([])
+    for trigger, pattern in _pattern().events.items():
+        event = machine.events[trigger] = Event(trigger, machine)
+        for transition in chain.from_iterable(pattern.transitions.values()):
+            event.add_transition(transition)
+    machine.add_model(turn)
+    return machine
+
+
+@functools.cache
+def _pattern() -> Machine:
+    """A machine that moves nothing. Its transitions, dear to make, know no turn: all share them."""
+    return _machine(
+        [
             {
                 "trigger": row.trigger,
                 "source": row.state,
@@ -55,5 +64,17 @@ def build(turn: Turn) -> Machine:
                 "after": [_does(row.do)] if row.do else [],
             }
             for row in ROWS
-        ],
+        ]
+    )
+
+
+def _machine(transitions: list[dict[str, Any]]) -> Machine:
+    return Machine(
+        model=None,
+        states=list(STATES),
+        initial="no_shoe",
+        queued=True,
+        auto_transitions=False,
+        send_event=True,
+        transitions=transitions,
     )

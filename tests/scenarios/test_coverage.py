@@ -10,10 +10,8 @@ import pytest
 from shoe_ctl.games import irregularity_ends
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.turn import Turn
-from simulators.table.scenario import find, shipped
-from tests.scenarios.test_in_process import played
-from tests.table.reached import Reached, ends_reached
+from simulators.table.scenario import shipped
+from tests.scenarios.test_in_process import played_once
 
 
 class End(NamedTuple):
@@ -59,21 +57,17 @@ DIFFERS: dict[End, tuple[str, ...]] = {
 @pytest.mark.slow
 async def test_each_end_is_come_to_in_a_scenario_in_each_method_where_it_differs() -> None:
     methods: dict[End, set[str | None]] = defaultdict(set)
-
-    def take(turn: Turn, reached: Reached) -> None:
-        key, name = reached
-        end = PROCEDURES[key].end(name)
-        assert end is not None
-        methods[End(key, end.how)].add(turn.method)
-
     told: set[End] = set()
-    with ends_reached(take):
-        for name in shipped():
-            bench, _ = await played(find(name))
-            for effect in (each for effects in bench.effects for each in effects):
-                if isinstance(effect, TableEvent) and effect.type == "irregularity.resolved":
-                    data = effect.restricted_data or effect.data
-                    told.add(End(data["key"], data["how"]))
+    for name in shipped():
+        scenario = await played_once(name)
+        for method, (key, end_name) in scenario.reached:
+            end = PROCEDURES[key].end(end_name)
+            assert end is not None
+            methods[End(key, end.how)].add(method)
+        for effect in (each for effects in scenario.bench.effects for each in effects):
+            if isinstance(effect, TableEvent) and effect.type == "irregularity.resolved":
+                data = effect.restricted_data or effect.data
+                told.add(End(data["key"], data["how"]))
     assert ENDS - methods.keys() == set()
     assert {end: set(wanted) - methods[end] for end, wanted in DIFFERS.items()} == {
         end: set() for end in DIFFERS

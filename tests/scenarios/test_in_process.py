@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import from_bytes, to_bytes
+from shoe_ctl.table.turn import Turn
 from simulators.table.bench import Stuck
 from simulators.table.playing import Performance
 from simulators.table.scenario import Scenario, find, shipped
 from tests.scenarios.in_process import InProcess
+from tests.table.reached import Reached, ends_reached
 
 
 async def played(scenario: Scenario) -> tuple[InProcess, str | None]:
@@ -23,6 +27,32 @@ async def played(scenario: Scenario) -> tuple[InProcess, str | None]:
     return bench, None
 
 
+class Played(NamedTuple):
+    """A scenario that was played, and the ends that it came to, each in the table's method."""
+
+    scenario: Scenario
+    bench: InProcess
+    stuck: str | None
+    reached: list[tuple[str | None, Reached]]
+
+
+async def played_once(name: str) -> Played:
+    """A shipped scenario; whoever looks at it next in this process looks at the same playing."""
+    if name not in _PLAYED:
+        scenario, reached = find(name), list[tuple[str | None, Reached]]()
+
+        def take(turn: Turn, end: Reached) -> None:
+            reached.append((turn.method, end))
+
+        with ends_reached(take):
+            bench, stuck = await played(scenario)
+        _PLAYED[name] = Played(scenario, bench, stuck, reached)
+    return _PLAYED[name]
+
+
+_PLAYED: dict[str, Played] = {}
+
+
 def says_again(bench: InProcess) -> None:
     """The inputs from their bytes, handled by a fresh controller, have the same effects."""
     again = TableController(bench.game, bench.settings)
@@ -33,8 +63,7 @@ def says_again(bench: InProcess) -> None:
 
 @pytest.mark.parametrize("name", shipped())
 async def test_a_scenario_comes_out_as_its_file_expects(name: str) -> None:
-    scenario = find(name)
-    bench, stuck = await played(scenario)
+    scenario, bench, stuck, _ = await played_once(name)
     differs = scenario.differences(bench.public, bench.restricted)
     said = [text for text in (stuck, differs) if text is not None]
     if said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 
 import pytest
@@ -93,7 +94,8 @@ def test_a_tables_states_survive_their_bytes() -> None:
         assert from_bytes(to_bytes(now)) == now
 
 
-def listed(state: str, trigger: str) -> set[str]:
+@functools.cache
+def listed(state: str, trigger: str) -> frozenset[str]:
     """Where the table may be after this trigger, with what it gives itself on the way."""
     reached = {r.dest for r in machine.ROWS if (r.state, r.trigger) == (state, trigger)}
     while (
@@ -103,7 +105,7 @@ def listed(state: str, trigger: str) -> set[str]:
         - reached
     ):
         reached |= more
-    return reached
+    return frozenset(reached)
 
 
 def test_every_input_in_every_state_does_what_the_table_lists() -> None:
