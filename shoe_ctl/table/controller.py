@@ -11,7 +11,7 @@ import msgspec
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import arming, conduct, engine, machine, methods, outbox, positions
+from . import arming, conduct, engine, machine, methods, outbox, positions, replayed
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
@@ -176,6 +176,8 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
+    if now.halt is not None:
+        return replayed.shows_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
     unseen = [d.drawn_us for d in now.round.cards if not d.revealed]

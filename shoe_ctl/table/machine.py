@@ -127,6 +127,7 @@ ROWS: tuple[Row, ...] = spell(
     ("tick",              "dealing",         "=",           (),                                      (reveal_due,)),
     ("tick",              "revealing",       "suspended",   (outcome.result_is_overdue,),                    (causes.NO_RESULT,)),
     ("tick",              "revealing",       "=",           (),                                      (reveal_due, advance)),
+    ("tick",              "suspended",       "=",           (replayed.shows_in_time,),               (replayed.show_due,)),
     ("tick",              STATES,            "=",           (),                                      ()),
     # — the shoe and its set of cards —
     ("hello",             BETWEEN,           "no_shoe",     (shoe_sets.is_empty_handed,),                      (shoe_sets.note_device, replaced, shoe_sets.take_out)),

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from shoe_ctl.table import conduct
+from shoe_ctl.table.inputs import TableCommand
 from tests.table.following import plays_out
 from tests.table.holding import holds
 from tests.table.places import Place, of_one_round, places
@@ -21,6 +23,24 @@ FEW = 12
 
 def sound(way: Way) -> None:
     holds(way.before.now, way.table.now, way.effects)
+    if not isinstance(way.happened, TableCommand):
+        seen_first(way)
+
+
+def seen_first(way: Way) -> None:
+    """What nobody says reveals a card that lies open: one exposed, or dealt so a while ago."""
+    before, table = way.before.now, way.table
+    was = {} if before.round is None else {(d.hand, d.index): d for d in before.round.cards}
+    exposed = before.halt is not None and before.halt.top.key == "misread"
+    for dealt in () if table.now.round is None else table.now.round.cards:
+        slot = (dealt.hand, dealt.index)
+        if not dealt.revealed or (slot in was and was[slot].revealed):
+            continue
+        if conduct.faces(table.now, table.settings) == "face_up":
+            waits_us = table.settings.face_up_after_ms * 1000
+            assert dealt.drawn_us + waits_us <= table.now.t_us, dealt
+        else:
+            assert exposed and was[slot].card is None, dealt
 
 
 def searched(start: list[Place], deepest: int) -> Search:

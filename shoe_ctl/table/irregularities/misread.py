@@ -72,11 +72,17 @@ def enter(turn: Turn) -> None:
 
 
 def take_reading(turn: Turn) -> None:
-    """The card is what the shoe reads it to be; where it lies open the room sees it."""
+    """The card is what the shoe reads it to be: somebody exposed it, or it was dealt face up.
+
+    Dealt so it is seen in its time, as if it had been read at once.
+    """
     assert turn.drawn.card is not None
     slot = slot_of(turn)
     placing.read_again(turn, slot, turn.drawn.card)
-    revealing.reveal(turn, [placing.find(turn, slot)])
+    if revealing.shows_cards_at_once(turn):
+        revealing.reveal_due(turn)
+    else:
+        revealing.reveal(turn, [placing.find(turn, slot)])
 
 
 def deal_reading(turn: Turn) -> None:
