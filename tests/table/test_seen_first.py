@@ -1,4 +1,4 @@
-"""No card is public before everyone at the table could see it, however late or oddly it is heard."""
+"""No card is public before everyone at the table could see it, however late it is heard."""
 
 from __future__ import annotations
 
