@@ -16,7 +16,7 @@ from shoe_ctl.games.settlement import Settlement
 from . import arguments
 from .rows import Objection, Refuse
 from .turn import Turn
-from .wager_events import error_of, needs_of, refuse, tell_accepted, tell_settled
+from .wager_events import needs_of, refuse, tell_accepted, tell_settled
 from .wagers import differential, ledger
 from .wagers.held import Wagers
 from .wagers.limits import WagerRules
@@ -80,6 +80,27 @@ def would_be_taken(turn: Turn) -> bool:
     return isinstance(_consider(turn, ledger.open_bets(turn.now.wagers)), Accepted)
 
 
+def is_taken(turn: Turn) -> bool:
+    """The ledger takes what is asked of the wagers as they stand."""
+    return isinstance(_consider(turn, turn.now.wagers), Accepted)
+
+
+def why_not_restrict(turn: Turn) -> Objection | None:
+    """What stands against a lower number of wagers per playing area."""
+    answer = _restricted(turn)
+    if isinstance(answer, Accepted):
+        return None
+    return Objection(arguments.cite(answer.why, answer.rule), needs_of(answer))
+
+
+def _restricted(turn: Turn) -> Answered:
+    args = _args(turn, _HowMany)
+    if isinstance(args, Refused):
+        return args
+    asked = Restriction(number=args.number, by=by_whom(turn, on_behalf=False))
+    return ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
+
+
 def bets_are_closed(turn: Turn) -> bool:
     """A round is open and *no more bets* was said."""
     return turn.now.wagers.betting == "closed"
@@ -125,12 +146,8 @@ def look_at_differential(turn: Turn) -> None:
 
 
 def change_wager(turn: Turn) -> None:
-    """Hand the command to the ledger and tell what it made of it."""
-    answer = _consider(turn, turn.now.wagers)
-    if isinstance(answer, Refused):
-        refuse(turn, answer)
-        return
-    take_on(turn, answer)
+    """The ledger has taken the command: tell what it made of it."""
+    take_on(turn, _consider(turn, turn.now.wagers))
 
 
 def clear_bets(turn: Turn) -> None:
@@ -160,19 +177,12 @@ def refuse_wager(turn: Turn) -> None:
 
 def restrict(turn: Turn) -> None:
     """A Pit Manager's lower number of wagers per playing area, from the next round."""
-    args = _args(turn, _HowMany)
-    if isinstance(args, Refused):
-        turn.refuse(error_of(turn, args))
-        return
-    asked = Restriction(number=args.number, by=by_whom(turn, on_behalf=False))
-    answer = ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
-    if isinstance(answer, Refused):
-        turn.refuse(error_of(turn, answer), **needs_of(answer))
-        return
+    answer = _restricted(turn)
+    assert isinstance(answer, Accepted), "the row asks before"
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
-    data = {"number": args.number, "from": "the next round", "rule": rule}
-    by = asked.by
+    data = {"number": answer.wagers.restriction_next, "from": "the next round", "rule": rule}
+    by = by_whom(turn, on_behalf=False)
     who = {"person": by.person, "position": by.position, "why": by.reason}
     turn.tell("wagers.restricted", data, restricted={**data, **who})
 

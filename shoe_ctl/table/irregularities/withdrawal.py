@@ -15,11 +15,12 @@ from shoe_ctl.games.decided import decide
 from shoe_ctl.table import methods, wager_events, wagering
 from shoe_ctl.table.arguments import Name, OfChoice, checked
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.rows import Refuse
 from shoe_ctl.table.state import Opened, Window
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers import leaving
 from shoe_ctl.table.wagers.leaving import Leave, Scope
-from shoe_ctl.table.wagers.request import Refused
+from shoe_ctl.table.wagers.request import Accepted, Answered, Refused
 
 from .grounds import halt_of, set_top
 from .procedure import Choice, Standing, Step
@@ -122,24 +123,43 @@ def is_open(standing: Standing) -> bool:
     return halt is not None and halt.top.window is not None
 
 
-def withdraw_one(turn: Turn) -> None:
-    """A Player takes one wager back; who has none left has answered."""
+def one_may_go(turn: Turn) -> bool:
+    """The step to be decided now has a window, and this wager may go in it."""
+    return is_open(turn) and isinstance(_without_one(turn), Accepted)
+
+
+def _without_one(turn: Turn) -> Answered:
+    """The wagers without the one that the command names, or why it stays."""
     window, asked = _window(turn), wagering.named(turn)
     if isinstance(asked, Refused):
-        wager_events.refuse(turn, asked)
-        return
+        return asked
     if asked.player in window.answered:
-        wager_events.refuse(turn, Refused(why=_has_answered(asked.player), rule=window.rule))
-        return
-    done = leaving.withdraw_one(turn.now.wagers, asked, turn.wager_rules, _leave(window))
-    if isinstance(done, Refused):
-        wager_events.refuse(turn, done)
-        return
+        return Refused(why=_has_answered(asked.player), rule=window.rule)
+    return leaving.withdraw_one(turn.now.wagers, asked, turn.wager_rules, _leave(window))
+
+
+def withdraw_one(turn: Turn) -> None:
+    """A Player takes one wager back; who has none left has answered."""
+    window, done = _window(turn), _without_one(turn)
+    assert isinstance(done, Accepted) and done.entry is not None, "the row asks before"
     turn.change(wagers=done.wagers)
-    assert done.entry is not None, "only a restriction has none"
     wager_events.tell_accepted(turn, done.entry)
-    if not leaving.may_go(turn.now.wagers, _leave(window), asked.player):
-        _answer(turn, asked.player, (asked.seat,), "withdrawn")
+    player = done.entry.player
+    if not leaving.may_go(turn.now.wagers, _leave(window), player):
+        _answer(turn, player, (done.entry.seat,), "withdrawn")
+
+
+class RefuseOne(Refuse):
+    """An action that says why this one wager does not go."""
+
+    def __call__(self, turn: Turn) -> None:
+        """Refuse it."""
+        refused = _without_one(turn)
+        assert isinstance(refused, Refused), "the row above takes it"
+        wager_events.refuse(turn, refused)
+
+
+refuse_one = RefuseOne()
 
 
 def _withdraw_all(turn: Turn) -> None:
