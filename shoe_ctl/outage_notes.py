@@ -72,7 +72,7 @@ def notes_for(config: Config) -> OutageNotes:
     disk takes it, outlasts a reboot.
     """
     beside = (config.socket_path, config.path(config.journal.path))
-    places = [path.with_name(path.name + SUFFIX) for path in beside if path is not None]
+    places = [path.parent / f"{path.name}{SUFFIX}" for path in beside if path is not None]
     return OutageNotes(places)
 
 

@@ -92,19 +92,21 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
         )
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
-        if config.socket is None:
-            logging.getLogger(__name__).warning(NO_WAY_IN)
         async with _watched(manager, clock):
             ready = "every shoe's port is open" if not wait else "the tables are served"
-            serving = daemon.run(partial(_say_ready, manager, ready), manager.status)
+            lacks = NO_WAY_IN if config.socket is None else None
+            serving = daemon.run(partial(_say_ready, manager, ready, lacks), manager.status)
             terminated = await until_terminated(serving)
             if daemon.outage is not None:
                 raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
             return terminated
 
 
-def _say_ready(manager: ServiceManager, what: str) -> None:
+def _say_ready(manager: ServiceManager, what: str, lacks: str | None) -> None:
+    """``lacks`` is said of what serves: what cannot start has one line to say, and that is why."""
     logging.getLogger(__name__).info("ready: %s", what)
+    if lacks is not None:
+        logging.getLogger(__name__).warning(lacks)
     manager.ready()
 
 
