@@ -1,7 +1,7 @@
 """The alarm for events that a sink will not take: their tables are told, which tell everyone.
 
-In: a sink, an event's bytes, why. Out: an input of the event's table, stored.
-Must not know: why sinks refuse, what an event means.
+In: a sink, an event's bytes, why; that it took one after all. Out: an input of the event's table,
+stored. Must not know: why sinks refuse, what an event means.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from shoe_ctl.delivery import SinkPlace
-from shoe_ctl.records import Envelope
+from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.runner import TableRunner
 
-OWN = "delivery.parked"
+OWN = ("delivery.parked", "delivery.taken")
 """The alarm's own events: that one of these is not taken either is logged, not told again."""
 
 log = logging.getLogger(__name__)
@@ -35,15 +34,34 @@ class Alarm:
         """These are at work, by their ids."""
         self._tables.set_result(tables)
 
-    async def parked(self, place: SinkPlace, event: bytes, why: str) -> None:
-        """Tells the event's table, and returns when that is stored.
+    def of(self, sink: str, sees: Audience) -> SinkAlarm:
+        """The alarm of this sink, which gets this stream."""
+        return SinkAlarm(self, sink, sees)
 
-        Raises:
-            JournalError: the journal takes nothing more.
-        """
+    async def table_of(self, event: Envelope) -> TableRunner | None:
+        """The event's table; None where it is not served here, or the event is an alarm itself."""
+        tables = await asyncio.shield(self._tables)
+        return None if event.type in OWN else tables.get(event.source.removeprefix("/table/"))
+
+
+class SinkAlarm:
+    """One sink's. Each call returns when what it tells is stored, or raises JournalError."""
+
+    def __init__(self, alarm: Alarm, sink: str, sees: Audience) -> None:
+        self._alarm = alarm
+        self._sink = sink
+        self._sees = sees
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        """The sink will not take this event, record ``n``: its table is told."""
         envelope = _decoder.decode(event)
-        table = (await asyncio.shield(self._tables)).get(envelope.source.removeprefix("/table/"))
-        if table is None or envelope.type == OWN:
-            log.error("sink %s will not take event %s: %s", place.name, envelope.id, why)
+        if (table := await self._alarm.table_of(envelope)) is None:
+            log.error("sink %s will not take event %s: %s", self._sink, envelope.id, why)
         else:
-            await table.parked(place.name, place.sees, envelope, why)
+            await table.parked(self._sink, self._sees, n, envelope, why)
+
+    async def taken(self, n: int, event: bytes) -> None:
+        """It has taken it after all."""
+        envelope = _decoder.decode(event)
+        if (table := await self._alarm.table_of(envelope)) is not None:
+            await table.taken(self._sink, n, envelope)

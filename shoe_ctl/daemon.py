@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from shoe_ctl import resuming, rules
 from shoe_ctl.alarm import Alarm
-from shoe_ctl.api.asked import Caller, Command, StatusAsked
+from shoe_ctl.api.asked import Asked, Caller
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.checked import Checked, check
@@ -160,7 +160,7 @@ class Daemon:
             await asyncio.get_running_loop().run_in_executor(self._noting, self._notes.clear)
             self.outage = None
 
-    async def _refuse(self, _: Caller, __: Command | StatusAsked) -> NoReturn:
+    async def _refuse(self, _: Caller, __: Asked) -> NoReturn:
         assert self.outage is not None
         raise JournalError(self.outage.refusal())
 
@@ -188,15 +188,15 @@ class Daemon:
             stack.push_async_callback(journal.close)
             keeper = self._keeper(journal, store, places)
             alarm = Alarm()
-            pumps = await stack.enter_async_context(
-                delivering(places, journal, store, self._outside, alarm.parked)
+            deliveries = await stack.enter_async_context(
+                delivering(places, journal, store, self._outside, alarm.of)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
                 await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
             ]
             alarm.tables_are(self.runners)
-            staff = Staff(self.runners)
+            staff = Staff(self.runners, deliveries.pumps)
             await self._is_stored()
             await stack.enter_async_context(self._way_in(staff.answer))
             failed = False
@@ -204,7 +204,7 @@ class Daemon:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(staff.watch(), name="staff")
                     group.create_task(keeper.run(), name="checkpoints")
-                    group.create_task(all_well(pumps), name="sinks")
+                    group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._tell_released(tell), name="released")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 
 import msgspec
 
 from shoe_ctl.config import Config
-from shoe_ctl.journal.cursors import SinkFeed
+from shoe_ctl.journal.cursors import Noted, SinkFeed
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.outside import Outside
@@ -51,14 +50,21 @@ async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) ->
     return places
 
 
-Parked = Callable[[SinkPlace, bytes, str], Awaitable[None]]
-"""Is given a sink, an event that it will not take, and why; on return that is stored."""
+Alarms = Callable[[str, Audience], Noted]
+"""Gives who is told of what the sink of this name, which gets this stream, does not take."""
+
+
+class Deliveries(msgspec.Struct, frozen=True):
+    """Every sink's pump, by the sink's name, and the tasks that they run in."""
+
+    pumps: Mapping[str, Pump]
+    tasks: Sequence[asyncio.Task[None]]
 
 
 @asynccontextmanager
 async def delivering(
-    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside, parked: Parked
-) -> AsyncIterator[list[asyncio.Task[None]]]:
+    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside, alarms: Alarms
+) -> AsyncIterator[Deliveries]:
     """Every sink at work; on leaving, what is committed is delivered first."""
     async with AsyncExitStack() as stack:
         opened = [stack.enter_context(store.reader()) for _ in places]
@@ -73,14 +79,14 @@ async def delivering(
                 readers,
                 sink=place.name,
                 audience=place.sees,
-                park=partial(parked, place),
+                noted=alarms(place.name, place.sees),
             )
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)
             pumps.append(pump)
         tasks = [asyncio.create_task(p.run(), name=f"sink {p.name}") for p in pumps]
         try:
-            yield tasks
+            yield Deliveries({pump.name: pump for pump in pumps}, tasks)
         finally:
             for pump in pumps:
                 pump.stop()

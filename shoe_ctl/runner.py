@@ -34,6 +34,7 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import (
     DeliveryParked,
+    DeliveryTaken,
     Fault,
     Input,
     LinkLost,
@@ -194,8 +195,8 @@ class TableRunner:
                 self._answers.keep(first)
             return first.seen_by(sees)
 
-    async def parked(self, sink: str, sees: Audience, event: Envelope, why: str) -> None:
-        """A sink would not take this event of the table: noted, and told."""
+    async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
+        """A sink would not take this event of the table, record ``n``: noted, and told."""
         async with self._turn:
             found = DeliveryParked(
                 t_us=self._now(),
@@ -204,8 +205,23 @@ class TableRunner:
                 event=event.id,
                 event_type=event.type,
                 why=why,
+                record=n,
             )
             await self._handle(self._group(), [found])
+
+    async def taken(self, sink: str, n: int, event: Envelope) -> None:
+        """It took it after all, when it was offered again: noted, and told."""
+        async with self._turn:
+            found = DeliveryTaken(
+                t_us=self._now(), sink=sink, event=event.id, event_type=event.type, record=n
+            )
+            await self._handle(self._group(), [found])
+
+    async def waiting(self, sees: Audience) -> dict[str, tuple[int, ...]]:
+        """For each sink that may be known to whom ``sees``: the records that it has not taken."""
+        async with self._turn:
+            self._refuse_after_failure()
+            return parked.waiting(self.controller.state, restricted=sees is Audience.RESTRICTED)
 
     async def status(self, sees: Audience) -> dict[str, Any]:
         """How the table stands in public, and nothing of it that is not stored yet.

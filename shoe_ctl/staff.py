@@ -1,7 +1,7 @@
 """What staff ask of the tables: who may, which table it is for, how it is answered.
 
 In: commands and questions of known callers. Out: answers as the contract words them.
-Must not know: how they came in, rules, the journal.
+Must not know: how they came in, rules, the journal, how events are delivered.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import asyncio
 import grp
 import logging
 import pwd
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from shoe_ctl.api.asked import Caller, Command, StatusAsked
+from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
 from shoe_ctl.config import SocketConfig
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import may
+
+OFFERED_WITHIN_S = 10.0
+"""How long an answer waits for a sink; what it takes later the table tells."""
 
 log = logging.getLogger(__name__)
 
@@ -60,11 +64,22 @@ def gid_of(config: SocketConfig) -> int | None:
         raise ConfigError(f"socket: group: this host has no group {config.group!r}") from None
 
 
-class Staff:
-    """Hands what callers ask to the table it is for. ``tables`` are the runners by table id."""
+class Offers(Protocol):
+    """A sink's pump, as far as people have to do with it."""
 
-    def __init__(self, tables: Mapping[str, TableRunner]) -> None:
+    def offer_again(self, n: int) -> asyncio.Future[str | None]:
+        """Offers the parked event at record ``n`` once more: None when taken, else why not."""
+
+
+class Staff:
+    """Hands what callers ask to the table it is for. ``tables`` are the runners by table id.
+
+    ``sinks`` take what is offered again, by their names.
+    """
+
+    def __init__(self, tables: Mapping[str, TableRunner], sinks: Mapping[str, Offers]) -> None:
         self._tables = tables
+        self._sinks = sinks
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -75,7 +90,7 @@ class Staff:
         """
         await self._failure
 
-    async def answer(self, caller: Caller, asked: Command | StatusAsked) -> dict[str, Any]:
+    async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
         """The answer, as it is told to the caller.
 
         Raises:
@@ -85,6 +100,8 @@ class Staff:
         try:
             if isinstance(asked, StatusAsked):
                 return await self._status(caller, asked)
+            if isinstance(asked, RedeliverAsked):
+                return await self._redeliver(caller, asked)
             return await self._command(caller, asked)
         except EnvironmentFault as error:
             if not self._failure.done():
@@ -98,6 +115,31 @@ class Staff:
             "position": caller.position,
             "tables": [await runner.status(caller.sees) for runner in tables],
         }
+
+    async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
+        """What was parked is offered again, in the journal's order; how that went, by sink."""
+        parked: dict[str, list[int]] = {}
+        for runner in self._tables.values():
+            for sink, records in (await runner.waiting(caller.sees)).items():
+                if sink in self._sinks and asked.sink in (None, sink):
+                    parked.setdefault(sink, []).extend(records)
+        if asked.sink is not None and not parked:
+            raise InputRefused(f"nothing is parked of a sink {asked.sink!r}")
+        offers = {
+            (sink, n): self._sinks[sink].offer_again(n)
+            for sink, records in parked.items()
+            for n in sorted(records)
+        }
+        log.info("%d parked events are offered again: user %s", len(offers), caller.user)
+        if offers:
+            await asyncio.wait(offers.values(), timeout=OFFERED_WITHIN_S)
+        went = {sink: Counter(taken=0, refused=0, waiting=0) for sink in parked}
+        for (sink, _), offer in offers.items():
+            how = (
+                "waiting" if not offer.done() else "taken" if offer.result() is None else "refused"
+            )
+            went[sink][how] += 1
+        return {"redelivered": [{"sink": sink, **counted} for sink, counted in went.items()]}
 
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
         if asked.table not in self._tables:

@@ -1,12 +1,13 @@
 """What may be asked of the tables from outside, checked before anything looks at it.
 
-In: one line of JSON. Out: a Command or a StatusAsked, or one line that says what is wrong with it.
+In: one line of JSON. Out: a Command, a StatusAsked or a RedeliverAsked, or what is wrong with it.
 Must not know: tables, ways in, which commands there are.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -61,6 +62,17 @@ class StatusAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     table: Id | None = None
 
 
+class RedeliverAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Events that a sink would not take are to be offered to it again: all, or this sink's."""
+
+    request: str
+    sink: Text | None = None
+
+
+Asked = Command | StatusAsked | RedeliverAsked
+"""Anything that may be asked."""
+
+
 class _Peek(msgspec.Struct):
     """What tells a question from a command, and an answer to a bad command from any other's."""
 
@@ -78,10 +90,13 @@ class NotAsked(InputRefused):
 
 _peek = msgspec.json.Decoder(_Peek)
 _command = msgspec.json.Decoder(Command)
-_status = msgspec.json.Decoder(StatusAsked)
+_questions: Mapping[str, msgspec.json.Decoder[Asked]] = {
+    "status": msgspec.json.Decoder(StatusAsked),
+    "redeliver": msgspec.json.Decoder(RedeliverAsked),
+}
 
 
-def read(line: bytes) -> Command | StatusAsked:
+def read(line: bytes) -> Asked:
     """What this line asks.
 
     Raises:
@@ -92,16 +107,15 @@ def read(line: bytes) -> Command | StatusAsked:
         seen = _peek.decode(line)
         if seen.request is None:
             return _command.decode(line)
-        asked = _status.decode(line)
+        if seen.request in _questions:
+            return _questions[seen.request].decode(line)
     except RecursionError:
         raise NotAsked("not taken: nested too deeply", seen.command_id) from None
     except msgspec.ValidationError as error:
         raise NotAsked(_plainly(str(error)), seen.command_id) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotAsked(f"not JSON: {error}") from None
-    if asked.request != "status":
-        raise NotAsked(f"request: expected status, not {asked.request[:64]!r}")
-    return asked
+    raise NotAsked(f"request: expected {' or '.join(_questions)}, not {seen.request[:64]!r}")
 
 
 def _plainly(message: str) -> str:

@@ -20,7 +20,7 @@ import msgspec
 
 from shoe_ctl.errors import ShoeCtlError
 
-from .asked import Caller, Command, NotAsked, StatusAsked, read
+from .asked import Asked, Caller, NotAsked, read
 from .place import listening
 
 MOST_BYTES = 65536
@@ -34,7 +34,7 @@ PATIENCE_S = 10.0
 
 _CREDENTIALS = struct.Struct("3i")
 
-Handler = Callable[[Caller, Command | StatusAsked], Awaitable[Mapping[str, Any]]]
+Handler = Callable[[Caller, Asked], Awaitable[Mapping[str, Any]]]
 """Answers what was asked. A ShoeCtlError that it raises is told to the caller."""
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ _PIECE = 65536
 
 
 @click.command
-@click.argument("command", metavar="COMMAND|status")
+@click.argument("command", metavar="COMMAND|status|redeliver")
 @click.argument("args", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--config", "config_file", metavar="FILE", help="The daemon's configuration file.")
 @click.option(
@@ -58,6 +58,8 @@ def table(  # noqa: PLR0913 - the options of the command line
 ) -> int:
     """Give a table a command, or see how it stands and what it takes.
 
+    redeliver offers events that a sink would not take to it once more.
+
     \b
     shoectl table status --config table.toml
     shoectl table expose hand=player
@@ -65,11 +67,15 @@ def table(  # noqa: PLR0913 - the options of the command line
     """  # noqa: D301 - click wants the very character
     arguments = dict(_argument(word) for word in args)
     given = [person, position, reason, consented_by, round_id, command_id]
+    if command == "redeliver" and (set(arguments) - {"sink"} or table or any(given)):
+        raise UsageError("redeliver takes sink=NAME and nothing else: events keep their ids")
     if command == "status" and (arguments or any(value is not None for value in given)):
         raise UsageError("status takes --table and nothing else: it changes nothing")
     with Wire(_path(config_file, socket_path)) as wire:
         if command == "status":
             return _show_status(wire.status(table), as_json=as_json)
+        if command == "redeliver":
+            return _show_redelivered(wire.ask({"request": command} | arguments), as_json=as_json)
         if table is None or position is None:
             held = wire.status(table)
             position = held["position"] if position is None else position
@@ -228,6 +234,29 @@ def _show_status(answer: dict[str, Any], *, as_json: bool) -> int:
     for held in answer["tables"]:
         for line in lines(held):
             click.echo(line)
+    return 0
+
+
+def _show_redelivered(answer: dict[str, Any], *, as_json: bool) -> int:
+    """Exit code 0: everything was taken; 1: something was refused again."""
+    import msgspec
+
+    from shoe_ctl.errors import InputRefused
+
+    if "redelivered" not in answer:
+        raise InputRefused(refusal(answer))
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+    sinks = answer["redelivered"]
+    for went in sinks if not as_json else ():
+        told = [f"{went[how]} {how}" for how in ("taken", "refused", "waiting") if went[how]]
+        click.echo(f"{went['sink']}: {', '.join(told)}")
+    if not (sinks or as_json):
+        click.echo("nothing is parked")
+    if any(went["refused"] for went in sinks):
+        raise InputRefused("some were refused again and stay parked: the daemon's log says why")
+    if any(went["waiting"] for went in sinks):
+        raise EnvironmentFault("a sink is away: it gets them as soon as it is back")
     return 0
 
 

@@ -38,7 +38,8 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     yield from _open(held)
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
-        yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}")
+        left = f"; {parked['waiting']} can be offered again: redeliver" if parked["waiting"] else ""
+        yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
     yield from _line("next", next_step(held))
     takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
     yield from _line("takes", ", ".join(takes) or "no command now")

@@ -7,16 +7,23 @@ Must not know: sinks; what delivering means.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from typing import Protocol
 
 from shoe_ctl.records import Audience
 
 from .journal import Journal
 from .reader import Reader
 
-Park = Callable[[bytes, str], Awaitable[None]]
-"""Is given an event that the sink will not take, and why; on return that is stored."""
+
+class Noted(Protocol):
+    """Who is told of what a sink does not take, and takes after all; on return that is stored."""
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        """The sink will not take this event, record ``n``."""
+
+    async def taken(self, n: int, event: bytes) -> None:
+        """The sink has taken it when it was offered again."""
 
 
 class SinkFeed:
@@ -34,7 +41,7 @@ class SinkFeed:
         *,
         sink: str,
         audience: Audience,
-        park: Park,
+        noted: Noted,
         table: str | None = None,
     ) -> None:
         self._journal = journal
@@ -42,7 +49,7 @@ class SinkFeed:
         self._readers = readers
         self._sink = sink
         self._audience = audience
-        self._park = park
+        self._noted = noted
         self._table = table
         self._position: int | None = None
 
@@ -81,5 +88,25 @@ class SinkFeed:
         Raises:
             JournalError: the journal takes nothing more.
         """
-        await self._park(event, why)
+        await self._noted.parked(n, event, why)
         await self.delivered(n)
+
+    async def event(self, n: int) -> bytes | None:
+        """The event of this stream at record ``n``; None where the journal does not have it.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._event, n)
+
+    def _event(self, n: int) -> bytes | None:
+        found, _ = self._reader.events(self._audience, after=n - 1, limit=1, table=self._table)
+        return found[0][1] if found and found[0][0] == n else None
+
+    async def taken(self, n: int, event: bytes) -> None:
+        """This event, record ``n``, was delivered after all; the cursor stays where it is.
+
+        Raises:
+            JournalError: the journal takes nothing more.
+        """
+        await self._noted.taken(n, event)

@@ -44,6 +44,12 @@ class Feed(Protocol):
     async def parked(self, n: int, event: bytes, why: str) -> None:
         """The sink will not take event ``n``: it is passed over, and that is noted and told."""
 
+    async def event(self, n: int) -> bytes | None:
+        """Event ``n`` of the stream, which had been parked; None where it is not kept any more."""
+
+    async def taken(self, n: int, event: bytes) -> None:
+        """The sink has taken event ``n`` after all: that is noted and told, no place is moved."""
+
 
 class Sink(Protocol):
     """Somewhere events go."""
@@ -71,7 +77,8 @@ class Pump:
 
     A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
     first failure is logged as a warning, further ones of the same outage as debug. An event that
-    it takes neither with others nor alone is parked, and those behind it go out.
+    it takes neither with others nor alone is parked, and those behind it go out. Parked ones go out
+    once more where that is asked for, behind what was committed by then.
     """
 
     def __init__(self, name: str, feed: Feed, sink: Sink) -> None:
@@ -82,10 +89,22 @@ class Pump:
         self._stopping = asyncio.Event()
         self._batches = 0
         self._parked_in_a_row = 0
+        self._again: dict[int, asyncio.Future[str | None]] = {}
 
     def wake(self) -> None:
         """There may be more to deliver. Call it on the loop."""
         self._news.set()
+
+    def offer_again(self, n: int) -> asyncio.Future[str | None]:
+        """Offers parked event ``n`` once more; asked for twice it is offered once.
+
+        The result is None when the sink has taken it, else why not. There is none for as long as
+        the sink is away, and none any more once the pump has ended.
+        """
+        if n not in self._again:
+            self._again[n] = asyncio.get_running_loop().create_future()
+            self._news.set()
+        return self._again[n]
 
     def stop(self) -> None:
         """Lets ``run`` return once what is committed now has been delivered.
@@ -129,7 +148,7 @@ class Pump:
             last_pass = self._stopping.is_set()  # before looking: what came since is looked for
             self._news.clear()
             try:
-                if not await self._drain():
+                if not (await self._drain() and await self._offer_parked()):
                     return
             except SinkEnded as end:
                 _log.warning("sink %s has ended: %s", self.name, end)
@@ -168,6 +187,28 @@ class Pump:
                 await self._feed.parked(n, body, str(refused))
                 self._batches += 1
                 self._parked_in_a_row += 1
+        return True
+
+    async def _offer_parked(self) -> bool:
+        """What was asked for once more, in the stream's order; False if it was stopped."""
+        while self._again:
+            n = min(self._again)
+            body = await self._feed.event(n)
+            why = None if body is not None else "the journal does not keep it any more"
+            if body is not None:
+                try:
+                    if not await self._deliver([body]):
+                        return False
+                except _Refused as refused:
+                    why = str(refused)
+                    _log.error(
+                        "sink %s: the event at record %d stays parked: %s", self.name, n, why
+                    )
+                else:
+                    self._parked_in_a_row = 0
+                    await self._feed.taken(n, body)
+            self._batches += 1
+            self._again.pop(n).set_result(why)
         return True
 
     async def _deliver(self, bodies: Sequence[bytes]) -> bool:

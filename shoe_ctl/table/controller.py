@@ -15,6 +15,7 @@ from . import arming, conduct, engine, machine, methods, outbox, positions, repl
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
+    DeliveryTaken,
     Fault,
     Input,
     LinkLost,
@@ -46,6 +47,7 @@ _NAMES = {
     Fault: "fault",
     StorageRestored: "storage_restored",
     DeliveryParked: "delivery_parked",
+    DeliveryTaken: "delivery_taken",
 }
 
 

@@ -108,10 +108,13 @@ class StorageRestored(Happened, frozen=True, kw_only=True, tag="storage_restored
     what: str
 
 
-class DeliveryParked(Happened, frozen=True, kw_only=True, tag="delivery_parked"):
+class DeliveryParked(
+    Happened, frozen=True, kw_only=True, tag="delivery_parked", omit_defaults=True
+):
     """A sink would not take an event of this table: it was passed over, and stands in the journal.
 
-    ``public``: the sink gets the public stream. ``event`` is its id; ``why`` one line for people.
+    ``public``: the sink gets the public stream. ``event`` is its id, ``record`` its place in the
+    journal (0 where that was not noted yet); ``why`` one line for people.
     """
 
     sink: str
@@ -119,6 +122,16 @@ class DeliveryParked(Happened, frozen=True, kw_only=True, tag="delivery_parked")
     event: str
     event_type: str
     why: str
+    record: int = 0
+
+
+class DeliveryTaken(Happened, frozen=True, kw_only=True, tag="delivery_taken"):
+    """A sink took an event after all that had been parked; ``record`` as there."""
+
+    sink: str
+    event: str
+    event_type: str
+    record: int
 
 
 Input = (
@@ -132,6 +145,7 @@ Input = (
     | Fault
     | StorageRestored
     | DeliveryParked
+    | DeliveryTaken
 )
 """Anything that can happen."""
 
@@ -146,6 +160,7 @@ KINDS: tuple[type[Happened], ...] = (
     Fault,
     StorageRestored,
     DeliveryParked,
+    DeliveryTaken,
 )
 
 
@@ -174,6 +189,7 @@ _decoder = msgspec.json.Decoder(
     | Fault
     | StorageRestored
     | DeliveryParked
+    | DeliveryTaken
 )
 
 

@@ -122,7 +122,7 @@ ROWS: tuple[Row, ...] = spell(
     ("restarted",         STATES,            "=",           (),                                      (link_facts.restart,)),
     ("fault",             STATES,            "suspended",   (),                                      (halting.halt_for_fault,)),
     ("storage_restored",  STATES,            "suspended",   (),                                      (review.halt_for_outage,)),
-    ("delivery_parked",   STATES,            "=",           (),                                      (parked.note,)),
+    *((told,              STATES,            "=",           (),                                      (parked.note,)) for told in ("delivery_parked", "delivery_taken")),
     ("tick",              "dealing",         "=",           (),                                      (reveal_due,)),
     ("tick",              "revealing",       "suspended",   (outcome.result_is_overdue,),                    (causes.NO_RESULT,)),
     ("tick",              "revealing",       "=",           (),                                      (reveal_due, advance)),

@@ -261,7 +261,8 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 class Parked(msgspec.Struct, frozen=True, kw_only=True):
     """Events of this table that a sink would not take: how many, the last one's id and type.
 
-    ``public``: the sink gets the public stream.
+    ``public``: the sink gets the public stream. ``waiting`` are the journal's records of those that
+    it has not taken since, in order.
     """
 
     sink: str
@@ -269,6 +270,7 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     last: str = ""
     kind: str = ""
+    waiting: tuple[int, ...] = ()
 
 
 class ArmRefused(msgspec.Struct, frozen=True, kw_only=True):

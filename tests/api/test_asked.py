@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_ctl.api.asked import Command, NotAsked, StatusAsked, read
+from shoe_ctl.api.asked import Command, NotAsked, RedeliverAsked, StatusAsked, read
 from shoe_ctl.table.inputs import TableCommand, from_bytes, to_bytes
 from tests.api.caller import envelope
 
@@ -43,6 +43,8 @@ def test_what_is_not_said_is_none() -> None:
 def test_status_is_asked_for_all_tables_or_one() -> None:
     assert read(b'{"request": "status"}') == StatusAsked(request="status")
     assert read(b'{"request": "status", "table": "a"}') == StatusAsked(request="status", table="a")
+    again = RedeliverAsked(request="redeliver", sink="jsonl:-")
+    assert read(b'{"request": "redeliver", "sink": "jsonl:-"}') == again
 
 
 @pytest.mark.parametrize("key", ["command_id", "table", "command", "person", "position"])
@@ -61,7 +63,7 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"\xff\xfe", "not JSON"),
         (b"[]", "expected `object`"),
         (b"null", "expected `object`"),
-        (b'{"request": "events"}', "request: expected status, not 'events'"),
+        (b'{"request": "events"}', "request: expected status or redeliver, not 'events'"),
         (b'{"request": "status", "tabel": "a"}', "unknown key `tabel`"),
         (b'{"request": 1}', "request: expected `str"),
         (line(pin="1234"), "unknown key `pin`"),

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from shoe_ctl.api import socket as api
+from shoe_ctl.api.asked import Asked
 from shoe_ctl.api.asked import Caller as Known
-from shoe_ctl.api.asked import Command, StatusAsked
 from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
 from tests.api.caller import calling
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s.sock"
 
 
-async def accept(caller: Known, asked: Command | StatusAsked) -> dict[str, Any]:
+async def accept(caller: Known, asked: Asked) -> dict[str, Any]:
     return {"accepted": True}
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.api.asked import Asked, Command, StatusAsked
 from shoe_ctl.api.asked import Caller as Known
-from shoe_ctl.api.asked import Command, StatusAsked
 from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, serving
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
@@ -32,13 +32,13 @@ class Desk:
     """Answers everything, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Command | StatusAsked] = []
+        self.asked: list[Asked] = []
         self.raises: Exception | None = None
         self.goes_on = asyncio.Event()
         self.goes_on.set()
         self.padding = ""
 
-    async def __call__(self, caller: Known, asked: Command | StatusAsked) -> dict[str, Any]:
+    async def __call__(self, caller: Known, asked: Asked) -> dict[str, Any]:
         self.asked.append(asked)
         await self.goes_on.wait()
         if self.raises is not None:

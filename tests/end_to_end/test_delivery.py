@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
 from tests.end_to_end.rounds import all_agree, of_type, once_each
 from tests.end_to_end.served import (
+    SOCKET,
     ShoeAtTable,
     Told,
     configuration,
@@ -21,6 +23,7 @@ from tests.end_to_end.served import (
     runner,
     serving,
 )
+from tests.end_to_end.test_signals import SHOECTL
 
 pytestmark = pytest.mark.slow
 
@@ -61,13 +64,14 @@ class Choosy(Told):
     def __init__(self) -> None:
         super().__init__()
         self.poison: str | None = None
+        self.mended = False
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         for event in map(json.loads, events):
             first = self.data("round.outcome")
             if event["type"] == "round.outcome" and first and self.poison is None:
                 self.poison = event["id"]
-            if event["id"] == self.poison:
+            if event["id"] == self.poison and not self.mended:
                 raise ValueError("an outcome that nobody can take")
         await super().deliver(events)
 
@@ -132,10 +136,76 @@ async def test_an_event_that_a_sink_cannot_take_is_parked_with_an_alarm_and_show
         assert told.data("delivery.parked") == [expected]
         async with serving(config(tmp_path), told, sinks=sinks) as daemon:
             (shown,) = (await runner(daemon).status(Audience.PUBLIC))["parked"]
-        assert shown == {"sink": "choosy", "count": 1, "last": poison["id"], "type": poison["type"]}
+        named = {"sink": "choosy", "count": 1, "last": poison["id"], "type": poison["type"]}
+        assert shown == named | {"waiting": 1}
         taken = [e["id"] for e in choosy.events]
         assert taken == [e["id"] for e in told.events if e is not poison][: len(taken)]
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_mended(
+    tmp_path: Path,
+) -> None:
+    told, choosy = Told(), Choosy()
+    sinks = [SinkPlace("choosy", Audience.PUBLIC, choosy)]
+    path = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+    redeliver = ("table", "redeliver", "--socket", str(tmp_path / SOCKET))
+    with ShoeAtTable(tmp_path, "reference", seed=64) as shoe:
+        shoe.rest_after(4)
+        async with serving(path, told, sinks=sinks):
+            await shoe.rests()
+            await told.times(4, "round.outcome")
+            await choosy.times(1, "delivery.parked")
+            assert await shoectl(*redeliver) == (
+                1,
+                "choosy: 1 refused\n",
+                "shoectl: some were refused again and stay parked: the daemon's log says why\n",
+            )
+        choosy.mended = True
+        async with serving(path, told, sinks=sinks):
+            assert await shoectl(*redeliver) == (0, "choosy: 1 taken\n", "")
+            await told.times(1, "delivery.taken")
+            assert await shoectl(*redeliver) == (0, "nothing is parked\n", "")
+            code, _, wrong = await shoectl(*redeliver, "sink=choosy")
+            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink 'choosy'\n")
+        (poison,) = (e for e in told.events if e["id"] == choosy.poison)
+        named = {"sink": "choosy", "event": poison["id"], "type": "round.outcome"}
+        assert told.data("delivery.taken") == told.data("delivery.parked") == [named]
+        assert [e for e in choosy.events if e["id"] == poison["id"]] == [poison]
+        by_id = {e["id"]: e for e in choosy.events}
+        assert [by_id[e["id"]] for e in told.events] == told.events
+        assert len(choosy.data("round.outcome")) == 4
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_refused(
+    tmp_path: Path,
+) -> None:
+    told, choosy = Told(), Choosy()
+    sinks = [SinkPlace("choosy", Audience.RESTRICTED, choosy)]
+    path = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+    redeliver = ("table", "redeliver", "--socket", str(tmp_path / SOCKET))
+    with ShoeAtTable(tmp_path, "reference", seed=65) as shoe:
+        shoe.rest_after(3)
+        async with serving(path, told, sinks=sinks):
+            await shoe.rests()
+            await choosy.times(1, "delivery.parked")
+            choosy.mended = True
+            assert (await shoectl(*redeliver))[:2] == (0, "nothing is parked\n")
+            code, _, wrong = await shoectl(*redeliver, "sink=choosy")
+            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink 'choosy'\n")
+        path.write_text(path.read_text() + 'audience = "restricted"\n')
+        async with serving(path, told, sinks=sinks):
+            assert (await shoectl(*redeliver))[:2] == (0, "choosy: 1 taken\n")
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def shoectl(*words: str) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        SHOECTL, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
 
 
 def config(folder: Path) -> Path:

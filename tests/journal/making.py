@@ -44,9 +44,14 @@ def dealt(number: int, table: str = "bac-07") -> Group:
     return group
 
 
-async def never(event: bytes, why: str) -> None:
+class Never:
     """For sinks that take everything."""
-    raise AssertionError(f"{event!r} was not taken: {why}")
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        raise AssertionError(f"{event!r}, record {n}, was not taken: {why}")
+
+    async def taken(self, n: int, event: bytes) -> None:
+        raise AssertionError(f"{event!r}, record {n}, was never parked")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from tests.journal.disk import ONE_SYNC, Failing, disk, quietly
-from tests.journal.making import dealt, never, records, stored
+from tests.journal.making import Never, dealt, records, stored
 
 
 class Held(Store):
@@ -151,7 +151,13 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
             def feed(audience: Audience, table: str | None = None) -> SinkFeed:
                 name = f"{audience.value} {table}"
                 return SinkFeed(
-                    journal, reader, readers, sink=name, audience=audience, park=never, table=table
+                    journal,
+                    reader,
+                    readers,
+                    sink=name,
+                    audience=audience,
+                    noted=Never(),
+                    table=table,
                 )
 
             async def ids(feed: SinkFeed, limit: int = 100) -> list[str]:

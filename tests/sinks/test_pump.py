@@ -18,7 +18,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump as pump_module
 from shoe_ctl.sinks.jsonl import JsonlFile
 from shoe_ctl.sinks.pump import BATCH, MOST_PARKED, Pump, SinkEnded
-from tests.journal.making import dealt, never
+from tests.journal.making import Never, dealt
 
 
 class Ledger:
@@ -29,6 +29,7 @@ class Ledger:
         self.cursor = 0
         self.moved: list[int] = []
         self.passed_over: list[tuple[int, bytes, str]] = []
+        self.taken_after_all: list[tuple[int, bytes]] = []
         self.moves: asyncio.Queue[int] = asyncio.Queue()
 
     async def upcoming(self, limit: int) -> Sequence[tuple[int, bytes]]:
@@ -43,6 +44,12 @@ class Ledger:
     async def parked(self, n: int, event: bytes, why: str) -> None:
         self.passed_over.append((n, event, why))
         await self.delivered(n)
+
+    async def event(self, n: int) -> bytes | None:
+        return self.events[n - 1] if n <= len(self.events) else None
+
+    async def taken(self, n: int, event: bytes) -> None:
+        self.taken_after_all.append((n, event))
 
 
 class Taker:
@@ -257,7 +264,7 @@ async def test_after_a_crash_between_writing_and_the_cursor_the_last_events_come
             sink = JsonlFile(lines, Audience.PUBLIC, writer)
             with store.reader() as reader:
                 feed = SinkFeed(
-                    journal, reader, readers, sink="s", audience=Audience.PUBLIC, park=never
+                    journal, reader, readers, sink="s", audience=Audience.PUBLIC, noted=Never()
                 )
                 pump = Pump("s", _Crashing(feed) if crash else feed, sink)
                 pump.stop()
@@ -298,6 +305,12 @@ class _Crashing:
 
     async def parked(self, n: int, event: bytes, why: str) -> None:
         await self._feed.parked(n, event, why)
+
+    async def event(self, n: int) -> bytes | None:
+        return await self._feed.event(n)
+
+    async def taken(self, n: int, event: bytes) -> None:
+        await self._feed.taken(n, event)
 
 
 class Choosy(Taker):

@@ -52,6 +52,7 @@ from firmware_proto.events import (
 from shoe_ctl.table import machine, positions
 from shoe_ctl.table.inputs import (
     DeliveryParked,
+    DeliveryTaken,
     Fault,
     Input,
     LinkLost,
@@ -79,8 +80,12 @@ FACTS = (
     "fault",
     "storage_restored",
     "delivery_parked",
+    "delivery_taken",
 )
-KINDS = (LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored, DeliveryParked)
+KINDS = (
+    LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored, DeliveryParked,
+    DeliveryTaken,
+)  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
 WAGER_COMMANDS = machine.WAGER_COMMANDS
@@ -158,7 +163,9 @@ def facts(t_us: int) -> Iterator[Input]:
     yield NotTold(t_us=t_us, number=1, why="the key file has no such key")
     yield Fault(t_us=t_us, where="ShoeSaid", what="KeyError: 9S")
     parked = {"sink": "jsonl:-", "event_type": "round.settled", "why": "too long"}
-    yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", **parked)
+    yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", record=7, **parked)
+    taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
+    yield DeliveryTaken(t_us=t_us, record=7, **taken)
     yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
 
 

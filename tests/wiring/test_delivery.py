@@ -18,6 +18,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.outside import SYSTEM
 from shoe_ctl.records import Audience
+from tests.journal.making import Never
 
 
 class Nowhere:
@@ -55,10 +56,6 @@ class SlowDisk:
         self._shut(*args, **named)
 
 
-async def nothing_is_parked(place: SinkPlace, event: bytes, why: str) -> None:
-    raise AssertionError(f"{place.name} did not take {event!r}: {why}")
-
-
 async def test_a_reader_is_closed_only_when_nobody_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +66,7 @@ async def test_a_reader_is_closed_only_when_nobody_reads(
 
         async def at_work() -> None:
             places = [SinkPlace("a", Audience.PUBLIC, Nowhere())]
-            async with delivering(places, journal, store, SYSTEM, nothing_is_parked):
+            async with delivering(places, journal, store, SYSTEM, lambda *_: Never()):
                 await asyncio.Event().wait()
 
         serving = asyncio.create_task(at_work())
