@@ -1,6 +1,6 @@
 """What every remote system was told, held to the promise of delivery: in order, once by its id.
 
-In: batches as they arrive. Out: each new event, once; Broken.
+In: batches as they arrive, events that were refused. Out: each new event, once; Broken.
 Must not know: the journal, why a batch comes again, what an event means.
 """
 
@@ -28,6 +28,13 @@ class Delivered:
         self.told: dict[Audience, list[bytes]] = {audience: [] for audience in Audience}
         self.applied: dict[str, int] = defaultdict(int)
         self.again = 0
+        self.parked: dict[str, set[int]] = defaultdict(set)
+
+    def refused(self, remote: str, audience: Audience, body: bytes) -> None:
+        """It was offered this alone and will not take it: it is passed over, until asked for."""
+        number = _number(_decode(body), audience)
+        if number > self.applied[remote]:
+            self.parked[remote].add(number)
 
     def take(self, remote: str, audience: Audience, events: Sequence[bytes]) -> None:
         """One batch for one remote system.
@@ -47,10 +54,12 @@ class Delivered:
     def _apply(
         self, remote: str, audience: Audience, number: int, body: bytes, event: Event
     ) -> None:
-        told, applied = self.told[audience], self.applied[remote]
-        if number > applied + 1:
-            raise Broken("order", f"{remote} was told {number} and never {applied + 1}")
-        self.again += number <= applied
+        told, applied, parked = self.told[audience], self.applied[remote], self.parked[remote]
+        missing = set(range(applied + 1, number)) - parked
+        if missing:
+            raise Broken("order", f"{remote} was told {number} and never {min(missing)}")
+        self.again += number <= applied and number not in parked
+        parked.discard(number)
         self.applied[remote] = max(applied, number)
         if number > len(told) + 1:
             raise Broken("order", f"{event['id']} was told before what comes before it")

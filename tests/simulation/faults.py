@@ -26,6 +26,10 @@ Strike = Callable[["World", random.Random], None]
 STRIKES: dict[str, Strike] = {}
 WEIGHTS: dict[str, float] = {}
 
+APART: dict[str, float] = {}
+"""Kinds that are drawn by themselves, each with how likely a seed meets it: what else a seed draws
+is as it was before there was this kind."""
+
 SOON_STEPS = 60
 """Steps of the loop within which a card is received, stored and acknowledged."""
 
@@ -36,6 +40,14 @@ SOON_CALLS = 30
 def _fault(name: str, weight: float = 1.0) -> Callable[[Strike], Strike]:
     def named(strike: Strike) -> Strike:
         STRIKES[name], WEIGHTS[name] = strike, weight
+        return strike
+
+    return named
+
+
+def _apart(name: str, likely: float) -> Callable[[Strike], Strike]:
+    def named(strike: Strike) -> Strike:
+        STRIKES[name], APART[name] = strike, likely
         return strike
 
     return named
@@ -238,6 +250,14 @@ def _sink_slow(world: World, chance: random.Random) -> None:
 def _sink_forgets(world: World, chance: random.Random) -> None:
     """It takes events, and its answer is lost."""
     chance.choice(world.remotes).forgets += chance.randint(1, 3)
+
+
+@_apart("sink_chokes", 0.3)
+def _sink_chokes(world: World, chance: random.Random) -> None:
+    """Some events it does not understand, until somebody mends it."""
+    remote = world.remotes[0]  # whose parked events everybody may know of
+    remote.chokes += chance.randint(1, 3)
+    world.later(chance.uniform(0.5, 20.0), remote.is_well)
 
 
 # People.

@@ -87,8 +87,11 @@ class Plan:
         return f"python -m tests.simulation {self.seed} --only {numbers} --lasts {self.lasts_s:.3f}"
 
 
-def plan_of(seed: int, kinds: Mapping[str, float]) -> Plan:
-    """The plan of a seed; ``kinds`` are the faults there are, each with its weight."""
+def plan_of(seed: int, kinds: Mapping[str, float], apart: Mapping[str, float]) -> Plan:
+    """The plan of a seed; ``kinds`` are the faults there are, each with its weight.
+
+    ``apart`` are kinds that are drawn by themselves, each with how likely a seed meets it.
+    """
     chance = random.Random(f"{seed}/plan")
     lasts_s = round(chance.uniform(SHORTEST_S, LONGEST_S), 3)
     profile = chance.choices(("reference", "angel_eye"), (5, 1))[0]
@@ -99,6 +102,11 @@ def plan_of(seed: int, kinds: Mapping[str, float]) -> Plan:
         round(chance.uniform(0.0, lasts_s), 3) for _ in range(chance.randint(1, MOST_FAULTS))
     )
     drawn = chance.choices(met, [kinds[kind] for kind in met], k=len(times))
+    for kind, likely in apart.items():
+        alone = random.Random(f"{seed}/{kind}")
+        if alone.random() < likely:
+            more = [round(alone.uniform(0.0, lasts_s), 3) for _ in range(alone.randint(1, 3))]
+            times, drawn = [*times, *more], [*drawn, *[kind] * len(more)]
     return Plan(
         seed=seed,
         lasts_s=lasts_s,

@@ -88,6 +88,11 @@ class Promises:
                 self.secrecy.public(body.decode())
         self.delivered.take(remote, audience, events)
 
+    def refused(self, remote: str, audience: Audience, event: bytes) -> None:
+        """A remote system would not take this."""
+        self.looked["refused"] += 1
+        self.delivered.refused(remote, audience, event)
+
     def status_told(self, told: Mapping[str, Any]) -> None:
         """Somebody was told how the table stands."""
         self.looked["status"] += 1
@@ -113,6 +118,8 @@ class Promises:
     def at_rest(self, journal: Path, remotes: Sequence[str]) -> Counter[str]:
         """The daemon has stopped in order, and everything was well before."""
         for remote in remotes:
+            if parked := self.delivered.parked[remote]:
+                raise Broken("delivered", f"{remote} never had {sorted(parked)}, mended as it is")
             public = len(self.delivered.told[Audience.PUBLIC])
             restricted = len(self.delivered.told[Audience.RESTRICTED])
             if self.delivered.applied[remote] not in (public, restricted):

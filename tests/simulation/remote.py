@@ -1,4 +1,4 @@
-"""A system that events go to: it applies each id once, and is slow, dead or forgetful at times.
+"""A system that events go to: it applies each id once, and is slow, dead, forgetful or picky.
 
 In: batches of events, from one daemon after the other. Out: what it applied.
 Must not know: the journal, cursors, why a daemon went.
@@ -20,7 +20,10 @@ GIVES_UP_S = 0.5
 
 
 class RemoteSystem:
-    """``took`` is called with each batch that arrives, before the daemon is told that it did."""
+    """``took`` is called with each batch that arrives, before the daemon is told that it did.
+
+    ``refused`` is called with an event that it was offered alone and will not take.
+    """
 
     def __init__(
         self,
@@ -28,17 +31,22 @@ class RemoteSystem:
         audience: Audience,
         chance: random.Random,
         took: Callable[[str, Audience, Sequence[bytes]], None],
+        refused: Callable[[str, Audience, bytes], None],
     ) -> None:
         self.name = name
         self.audience = audience
         self.dead = self.slow = False
-        self.forgets = 0
+        self.forgets = self.chokes = 0
+        self._poison: set[bytes] = set()
         self._chance = chance
         self._took = took
+        self._refused = refused
 
     def is_well(self) -> None:
-        """It answers again, and at once."""
+        """It answers again, and at once, and takes everything."""
         self.dead = self.slow = False
+        self.chokes = 0
+        self._poison.clear()
 
     def reached_by(self, life: Life) -> Delivery:
         """The way of one process to it."""
@@ -54,11 +62,22 @@ class RemoteSystem:
             raise TimeoutError(f"{self.name} does not answer")
         if not life.alive:
             raise ConnectionResetError("its process died")
+        self._swallow(events)
         self._took(self.name, self.audience, events)
         await asyncio.sleep(self._chance.uniform(0.0, ANSWERS_S))
         if self.forgets:
             self.forgets -= 1
             raise ConnectionResetError(f"{self.name} hung up before it answered")
+
+    def _swallow(self, events: Sequence[bytes]) -> None:
+        """Raises ValueError at an event that it will not take; an alarm of that it always takes."""
+        if self.chokes and b'"type":"delivery.' not in events[-1]:
+            self.chokes -= 1
+            self._poison.add(events[-1])
+        if self._poison.intersection(events):
+            if len(events) == 1:
+                self._refused(self.name, self.audience, events[0])
+            raise ValueError(f"{self.name} does not understand an event")
 
 
 class Delivery:

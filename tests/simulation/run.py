@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.simulation.broken import Broken
-from tests.simulation.faults import WEIGHTS
+from tests.simulation.faults import APART, WEIGHTS
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.plan import Plan, plan_of
 from tests.simulation.shrink import shrunk
@@ -47,7 +47,7 @@ class Run:
 
 def plan_for(seed: int) -> Plan:
     """The seed's plan, with every kind of fault there is."""
-    return plan_of(seed, WEIGHTS)
+    return plan_of(seed, WEIGHTS, APART)
 
 
 def run(plan: Plan) -> Run:

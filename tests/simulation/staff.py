@@ -117,6 +117,8 @@ class Staff:
         self._room.status_told(stands)
         if self._chance.random() < 0.1:
             self._room.read_again()
+        if any(parked["waiting"] for parked in stands["parked"]) and self._chance.random() < 0.2:
+            await self._desk.ask({"request": "redeliver"})
         self._looked_s = self._looked_s + pause_s if stands["halt"] else 0.0
         if self._also:
             await self._say(self._also.pop(0), stands)

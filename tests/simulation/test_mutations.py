@@ -21,7 +21,7 @@ from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.outage import Outage
 from shoe_ctl.runner import TableRunner
-from shoe_ctl.table import status
+from shoe_ctl.table import parked, status
 from tests.simulation.plan import Plan
 from tests.simulation.plans import struck
 from tests.simulation.run import plan_for, run, shrink
@@ -87,9 +87,17 @@ def tables_are_not_told_of_an_outage(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TableRunner, "start", start)
 
 
+def what_was_parked_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    def waiting(_: object, *, restricted: bool) -> dict[str, tuple[int, ...]]:
+        return {}
+
+    patch.setattr(parked, "waiting", waiting)
+
+
 QUIET = struck(lasts_s=10.0)
 LOST = struck(("killed", 3.0), ("killed", 6.0), ("power_lost", 9.0), lasts_s=12.0)
 ENDED_IN_AN_OUTAGE = struck(("disk_full", 3.0), ("killed", 3.3), lasts_s=10.0)
+CHOKED = struck(("sink_chokes", 3.0), lasts_s=10.0)
 CLOSED = struck(face_up=False, lasts_s=10.0)
 REPEATED = struck(("said_twice", 1.0), ("said_twice", 4.0), face_up=False, lasts_s=10.0)
 
@@ -101,6 +109,7 @@ REPEATED = struck(("said_twice", 1.0), ("said_twice", 4.0), face_up=False, lasts
         (commits_are_not_synced, LOST, "nothing is lost"),
         (events_are_acknowledged_as_they_are_heard, QUIET, "nothing is lost"),
         (tables_are_not_told_of_an_outage, ENDED_IN_AN_OUTAGE, "a person resumes"),
+        (what_was_parked_is_forgotten, CHOKED, "delivered"),
         (a_sink_is_moved_too_far, QUIET, "order"),
         (cards_are_told_as_they_are_drawn, CLOSED, "no card known early"),
         (answers_are_forgotten, REPEATED, "one answer a command"),

@@ -140,7 +140,7 @@ class World:
         )
 
     def _remote(self, name: str, audience: Audience) -> RemoteSystem:
-        return RemoteSystem(name, audience, self.plan.chance(name), self._took)
+        return RemoteSystem(name, audience, self.plan.chance(name), self._took, self._refused)
 
     def _configuration(self) -> Config:
         shoe = {"profile": self.plan.profile, "port": self.cable.address}
@@ -187,6 +187,10 @@ class World:
             self.promises.took(remote, audience, events)
         except Broken as broken:
             self.loop.fail(broken)
+
+    def _refused(self, remote: str, audience: Audience, event: bytes) -> None:
+        self._note(remote, event)
+        self.promises.refused(remote, audience, event)
 
     # What people see and do: ``staff.Room``.
 
@@ -355,6 +359,8 @@ class World:
 
     async def _all_delivered(self) -> None:
         """Waits until everyone has heard everything, and nothing more comes."""
+        while (await self.desk.ask({"request": "redeliver"}))["redelivered"]:  # noqa: ASYNC110
+            await asyncio.sleep(LOOKS_EVERY_S)
         before = -1
         while (steps := sum(self.promises.delivered.applied.values())) != before:
             before = steps
