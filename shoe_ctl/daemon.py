@@ -23,7 +23,7 @@ from shoe_ctl.checked import Checked, check
 from shoe_ctl.config import Config
 from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks
 from shoe_ctl.ending import end_of, first_of, heed_being_stopped
-from shoe_ctl.errors import JournalError
+from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.recovery import recover as recovered_numbers
@@ -121,6 +121,8 @@ class Daemon:
             store = await self._open_first()
             try:
                 places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
+                async with self._way_in(self._refuse):
+                    pass  # Where it cannot be made that is known before anything is stored.
             except BaseException:
                 store.close()
                 raise
@@ -161,8 +163,9 @@ class Daemon:
             self.outage = None
 
     async def _refuse(self, _: Caller, __: Asked) -> NoReturn:
-        assert self.outage is not None
-        raise JournalError(self.outage.refusal())
+        if self.outage is not None:
+            raise JournalError(self.outage.refusal())
+        raise EnvironmentFault("the daemon is starting: ask again")
 
     @asynccontextmanager
     async def _way_in(self, handler: Handler) -> AsyncIterator[None]:

@@ -13,6 +13,7 @@ import pytest
 
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.errors import ConfigError
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.table.settings import TableSettings
 from tests.api.at_the_socket import configuration, shoe_on_a_pty
 from tests.cli.test_table import PATIENCE_S, shoectl
@@ -114,4 +115,6 @@ async def test_a_socket_that_is_served_is_refused_to_another_daemon(tmp_path: Pa
             ran = await shoectl("run", "--config", str(other))
             assert ran.code == 3
             assert "is served by another process" in ran.err.splitlines()[-1]
+            with Reader.open(two / "journal.db") as reader:
+                assert list(reader.records()) == []  # however often it is started again
             assert (await shoectl("table", "status", "--config", str(config))).code == 0
