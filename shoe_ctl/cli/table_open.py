@@ -60,7 +60,9 @@ def _choices(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
     """Each as it is typed behind ``shoectl table decide``."""
     for choice in choices:
         args = "".join(f" {name}=..." for name in choice.get("args", []))
-        yield "choice", f"{choice['choice']}{args} ({choice['position']}{asked_of(choice)})"
+        against = f"; not now: {choice['not_now']}" if "not_now" in choice else ""
+        who = f"{choice['position']}{asked_of(choice)}"
+        yield "choice", f"{choice['choice']}{args} ({who}){against}"
 
 
 def asked_of(offer: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shoe_ctl.cli.table_open import Labelled, halt_lines, waiting_lines
+from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
 
 WIDTH = 80
 _LABEL = 10
@@ -41,7 +41,9 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         left = f"; {parked['waiting']} can be offered again: redeliver" if parked["waiting"] else ""
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
     yield from _line("next", next_step(held))
-    takes = [f"{taken['command']} ({taken['position']})" for taken in held["takes"]]
+    takes = [
+        f"{taken['command']} ({taken['position']}{asked_of(taken)})" for taken in held["takes"]
+    ]
     yield from _line("takes", ", ".join(takes) or "no command now")
 
 

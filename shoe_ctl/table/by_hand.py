@@ -59,6 +59,15 @@ class ByHand(arguments.Args, frozen=True, kw_only=True):
 
 def why_not(turn: Turn) -> Objection | str | None:
     """What stands against this entry; never what only the shoe has read."""
+    if (no_round := why_no_round(turn)) is not None:
+        return no_round
+    if isinstance(args := arguments.read(turn, ByHand), str):
+        return args
+    return _why_not_said(turn, args) or _why_no_hands(turn, args)
+
+
+def why_no_round(turn: Turn) -> str | None:
+    """What stands against entering any round, whatever its cards are."""
     played, now = turn.now.round, turn.now
     begun = ("betting", "closed") if turn.implied else ("closed",)
     if played is None or now.shoe is None:
@@ -67,9 +76,7 @@ def why_not(turn: Turn) -> Objection | str | None:
         return f"no cards were being dealt: the table was {halt_of(turn).back_to}"
     if withdrawal.is_open(turn):
         return "a withdrawal window is open: it is closed first"
-    if isinstance(args := arguments.read(turn, ByHand), str):
-        return args
-    return _why_not_said(turn, args) or _why_no_hands(turn, args)
+    return None
 
 
 def _why_not_said(turn: Turn, args: ByHand) -> Objection | str | None:

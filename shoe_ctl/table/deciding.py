@@ -51,7 +51,7 @@ def is_asked(turn: Turn) -> bool:
 
 def is_decided(turn: Turn) -> bool:
     """The choice can be taken: somebody may, and nothing is in its way."""
-    return _objection_to_choice(turn) is None
+    return objection_to_choice(turn) is None
 
 
 def ends_the_round(turn: Turn) -> bool:
@@ -84,7 +84,7 @@ def is_declared(turn: Turn) -> bool:
 
 def why_not_decided(turn: Turn) -> Objection:
     """What is in the way of this choice."""
-    return _met(_objection_to_choice(turn))
+    return _met(objection_to_choice(turn))
 
 
 def why_not_declared(turn: Turn) -> Objection:
@@ -132,7 +132,7 @@ def _may(turn: Turn, needed: str) -> bool:
     return positions.may(turn.command.position, needed, highest=highest)
 
 
-def _objection_to_choice(turn: Turn) -> Objection | None:
+def objection_to_choice(turn: Turn) -> Objection | None:
     """Why this cannot be decided now, the first of what is in the way."""
     command, choice = turn.command, _chosen(turn)
     if choice is None:

@@ -27,13 +27,6 @@ def is_open(now: TableState) -> bool:
     return now.halt is not None and any(opened.key == KEY for opened in now.halt.stack)
 
 
-def takes(command: str, now: TableState) -> bool:
-    """Whether this command of the two may do something, where it is one of them."""
-    if command == "resume":
-        return is_on_top(now)
-    return command != "pause" or not is_open(now)
-
-
 def may_pause(turn: Turn) -> bool:
     """It is not paused."""
     return not is_open(turn.now)

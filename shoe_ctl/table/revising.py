@@ -47,7 +47,7 @@ def why_not(turn: Turn) -> Objection | str | None:
     """What stands against revising the round announced, or the last one settled."""
     last = _told(turn)
     if last is None:
-        return "no outcome was told that can be revised"
+        return why_no_outcome(turn)
     if isinstance(args := arguments.read(turn, Revision), str):
         return args
     if args.round not in (None, last.round.id):
@@ -55,6 +55,11 @@ def why_not(turn: Turn) -> Objection | str | None:
     if not turn.command.reason:
         return "what is revised is recorded with its reason"
     return entering.lacks_second(turn) or _why_no_hands(turn, last, args)
+
+
+def why_no_outcome(turn: Turn) -> str | None:
+    """What stands against revising any round, whatever its cards are."""
+    return "no outcome was told that can be revised" if _told(turn) is None else None
 
 
 def _told(turn: Turn) -> Settled | None:

@@ -6,15 +6,14 @@ Must not know: who asks, how it is shown; it changes nothing.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import arming, conduct, machine, outbox, parked, positions, review, status_hands, telling
-from .irregularities import stack, withdrawal
+from . import arming, conduct, machine, offering, outbox, parked, status_hands
+from .irregularities import stack
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
 from .settings import TableSettings
@@ -35,10 +34,12 @@ class _At(NamedTuple):
 def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
     """The table in public. A card not revealed yet is ``null``; a halt for inspection says no more.
 
-    ``takes`` are the commands that this state takes, each with the lowest position that may give
-    it; ``next`` is what the round waits for, with its command where it has one.
+    ``takes`` are the commands that would be done now with proper arguments, each with the lowest
+    position that may give it, and whether it wants a reason or a second person;
+    ``next`` is what the round waits for, with its command where it has one.
     """
     at = _At(now, game, settings)
+    choices = offering.choices(at)
     return {
         "table": settings.table,
         "game": game.id,
@@ -51,18 +52,10 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "next": _next(now, game, settings),
-        "takes": [
-            {"command": command, "position": _who_may(command, at)}
-            for command in takes(now.state)
-            if status_hands.is_of_this_method(command, now, game, settings)
-            and (command not in telling.COMMANDS or outbox.can(now, telling.COMMANDS[command]))
-            and (command != "decide" or stack.offered(at))
-            and review.takes(command, now)
-            and (command != "withdraw_wager" or now.halt is None or withdrawal.is_open(at))
-        ],
-        "halt": _halt(at),
-        "waiting": [_waiting(opened, at) for opened in now.waiting],
+        "next": _next(now, game, settings, choices),
+        "takes": [offer.told for offer in offering.offers(at)],
+        "halt": _halt(at, choices),
+        "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
         "parked": parked.shown(now, restricted=False),
     } | _in_players_hands(now, settings)
 
@@ -75,12 +68,6 @@ def _in_players_hands(now: TableState, settings: TableSettings) -> dict[str, Any
     if conduct.method(now, settings) == "C":
         told["shoe_with"] = status_hands.shoe_with(now)
     return told
-
-
-@functools.cache
-def takes(state: str) -> tuple[str, ...]:
-    """The commands that may do something in this state, if their own conditions hold."""
-    return tuple(c for c in positions.COMMANDS if state in machine.states_that_take(c))
 
 
 def _round(played: Round) -> dict[str, Any]:
@@ -97,15 +84,7 @@ def _code(dealt: Dealt) -> str | None:
     return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
-def _who_may(command: str, at: _At) -> str:
-    """The lowest position that may give this command now."""
-    if command != "decide":
-        return positions.needed(command, at.game)
-    takers = {stack.who_takes(choice, at.game) for choice in stack.offered(at)}
-    return min(takers, key=positions.POSITIONS.index)
-
-
-def _halt(at: _At) -> dict[str, Any] | None:
+def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
     """What the public stream was told of the halt, and the step that is open."""
     halt = at.now.halt
     if halt is None:
@@ -116,6 +95,7 @@ def _halt(at: _At) -> dict[str, Any] | None:
         "since": utc(top.since_us),
         "earlier": [stack.public_name(key) for key in halt.earlier],
         **stack.guide(at),
+        "choices": choices,
     }
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
@@ -123,12 +103,12 @@ def _halt(at: _At) -> dict[str, Any] | None:
     return told
 
 
-def _waiting(opened: Opened, at: _At) -> dict[str, Any]:
+def _waiting(opened: Opened, at: _At, choices: list[dict[str, Any]]) -> dict[str, Any]:
     """What is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": stack.public_name(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": opened.publicly, "prompt": stack.step_of(opened).prompt}
-    choices = stack.offers(at, opened)
-    return told | ({"choices": choices} if choices else {})
+    asked = choices if stack.to_decide(at) is opened else []
+    return told | ({"choices": asked} if asked else {})
 
 
 _ASKED = {
@@ -148,10 +128,12 @@ _NO_WAGER = (
 )
 
 
-def _next(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
+def _next(
+    now: TableState, game: Game, settings: TableSettings, choices: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
     if now.halt is not None:
-        return _halted(_At(now, game, settings), now.halt)
+        return _halted(_At(now, game, settings), now.halt, choices)
     if (of_the_shoe := _of_the_shoe(now)) is not None:
         return of_the_shoe
     if now.state in _ASKED and not conduct.implied(now, settings):
@@ -177,14 +159,15 @@ def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
     return None
 
 
-def _halted(at: _At, halt: Halt) -> dict[str, Any]:
+def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
     prompt = stack.step_of(halt.top).prompt
     if is_on_top(at.now):
         return _do("resume", prompt)
     slot = stack.draw_wanted(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
-    return _do("decide", prompt) if stack.offered(at) else _wait(prompt)
+    can = any("not_now" not in choice for choice in choices)
+    return _do("decide", prompt) if can else _wait(prompt)
 
 
 def _revealing(

@@ -16,31 +16,12 @@ from .settings import TableSettings
 from .state import Round, TableState
 from .wagers.limits import WagerRules
 
-METHODS_OF = {
-    **dict.fromkeys(("pass_cards", "refuse_cards", "allow_squeeze"), ("A", "C")),
-    **dict.fromkeys(("name_holder", "set_first_hand"), ("A",)),
-    **dict.fromkeys(
-        ("offer_shoe", "relinquish_shoe", "allow_without_wager", "declare_out_of_view"), ("C",)
-    ),
-}
-"""The methods that a command belongs to; one that is not here belongs to all."""
-
 
 class Step(NamedTuple):
     """The command that a hand waits for, and what to do in words."""
 
     command: str
     text: str
-
-
-def is_of_this_method(command: str, now: TableState, game: Game, settings: TableSettings) -> bool:
-    """The command may do something in the method in force."""
-    if command == "change_method":
-        return len(game.methods) > 1
-    if command == "clear_bets":
-        return game.options.clear_bets
-    method = conduct.method(now, settings)
-    return bool(game.methods) and method in METHODS_OF.get(command, (method,))
 
 
 def held_by(played: Round) -> dict[str, Any]:

@@ -18,16 +18,6 @@ from .irregularities.grounds import CARDS_OUT, halt_of, note
 from .link_facts import is_met
 from .turn import Turn
 
-COMMANDS: dict[str, Command] = {
-    "reset_shoe": "reset",
-    "test_shoe": "self_test",
-    "ask_shoe": "query",
-    "clear_error": "clear_error",
-    "rotate_key": "rotate_key",
-    "show_on_shoe": "show",
-}
-"""Each command of the table with what the shoe is told by it."""
-
 _SAYS: dict[Command, str] = {
     "reset": "be told to reset itself",
     "self_test": "be told to test itself",

@@ -26,9 +26,8 @@ from firmware_proto.session import Capabilities
 from shoe_ctl.table import state
 from shoe_ctl.table.inputs import NotTold, from_bytes, to_bytes
 from shoe_ctl.table.outbox import ANSWER_US, DONE_BY_EVENT, TEST_US
-from shoe_ctl.table.telling import COMMANDS as TELLS
 from tests.table.playing import Playing
-from tests.table.told_shoes import ARGS, DONE, again, at_work, restricted, sent, yes
+from tests.table.told_shoes import ARGS, DONE, TELLS, again, at_work, restricted, sent, yes
 
 
 @pytest.mark.parametrize("command", ["reset_shoe", "test_shoe", "ask_shoe", "rotate_key"])

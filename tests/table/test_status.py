@@ -10,8 +10,9 @@ import pytest
 
 from firmware_proto.cards import card
 from shoe_ctl.table import machine, positions
+from shoe_ctl.table.offering import takes
 from shoe_ctl.table.state import TableState
-from shoe_ctl.table.status import status, takes
+from shoe_ctl.table.status import status
 from tests.table.playing import ROUNDS, Playing
 from tests.table.sessions import KINDS, WAYS, Session, kind_of, played
 

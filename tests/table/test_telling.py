@@ -31,9 +31,8 @@ from firmware_proto.reference.capabilities import WITH_KEYS
 from firmware_proto.session import COMMANDS, Capabilities
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.status import status
-from shoe_ctl.table.telling import COMMANDS as TELLS
 from tests.table.playing import Playing
-from tests.table.told_shoes import ARGS, at_work, restricted, sent, yes
+from tests.table.told_shoes import ARGS, TELLS, at_work, restricted, sent, yes
 
 # --- who can what -------------------------------------------------------------------------------
 

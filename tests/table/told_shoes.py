@@ -20,6 +20,16 @@ from firmware_proto.session import Capabilities
 from shoe_ctl.table.effects import ShoeCommand
 from tests.table.playing import Playing
 
+TELLS = {
+    "reset_shoe": "reset",
+    "test_shoe": "self_test",
+    "ask_shoe": "query",
+    "clear_error": "clear_error",
+    "rotate_key": "rotate_key",
+    "show_on_shoe": "show",
+}
+"""Each command of the table with what the shoe is told by it."""
+
 
 def at_work(can: Capabilities = REFERENCE, *, commands: bool = True, **more: Any) -> Playing:
     """A table between rounds, whose shoe can do this."""

@@ -101,13 +101,19 @@ def test_commands_of_another_method_are_not_offered() -> None:
     a, b, c = (dealt(method=method) for method in "ABC")
     handing, only_a = {"pass_cards", "refuse_cards", "allow_squeeze"}, {"name_holder"}
     only_c = {"offer_shoe", "relinquish_shoe", "allow_without_wager", "declare_out_of_view"}
+    for table in (a, c):
+        table.does("pass_cards", hand="banker", seat=3)
+    c.does("offer_shoe", player="ann")
     assert takes(a) & (handing | only_a | only_c) == handing | only_a
     assert takes(b) & (handing | only_a | only_c) == set()
-    assert takes(c) & (handing | only_a | only_c) == handing | only_c
+    assert takes(c) & (handing | only_a | only_c) == (handing | only_c) - {"offer_shoe"}
+    c.does("relinquish_shoe")
+    assert takes(c) & only_c == {"offer_shoe", "allow_without_wager"}
     assert "change_method" in takes(at("B"))
     royal = Playing(name="dragon_bonus_royal", method=None)
     royal.connect()
     royal.hello(resumed=False)
     royal.load()
     assert game("dragon_bonus_royal").methods == {}
+    assert "place_your_bets" in takes(royal)
     assert "change_method" not in takes(royal)

@@ -1,0 +1,127 @@
+"""What a table takes as it stands: commands that would be done, choices that can be taken now.
+
+In: the table's state, its game, its settings. Out: Offer values, choices as people are told them.
+Must not know: who asks; it does nothing, and no card that is not revealed makes a difference.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from . import by_hand, filling, machine, positions, revising
+from .irregularities import stack
+from .irregularities.procedure import Choice, Standing
+from .irregularities.procedures import PROCEDURES
+from .recording import RECORDED
+from .trying import Trial
+from .turn import Turn
+
+NO_WAY = "nothing that it could be given fits now"
+"""Against a choice with arguments: what stands against each of them may name a Player."""
+
+
+class Offer(NamedTuple):
+    """A command that would be done, with the lowest position; what must be said besides."""
+
+    command: str
+    position: str
+    reason: bool
+    second: bool
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As it is told: what it does not need is not there."""
+        said: dict[str, Any] = {"command": self.command, "position": self.position}
+        said |= {"reason": True} if self.reason else {}
+        return said | ({"second_person": True} if self.second else {})
+
+
+@functools.cache
+def takes(state: str) -> tuple[str, ...]:
+    """The commands that may do something in this state, if their own conditions hold."""
+    return tuple(c for c in positions.COMMANDS if state in machine.states_that_take(c))
+
+
+def offers(at: Standing) -> list[Offer]:
+    """Each command that would be done with proper arguments, from whom at the least."""
+    trial = Trial(at.now, at.game, at.settings)
+    found = (_offer(at, trial, command) for command in takes(at.now.state))
+    return [offer for offer in found if offer is not None]
+
+
+def choices(at: Standing) -> list[dict[str, Any]]:
+    """The choices of the step to be decided now; ``not_now`` says what stands against one."""
+    deciding = stack.to_decide(at)
+    if deciding is None or "decide" not in takes(at.now.state):
+        return []
+    trial = Trial(at.now, at.game, at.settings)
+    told = zip(stack.offered(at), stack.offers(at, deciding), strict=True)
+    return [
+        offer | ({} if why is None else {"not_now": why})
+        for choice, offer in told
+        for why in (_against(at, trial, choice),)
+    ]
+
+
+def _offer(at: Standing, trial: Trial, command: str) -> Offer | None:
+    if command in _OF_CARDS:
+        at_least = positions.needed(command, at.game)
+        stands = trial.asks(_OF_CARDS[command], command, at_least)
+        return Offer(command, at_least, reason=True, second=True) if stands is None else None
+    if command == "decide":
+        return _decided(at, trial)
+    taken = (each for each in _ways(at, command) if trial.takes(command, *each))
+    # Of one command alone the position depends on what it is given.
+    found = list(taken if command == "change_method" else itertools.islice(taken, 1))
+    if not found:
+        return None
+    return Offer(
+        command,
+        min((position for _, position in found), key=positions.POSITIONS.index),
+        reason=not any(trial.takes(command, *each, reason=False) for each in found),
+        second=not any(trial.takes(command, *each, second=False) for each in found),
+    )
+
+
+def _ways(at: Standing, command: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Ways to give this command, each with the lowest position for it."""
+    if command != "declare":
+        for args in filling.ways(at, command):
+            yield args, positions.needed(command, at.game, args)
+        return
+    for key in RECORDED:
+        yield {"key": key}, positions.needed(command, at.game)
+    for key, procedure in PROCEDURES.items():
+        if (declared := procedure.declared) is not None:
+            for args in filling.filled(at, declared.takes):
+                yield {"key": key, **args}, declared.by
+
+
+def _decided(at: Standing, trial: Trial) -> Offer | None:
+    found = [choice for choice in stack.offered(at) if _against(at, trial, choice) is None]
+    if not found:
+        return None
+    takers = {stack.who_takes(choice, at.game) for choice in found}
+    lowest = min(takers, key=positions.POSITIONS.index)
+    return Offer("decide", lowest, reason=False, second=False)  # each choice says its own
+
+
+def _against(at: Standing, trial: Trial, choice: Choice) -> str | None:
+    """What stands against this choice now, None where it can be taken."""
+    position = stack.who_takes(choice, at.game)
+    why: str | None = NO_WAY
+    for args in filling.filled(at, choice.takes):
+        why = trial.against(choice.name, args, position)
+        if why is None:
+            return None
+    return NO_WAY if choice.args else why
+
+
+_OF_CARDS: Mapping[str, Callable[[Turn], str | None]] = {
+    "enter_round": by_hand.why_no_round,
+    "revise_round": revising.why_no_outcome,
+}
+"""Commands that name all cards of a round: what stands against them whatever these are."""

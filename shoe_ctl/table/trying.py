@@ -1,0 +1,91 @@
+"""Whether the table would take a command as it stands: every condition is asked, nothing is done.
+
+In: a table's state, a command with arguments. Out: yes or no; what stands against a choice.
+Must not know: which commands there are, what arguments are likely.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from shoe_ctl.games.game import Game
+
+from . import deciding, machine
+from .inputs import TableCommand
+from .rows import Refuse, Row
+from .settings import TableSettings
+from .state import TableState
+from .turn import Turn
+
+_SOMEBODY, _ANOTHER, _WHY = "somebody", "another", "why"
+
+
+class Trial:
+    """One table as it stands, asked again and again."""
+
+    def __init__(self, now: TableState, game: Game, settings: TableSettings) -> None:
+        self._now = now
+        self._turn = Turn(game, settings)
+        self._turn.state = now.state
+
+    def takes(
+        self,
+        command: str,
+        args: dict[str, Any],
+        position: str,
+        *,
+        reason: bool = True,
+        second: bool = True,
+    ) -> bool:
+        """Whether it is done, given from this position, with a reason and a second person or not.
+
+        The position is taken to be high enough for the command itself.
+        """
+        turn = self._begin(command, args, position, reason=reason, second=second)
+        row = _row_of(turn)
+        return row is not None and not (row.do and isinstance(row.do[0], Refuse))
+
+    def asks(self, why: Callable[[Turn], str | None], command: str, position: str) -> str | None:
+        """What stands against this command whatever it is given, by this part of its conditions."""
+        turn = self._begin(command, {}, position, reason=True, second=True)
+        turn.source = turn.state
+        return why(turn)
+
+    def against(self, choice: str, args: dict[str, Any], position: str) -> str | None:
+        """What stands against this choice of the open step, with a reason and a second person."""
+        turn = self._begin("decide", {"choice": choice, **args}, position, reason=True, second=True)
+        turn.source = turn.state
+        objection = deciding.objection_to_choice(turn)
+        return None if objection is None else objection.why.removeprefix(f"{choice}: ")
+
+    def _begin(
+        self, command: str, args: dict[str, Any], position: str, *, reason: bool, second: bool
+    ) -> Turn:
+        turn = self._turn
+        asked = TableCommand(
+            t_us=self._now.t_us,
+            command_id="",
+            command=command,
+            args=args,
+            person=_SOMEBODY,
+            position=position,
+            reason=_WHY if reason else None,
+            consented_by=_ANOTHER if second else None,
+        )
+        turn.begin(self._now, asked)
+        return turn
+
+
+def _row_of(turn: Turn) -> Row | None:
+    for row in _rows(turn.state, turn.command.command):
+        turn.source, turn.dest = row.state, row.dest
+        if all(condition(turn) for condition in row.when):
+            return row
+    return None
+
+
+@functools.cache
+def _rows(state: str, command: str) -> tuple[Row, ...]:
+    return tuple(row for row in machine.ROWS if (row.state, row.trigger) == (state, command))
