@@ -147,10 +147,10 @@ class Daemon:
         log.warning("an earlier daemon ended while nothing could be stored: %s", self.outage.what)
         return await self._reopening.at_once()
 
-    def _announce(self, outage: Outage, tell: Callable[[str], None]) -> None:
+    def _announce(self, outage: Outage, store: Store, tell: Callable[[str], None]) -> None:
         """Nothing can be stored from now on: said at once, and everywhere but in the journal."""
         self.outage = outage
-        self._reopening.begin()
+        self._reopening.begin(store.ends())
         log.error("%s", outage.refusal())
         tell(outage.refusal())
         # Not waited for: a disk that hangs must not keep this from being told to whoever asks.
@@ -220,7 +220,8 @@ class Daemon:
                 failed, error = True, first_of(errors)
                 if isinstance(error, JournalError):
                     what = store.failure or str(error)
-                    self._announce(Outage(since_us=self._clock.wall_us(), what=what), tell)
+                    outage = Outage(since_us=self._clock.wall_us(), what=what)
+                    self._announce(outage, store, tell)
                 raise error from None
             finally:
                 if store.failure is None:
@@ -234,6 +235,12 @@ class Daemon:
         key = (store.path, store.signed_with)
         signing.check(*key, new_key=self._new_key)
         load = partial(signing.signer, *key, new_key=self._new_key)
+        if store.last_n == 0 and signing.key_path(store.path).exists():
+            log.warning(
+                "journal %s is begun anew beside an old key: events are numbered from 1 again, and "
+                "whoever had the old ones takes none of these for new",
+                store.path,
+            )
         every_s = self._config.journal.checkpoint_every_s
         kept = policy(self._config, [place.name for place in places])
         retention = None if kept is None else Retention(journal, store.reader, self._executor, kept)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
@@ -51,10 +52,14 @@ class Reopening:
         self._vfs = vfs
         self._wait_s = FIRST_RETRY_S
         self._told = ""
+        self._stored: Mapping[str, tuple[int, bytes]] = {}
 
-    def begin(self) -> None:
-        """Tables were at work: this outage is another than the last."""
-        self._wait_s, self._told = FIRST_RETRY_S, ""
+    def begin(self, stored: Mapping[str, tuple[int, bytes]]) -> None:
+        """Tables were at work: this outage is another than the last.
+
+        ``stored`` are the ends of the chains until then, of which the world was told.
+        """
+        self._wait_s, self._told, self._stored = FIRST_RETRY_S, "", stored
 
     def failed(self, error: JournalError) -> None:
         """Storage does not work, for this reason."""
@@ -69,7 +74,7 @@ class Reopening:
             JournalError: it cannot be opened, or is not what was written.
         """
         with self._outside.thread("journal-again") as opener:
-            return await _Attempt(self._path, self._vfs).made_in(opener)
+            return await _Attempt(self._path, self._vfs, self._stored).made_in(opener)
 
     async def done(self) -> Store:
         """The store, once it opens and is whole."""
@@ -78,17 +83,20 @@ class Reopening:
                 await sleep(self._clock, self._wait_s)
                 self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
                 try:
-                    return await _Attempt(self._path, self._vfs).made_in(opener)
+                    return await _Attempt(self._path, self._vfs, self._stored).made_in(opener)
                 except JournalError as error:
                     self.failed(error)
 
 
 class _Attempt:
-    """One attempt to open the journal and to verify all of it."""
+    """One attempt to open the journal and to verify all of it, with all that was ``stored``."""
 
-    def __init__(self, path: Path, vfs: str | None) -> None:
+    def __init__(
+        self, path: Path, vfs: str | None, stored: Mapping[str, tuple[int, bytes]]
+    ) -> None:
         self._path = path
         self._vfs = vfs
+        self._stored = stored
         self._reader: Reader | None = None
 
     async def made_in(self, opener: Executor) -> Store:
@@ -108,16 +116,30 @@ class _Attempt:
             raise
 
     def _opened_whole(self) -> Store:
-        store = Store.open(self._path, vfs=self._vfs)
+        store = Store.open(self._path, vfs=self._vfs, new=False)
         try:
             with store.reader() as reader:
                 self._reader = reader
                 found = verify(reader)
+                lost = self._lost(reader, found.first_n)
             if found.first_bad is not None:
                 bad = found.first_bad
                 raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+            if lost is not None:
+                raise JournalError(
+                    f"journal {self._path} is another one: it has not record {lost}, which was "
+                    "stored; put the right one back, or start again to go on with this one"
+                )
         except BaseException:
             store.close()
             raise
         log.info("journal %s: opened again, %d records verified", self._path, found.records)
         return store
+
+    def _lost(self, reader: Reader, first_n: int) -> int | None:
+        """A record that was stored, and is not in this journal."""
+        for table, (n, digest) in self._stored.items():
+            there = [(row[1], row[4]) for row in reader.rows(after=n - 1, upto=n)]
+            if n >= first_n and there != [(table, digest)]:
+                return n
+        return None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import apsw
 
+from .place import log_of
+
 PAGES = 1000
 """How long it grows before it is written back into the journal: about four megabytes."""
 
@@ -28,7 +30,7 @@ def make_sure(journal: Path, vfs: str | None) -> None:
     Raises:
         apsw.Error, OSError: it cannot be relied upon.
     """
-    path = journal.with_name(journal.name + "-wal")
+    path = log_of(journal)
     if not path.exists() or path.stat().st_size == 0:
         return
     flags = [apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_WAL, 0]

@@ -19,7 +19,7 @@ import apsw
 
 from shoe_ctl.errors import JournalError
 
-from . import files
+from . import files, place
 
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
@@ -258,7 +258,7 @@ def _unpacked(path: Path) -> apsw.Connection:
 
 def has_writer(path: Path) -> bool:
     """Whether a process writes this journal, or was cut off writing: its log lies beside it."""
-    return path.with_name(path.name + "-wal").exists()
+    return place.log_of(path).exists()
 
 
 def _is_packed(path: Path) -> bool:

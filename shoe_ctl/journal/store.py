@@ -15,7 +15,7 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 
-from . import schema
+from . import place, schema
 from .bodies import Kind
 from .chain import GENESIS, link
 from .checkpoint import JOURNAL, Begins, Checkpoint, SignedHead
@@ -64,6 +64,7 @@ class Store:
             try:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
                 self._signed = _last_checkpoint(path, vfs)
+                self._files = place.files(path)
             except BaseException:
                 schema.close(self._cursors)
                 raise
@@ -72,14 +73,15 @@ class Store:
             raise
 
     @classmethod
-    def open(cls, path: str | Path, *, vfs: str | None = None) -> Store:
+    def open(cls, path: str | Path, *, vfs: str | None = None, new: bool = True) -> Store:
         """Opens the journal, or makes it where there is none (readable by its owner only).
 
-        ``vfs`` names a registered SQLite file layer other than the system's.
+        ``vfs`` names a registered SQLite file layer other than the system's. With ``new`` false
+        there must be one.
 
         Raises:
             JournalError: in use by another process, no such directory, not writable, disk full,
-                not a journal, another version, or damaged. Nothing is left half made.
+                not a journal, another version, damaged, or gone. Nothing is left half made.
         """
         path = Path(path).resolve()
         if path.is_dir():
@@ -88,6 +90,7 @@ class Store:
         try:
             with schema.one_line(path):
                 if not path.exists() or path.stat().st_size == 0:
+                    place.refuse_if_lost(path, new=new)
                     schema.create(path, vfs)
             return cls(path, lock, vfs)
         except BaseException:
@@ -203,6 +206,10 @@ class Store:
         """Where this table's chain ends; a table not known yet is as new."""
         return self._heads.get(table, Head(0, GENESIS, Counters()))
 
+    def ends(self) -> dict[str, tuple[int, bytes]]:
+        """The last record of each chain that was stored, and its hash."""
+        return {table: (head.n, head.hash) for table, head in self._heads.items()}
+
     @property
     def failure(self) -> str | None:
         """Why the store takes nothing more, or None."""
@@ -228,6 +235,7 @@ class Store:
                 work(connection)
                 connection.execute("COMMIT")
                 self._tail.tidy(connection)
+            place.refuse_if_moved(self.path, self._files)
             done = True
         except JournalError as error:
             self._failure = str(error)

@@ -1,0 +1,60 @@
+"""Where a journal's files are: whether they are there, and still those that are written.
+
+In: the journal's path. Out: errors where it was lost or taken away. SQLite goes on writing to a
+file that nobody finds any more, and begins a new one beside what is left of the old.
+Must not know: what is in the files.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shoe_ctl.errors import JournalError
+
+Files = list[tuple[int, int] | None]
+"""The devices and numbers of the files that stand at a journal's places; None where none does."""
+
+
+def log_of(journal: Path) -> Path:
+    """Where what was committed last stands until it is written back into the journal."""
+    return journal.with_name(journal.name + "-wal")
+
+
+def files(journal: Path) -> Files:
+    """Which files the journal and its log are now."""
+    found: Files = []
+    for path in (journal, log_of(journal)):
+        try:
+            at = os.stat(path)  # noqa: PTH116 - at every commit
+        except OSError:
+            found.append(None)
+        else:
+            found.append((at.st_dev, at.st_ino))
+    return found
+
+
+def refuse_if_moved(journal: Path, opened: Files) -> None:
+    """What was just written may stand where nobody finds it.
+
+    Raises:
+        JournalError: the journal or its log is not the file that was opened.
+    """
+    if files(journal) != opened:
+        raise JournalError(f"journal {journal} was taken away while it was written")
+
+
+def refuse_if_lost(journal: Path, *, new: bool) -> None:
+    """A journal that is not there, or empty, is begun only where nothing says that there was one.
+
+    Raises:
+        JournalError: there was.
+    """
+    if not new:
+        raise JournalError(f"journal {journal} is gone: put it back")
+    log = log_of(journal)
+    if log.exists() and log.stat().st_size > 0:
+        raise JournalError(
+            f"journal {journal} is gone, but its log {log.name} is there: put the journal back, "
+            "or take the log away to begin a new one"
+        )

@@ -1,0 +1,80 @@
+"""A journal that is taken away while it is written, or was lost: nothing is stored into nowhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.place import log_of
+from shoe_ctl.journal.store import Store
+from tests.journal.making import dealt, opened, records, stored
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "journal.db"
+    stored(path, [dealt(0)])
+    return path
+
+
+def replaced(path: Path) -> None:
+    shutil.copy(path, path.with_name("copy"))
+    path.with_name("copy").rename(path)
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        Path.unlink,
+        lambda path: path.rename(path.with_name("elsewhere")),
+        replaced,
+        lambda path: log_of(path).unlink(),
+        lambda path: path.parent.rename(f"{path.parent}-moved"),
+    ],
+    ids=["removed", "moved", "replaced", "its log removed", "its folder moved"],
+)
+@pytest.mark.parametrize("write", ["commit", "cursor"])
+def test_what_is_written_to_a_file_that_is_gone_is_not_stored(
+    path: Path, taken: Callable[[Path], object], write: str
+) -> None:
+    store = Store.open(path)
+    try:
+        store.commit([dealt(1)])
+        taken(path)
+        with pytest.raises(JournalError, match="was taken away while it was written"):
+            store.commit([dealt(2)]) if write == "commit" else store.move_cursor("console", 1)
+        with pytest.raises(JournalError, match="it must be reopened"):
+            store.commit([dealt(3)])
+        assert store.ends()["bac-07"][0] == 8
+    finally:
+        store.close()
+
+
+def test_a_journal_that_was_lost_is_not_begun_anew_beside_its_log(path: Path) -> None:
+    with opened(path) as store:
+        store.commit([dealt(1)])
+        log = log_of(path).read_bytes()
+    for lost in (path.unlink, lambda: path.write_bytes(b"")):
+        log_of(path).write_bytes(log)
+        lost()
+        with pytest.raises(JournalError, match=r"is gone, but its log journal\.db-wal is there"):
+            Store.open(path)
+        assert not path.exists() or path.stat().st_size == 0
+        path.write_bytes(b"")
+    log_of(path).unlink()
+    with opened(path) as store:
+        assert store.last_n == 0
+
+
+def test_what_must_be_there_is_not_made(path: Path) -> None:
+    stood = records(path)
+    Store.open(path, new=False).close()
+    assert records(path) == stood
+    path.unlink()
+    with pytest.raises(JournalError, match=r"journal\.db is gone"):
+        Store.open(path, new=False)
+    assert not path.exists()
