@@ -139,7 +139,7 @@ class Evening:
 async def evening(folder: Path, fault: Fault) -> AsyncIterator[Evening]:
     with ShoeAtTable(folder, "reference", seed=41, decks=8) as shoe:
         night = Evening(folder, fault, shoe)
-        config = configuration(folder, str(folder / "shoe"))
+        config = configuration(folder, str(folder / "shoe"), way_in=True)
         with disk(night.failing) as layer:
             async with serving(config, night.told, vfs=layer.name, tell=night.tell) as daemon:
                 night.daemon = daemon
