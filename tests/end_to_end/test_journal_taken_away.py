@@ -128,9 +128,9 @@ async def test_a_journal_that_is_begun_anew_beside_an_old_key_is_warned_of(
 ) -> None:
     signer(tmp_path / "journal.db", None)
     config = configuration(tmp_path, str(tmp_path / "shoe"))
-    for warned in (True, False):
-        caplog.clear()
-        with ShoeAtTable(tmp_path, "reference", seed=43, decks=8):
+    with ShoeAtTable(tmp_path, "reference", seed=43, decks=8):
+        for warned in (True, False):
+            caplog.clear()
             async with serving(config, told := Told()):
                 await told.times(1, "round.outcome")
-        assert ("is begun anew beside an old key" in caplog.text) is warned
+            assert ("is begun anew beside an old key" in caplog.text) is warned
