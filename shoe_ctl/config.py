@@ -20,12 +20,6 @@ from .table.positions import POSITIONS
 from .table.settings import TableSettings
 from .table.wagers.limits import TableLimits, WagerRules
 
-NO_WAY_IN = (
-    "no [socket]: nobody can decide about a table that halts, or resume it; it stands still until "
-    "a [socket] is added and the daemon started again"
-)
-"""What is wrong with a configuration that is served all the same."""
-
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]

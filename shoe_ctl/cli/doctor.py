@@ -149,10 +149,10 @@ def _targets(
 
 def _notes(config_file: str | None) -> list[str]:
     """What is served, and will be missed one day."""
-    from shoe_ctl.config import NO_WAY_IN, load
+    from shoe_ctl.config import load
+    from shoe_ctl.lacking import lacks
 
-    lacks = config_file is not None and load(config_file).socket is None
-    return [NO_WAY_IN] if lacks else []
+    return [] if config_file is None else lacks(load(config_file))
 
 
 def _named(name: str, port: str) -> Target:

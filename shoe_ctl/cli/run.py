@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -72,8 +72,8 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from shoe_ctl.config import NO_WAY_IN
     from shoe_ctl.daemon import Daemon
+    from shoe_ctl.lacking import lacks
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.notify import service_manager
 
@@ -94,19 +94,19 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
             refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
             ready = "every shoe's port is open" if not wait else "the tables are served"
-            lacks = NO_WAY_IN if config.socket is None else None
-            serving = daemon.run(partial(_say_ready, manager, ready, lacks), manager.status)
+            say_ready = partial(_say_ready, manager, ready, lacks(config))
+            serving = daemon.run(say_ready, manager.status)
             terminated = await until_terminated(serving)
             if daemon.outage is not None:
                 raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
             return terminated
 
 
-def _say_ready(manager: ServiceManager, what: str, lacks: str | None) -> None:
-    """``lacks`` is said of what serves: what cannot start has one line to say, and that is why."""
+def _say_ready(manager: ServiceManager, what: str, lacking: Sequence[str]) -> None:
+    """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
     logging.getLogger(__name__).info("ready: %s", what)
-    if lacks is not None:
-        logging.getLogger(__name__).warning(lacks)
+    for line in lacking:
+        logging.getLogger(__name__).warning(line)
     manager.ready()
 
 

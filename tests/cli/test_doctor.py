@@ -21,8 +21,8 @@ from click.testing import CliRunner, Result
 from shoe_ctl.cli import doctor as command
 from shoe_ctl.cli.doctor import doctor, examine
 from shoe_ctl.cli.doctor_view import COLUMNS, Report, TriedPort, as_json, as_text
-from shoe_ctl.config import NO_WAY_IN
 from shoe_ctl.errors import EnvironmentFault, InputRefused, PortError, UsageError
+from shoe_ctl.lacking import NO_WAY_IN
 from shoe_ctl.link.inventory import Access, Identity, SerialFound, System, UsbFound
 from shoe_ctl.link.verdicts import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
@@ -82,7 +82,7 @@ def test_a_configured_shoe_that_answers_is_well(tmp_path: Path) -> None:
         assert f"note: {NO_WAY_IN}" in done.stdout.replace("\n  ", " ")
         told = json.loads(shoectl("doctor", "--config", file, "--json").stdout)
         with Path(file).open("a") as more:
-            more.write('[socket]\nuser = [{user = 0, position = "dealer"}]\n')
+            more.write('[socket]\nuser = [{user = 0, position = "pit_manager"}]\n')
         assert "note:" not in shoectl("doctor", "--config", file).stdout
     (tried,) = told["tried"]
     assert (tried["table"], tried["well"], tried["cause"]) == ("bac-07", True, "well")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from shoe_ctl.delivery import SinkPlace
@@ -175,6 +179,7 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
         by_id = {e["id"]: e for e in choosy.events}
         assert [by_id[e["id"]] for e in told.events] == told.events
         assert len(choosy.data("round.outcome")) == 4
+    assert as_the_page_says(tmp_path / "journal.db", poison["id"]) == poison
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
@@ -198,6 +203,15 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
         async with serving(path, told, sinks=sinks):
             assert (await shoectl(*redeliver))[:2] == (0, "choosy: 1 taken\n")
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def as_the_page_says(journal: Path, event: str) -> Any:
+    """The event as an integrator takes it out of the journal by hand."""
+    page = (Path(__file__).parents[2] / "docs/integrator/storage.md").read_text("utf-8")
+    (query,) = re.findall(r"`(SELECT body FROM record .*?)`", page, re.DOTALL)
+    with closing(apsw.Connection(str(journal), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        ((body,),) = connection.execute(query.replace("bac-07/p31", event))
+    return json.loads(body)
 
 
 async def shoectl(*words: str) -> tuple[int | None, str, str]:
