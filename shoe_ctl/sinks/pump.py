@@ -90,6 +90,7 @@ class Pump:
         self._batches = 0
         self._parked_in_a_row = 0
         self._again: dict[int, asyncio.Future[str | None]] = {}
+        self._ended: str | None = None
 
     def wake(self) -> None:
         """There may be more to deliver. Call it on the loop."""
@@ -99,12 +100,21 @@ class Pump:
         """Offers parked event ``n`` once more; asked for twice it is offered once.
 
         The result is None when the sink has taken it, else why not. There is none for as long as
-        the sink is away, and none any more once the pump has ended.
+        the sink is away, and none any more once the pump was stopped.
         """
         if n not in self._again:
             self._again[n] = asyncio.get_running_loop().create_future()
             self._news.set()
-        return self._again[n]
+        offer = self._again[n]
+        if self._ended is not None:
+            self._give_up(self._ended)
+        return offer
+
+    def _give_up(self, why: str) -> None:
+        """Nobody is there any more to be offered anything."""
+        self._ended = why
+        while self._again:
+            self._again.popitem()[1].set_result(why)
 
     def stop(self) -> None:
         """Lets ``run`` return once what is committed now has been delivered.
@@ -152,6 +162,7 @@ class Pump:
                     return
             except SinkEnded as end:
                 _log.warning("sink %s has ended: %s", self.name, end)
+                self._give_up(f"it has ended: {end}")
                 return
             if last_pass:
                 return

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shoe_ctl.sinks import pump as pump_module
-from shoe_ctl.sinks.pump import Pump
+from shoe_ctl.sinks.pump import Pump, SinkEnded
 from tests.sinks.test_pump import Choosy, Ledger, Taker, numbered
 
 
@@ -69,3 +69,17 @@ async def test_stopping_does_not_wait_for_what_a_sink_that_is_away_was_asked_to_
     await running
     assert not offer.done()
     assert feed.taken_after_all == []
+
+
+async def test_a_sink_that_has_ended_is_offered_nothing() -> None:
+    no = ValueError("no")
+    feed, sink = Ledger(), Taker(no, no, SinkEnded("the reader has gone"))
+    feed.events = numbered(1)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 1:
+        await feed.moves.get()
+    for _ in range(2):
+        assert await pump.offer_again(1) == "it has ended: the reader has gone"
+    await running
+    assert sink.taken == []
