@@ -72,8 +72,8 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
         return what_is_wrong(str(error), kind, turn.command.args)
-    seat, seats = getattr(args, "seat", None), turn.wager_rules.seats
-    if seat is not None and seats and seat not in seats:
+    seat = getattr(args, "seat", None)
+    if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
         return f"the layout has no seat {seat}"
     return args
 
