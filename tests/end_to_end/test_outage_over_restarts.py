@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -170,6 +171,37 @@ async def test_a_start_whose_first_records_find_no_room_keeps_the_note_and_tries
         async with serving(config, told) as daemon:
             assert standing(daemon) == ["storage_fault"]
         assert there == [before] * 3
+        assert notes(tmp_path).found() is None
+
+
+async def test_a_disk_on_which_the_note_hangs_keeps_nobody_from_being_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outage, "FIRST_RETRY_S", 0.0)
+    honest, hangs = OutageNotes.write, threading.Event()
+
+    def write(self: OutageNotes, noted: Outage) -> None:
+        hangs.wait()
+        honest(self, noted)
+
+    monkeypatch.setattr(OutageNotes, "write", write)
+    told, full, lines = Told(), FullDisk(), asyncio.Queue[str]()
+    with ShoeAtTable(tmp_path, "reference", seed=73) as at_table, disk(full) as layer:
+        at_table.rest_at(2, "player", 2)
+        config = config_for(tmp_path)
+        async with serving(config, told, vfs=layer.name, tell=lines.put_nowait) as daemon:
+            await at_table.rests()
+            full.full = True
+            at_table.go_on()
+            async with asyncio.timeout(PATIENCE_S):
+                try:
+                    assert (await lines.get()).startswith(FAULT)
+                    assert daemon.outage is not None
+                finally:
+                    full.full = False
+                    hangs.set()
+                assert (await lines.get()).startswith(WAITS)
+        # Written late, it is gone all the same: the tables have it stored.
         assert notes(tmp_path).found() is None
 
 
