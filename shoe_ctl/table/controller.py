@@ -6,12 +6,10 @@ desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomne
 
 from __future__ import annotations
 
-import msgspec
-
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import arming, conduct, engine, machine, methods, outbox, positions, replayed
+from . import arming, conduct, engine, freed, machine, methods, outbox, positions, replayed
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
@@ -152,10 +150,12 @@ def _assert_desires(turn: Turn) -> None:
     armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
     if armed != now.armed:
         turn.effects.append(desired)
+        if armed is not None:
+            freed.order(turn, armed[0])
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
-    turn.now = msgspec.structs.replace(now, armed=armed, wake_us=wake_us)
+    turn.change(armed=armed, wake_us=wake_us)
     arming.forget(turn, armed)
 
 

@@ -19,7 +19,7 @@ _FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
 _EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
 UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
 NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
-LEFT_OVER = Cause("overdraw", "a card was drawn while the link was away, before the round or in it")
+LEFT_OVER = Cause("overdraw", "a card was drawn that may be of the round that ended before")
 _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
@@ -50,7 +50,7 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
 
 
 def is_left_over(turn: Turn) -> bool:
-    """The shoe was armed for this draw in a round that has ended while its link was away.
+    """The shoe was left armed for this draw by a round that has ended.
 
     Nobody can tell whether the card was drawn for that round or for the one that is open now.
     """

@@ -94,12 +94,21 @@ def restart(turn: Turn) -> None:
 def _leave(turn: Turn, reason: str) -> None:
     """The shoe is out of reach, and stays armed for what it was armed for."""
     turn.set_link(up=False, aligned=turn.now.link.replay)
-    shoe, played, armed = turn.now.shoe, turn.now.round, turn.now.armed
-    if shoe is not None and played is not None and armed is not None:
+    shoe, played, number = turn.now.shoe, turn.now.round, _freed_for(turn)
+    if shoe is not None and played is not None and number is not None:
         left = shoe.left_armed
-        if left is None or left[0] != armed[0]:  # not while that very draw may be on its way
-            turn.set_shoe(left_armed=(armed[0], played.id))
+        if left is None or left[0] != number:  # not while that very draw may be on its way
+            turn.set_shoe(left_armed=(number, played.id))
     turn.tell("shoe.lost", {"reason": reason})
+
+
+def _freed_for(turn: Turn) -> int | None:
+    """The draw that the shoe is armed for, or was and does not show yet that it is locked."""
+    armed, freed = turn.now.armed, turn.now.link.freed
+    if armed is not None:
+        return armed[0]
+    may_come = freed is not None and freed.number == turn.shoe.drawn + 1
+    return freed.number if freed is not None and may_come else None
 
 
 def tell_not_aligned(turn: Turn) -> None:

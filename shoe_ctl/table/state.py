@@ -114,7 +114,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
     draws that people entered and nobody heard of, with the card's code where they named it;
     ``missed`` are those of draws that were passed over, and that nobody entered. ``left_armed`` is
-    the draw that the shoe was armed for as its link went, with the round that was open then.
+    the draw that the shoe was armed for as its link went, or as the round ended and it did not yet
+    show that it is locked, with the round that was open then.
     ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
@@ -156,11 +157,20 @@ class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
     cutting_card_out: bool = False
 
 
+class Freed(msgspec.Struct, frozen=True, kw_only=True):
+    """The draw that the shoe was last to be armed for, and in which round; ``shown``: it was."""
+
+    number: int
+    round_id: str | None
+    shown: bool
+
+
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the device and the connection to it.
 
     ``aligned``: the host knows where in the round the shoe is. ``met``: on this connection it said
-    who it is.
+    who it is. ``shows_arms``: it said there once what it is armed for; ``freed`` until it says that
+    it is locked again.
     """
 
     up: bool = False
@@ -178,6 +188,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     aligned: bool = True
     device_id: str | None = None
     boot_id: int | None = None
+    shows_arms: bool = False
+    freed: Freed | None = None
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

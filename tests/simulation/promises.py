@@ -77,7 +77,7 @@ class Promises:
 
     def gives(self, asked: Mapping[str, Any]) -> None:
         """A command is about to be given: whatever is said to be answered, it may be taken."""
-        if asked["command"] == "resume":
+        if asked["command"] == "resume" or asked.get("args", {}).get("choice") == "void":
             self._asks_to_resume = False
 
     def took(self, remote: str, audience: Audience, events: Sequence[bytes]) -> None:

@@ -142,6 +142,25 @@ LATE_CARD_SET_ASIDE = Plan(
 )
 """New cards while the host had no power, and the round's first card heard late: it is set aside."""
 
+UNDER_WAY_AS_IT_WAS_VOID = Plan(
+    seed=9264,
+    lasts_s=10.973,
+    game="immortal_dragon_tiger",
+    announces=True,
+    face_up_after_ms=None,
+    faults=(
+        Fault(0, 2.168, "declared"),
+        Fault(1, 2.510, "line_flip"),
+        Fault(2, 4.730, "line_flip"),
+        Fault(3, 4.934, "line_delay"),
+        Fault(4, 5.377, "line_delay"),
+        Fault(6, 7.298, "line_delay"),
+        Fault(7, 10.750, "line_delay"),
+        Fault(8, 10.972, "declared"),
+    ),
+)
+"""The lock of a halt is seconds on its way, a card is drawn meanwhile, and the round is void."""
+
 
 @pytest.mark.parametrize(
     "plan",
@@ -155,6 +174,7 @@ LATE_CARD_SET_ASIDE = Plan(
         pytest.param(ORDERED_BETWEEN_ROUNDS, id="the same of two that were pulled as one"),
         pytest.param(KEPT_SET_FORGOTTEN, id="the table counted new cards on from the old ones"),
         pytest.param(LATE_CARD_SET_ASIDE, id="a round went on with another set of cards"),
+        pytest.param(UNDER_WAY_AS_IT_WAS_VOID, id="a void round's card was dealt to the next one"),
         pytest.param(STOPPED_AS_IT_FAILED, id="being stopped was forgotten as the store failed"),
         pytest.param(
             struck(*(("clock_set", 4.0 + i) for i in range(6))), id="the table's time stood still"

@@ -1,9 +1,10 @@
-"""A card that the shoe was armed for in a round that ended while its link was away."""
+"""A card that the shoe was armed for in a round that ended before it showed that it is locked."""
 
 from __future__ import annotations
 
 import pytest
 
+from firmware_proto.events import Status
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS
 
@@ -85,3 +86,68 @@ def test_in_the_round_that_it_was_drawn_for_it_takes_its_slot() -> None:
     table.draw("8S", number=2, armed=True)
     assert table.now.halt is None
     assert [d.card.code for d in table.now.round.cards] == ["9C", "8S"]
+
+
+# The link stays, and what goes over it is slow.
+
+
+def shows(table: Playing, armed: int | None, drawn: int) -> None:
+    """The shoe shows what it is armed for, and how many cards it counts out."""
+    table.says(Status(armed=armed, drawn=drawn, unacknowledged=0, locked_by_key=False))
+
+
+def void_while_free(*, way: int, before_the_halt: tuple[int | None, ...]) -> Playing:
+    """One card of a round lies there, and the shoe may be free for the second; void."""
+    table = Playing(**WAYS[way]).open_shoe()
+    table.open_round()
+    shows(table, 1, 0)
+    table.deal("9C")
+    for armed in before_the_halt:
+        shows(table, armed, 1)
+    table.fails()
+    return table
+
+
+@pytest.mark.parametrize("way", range(len(WAYS)))
+@pytest.mark.parametrize("seen", [(), (None,), (2,)], ids=["nothing", "a late status", "freed"])
+def test_a_card_under_way_when_its_round_is_made_void_is_not_dealt_to_the_next(
+    way: int, seen: tuple[int | None, ...]
+) -> None:
+    table = void_while_free(way=way, before_the_halt=seen)
+    table.rules("void")
+    table.open_round()
+    dealt = len(table.told("round.card_dealt"))
+    shows(table, 2, 1)
+    table.draw("8S", number=2, armed=True)
+    assert table.key == "overdraw"
+    assert len(table.told("round.card_dealt")) == dealt
+
+
+@pytest.mark.parametrize("way", range(len(WAYS)))
+@pytest.mark.parametrize("when", ["in the halt", "after it", "in the next round"])
+def test_a_shoe_that_shows_that_it_is_locked_again_gives_the_next_round_its_card(
+    way: int, when: str
+) -> None:
+    table = void_while_free(way=way, before_the_halt=(2,))
+    if when == "in the halt":
+        shows(table, None, 1)
+    table.rules("void")
+    if when == "after it":
+        shows(table, None, 1)
+    table.open_round()
+    if when == "in the next round":
+        shows(table, None, 1)
+    shows(table, 2, 1)
+    table.draw("8S", number=2, armed=True)
+    assert table.now.halt is None
+    assert [d.card.code for d in table.now.round.cards] == ["8S"]
+
+
+def test_the_link_that_goes_before_the_shoe_showed_it_leaves_the_card_under_way() -> None:
+    table = void_while_free(way=0, before_the_halt=(2,))
+    table.disconnect()
+    table.rules("void")
+    table.open_round()
+    returns(table, drawn=2)
+    table.draw("8S", number=2, armed=True)
+    assert table.key == "overdraw"
