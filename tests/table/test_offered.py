@@ -31,7 +31,7 @@ PEOPLE: tuple[Args, ...] = (
     {}, *({"player": name} for name in ("ann", "ben", "cat")), {"seat": 1}, {"seat": 3},
 )  # fmt: skip
 SPARSE = 67
-"""Of so many places one is looked at: all take minutes, and were looked at once."""
+"""Of so many places one is looked at: all of them take minutes."""
 
 
 def answered(place: Place, command: str, args: Args, **more: Any) -> Answer:

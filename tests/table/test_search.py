@@ -13,6 +13,7 @@ from tests.table.following import plays_out
 from tests.table.holding import holds
 from tests.table.places import Place, of_one_round, places
 from tests.table.searching import Search, Way
+from tests.table.test_offered import choices_say_what_they_want
 
 DEEPEST = 2
 """An irregularity inside an irregularity."""
@@ -85,3 +86,9 @@ def test_three_deep_every_place_has_a_way_out_of_it() -> None:
     search = searched(of_one_round(method="A"), DEEPEST + 1)
     assert search.deep[3] > 100
     leads_out(search.places)
+
+
+@pytest.mark.slow
+def test_two_deep_every_choice_is_taken_or_says_what_stands_against_it() -> None:
+    for place in two_deep().places:
+        choices_say_what_they_want(place)
