@@ -16,6 +16,10 @@ Files = list[tuple[int, int] | None]
 """The devices and numbers of the files that stand at a journal's places; None where none does."""
 
 
+LEAST_ROOM = 1 << 20
+"""Bytes that must be free before a journal is opened: one that cannot grow is of no use."""
+
+
 def log_of(journal: Path) -> Path:
     """Where what was committed last stands until it is written back into the journal."""
     return journal.with_name(journal.name + "-wal")
@@ -58,3 +62,15 @@ def refuse_if_lost(journal: Path, *, new: bool) -> None:
             f"journal {journal} is gone, but its log {log.name} is there: put the journal back, "
             "or take the log away to begin a new one"
         )
+
+
+def refuse_if_full(journal: Path) -> None:
+    """Opening a journal on a full disk would only fail again at its first record.
+
+    Raises:
+        JournalError: there is not ``LEAST_ROOM``.
+        OSError: that cannot be told.
+    """
+    disk = os.statvfs(journal.parent)
+    if disk.f_bavail * disk.f_frsize < LEAST_ROOM:
+        raise JournalError(f"journal {journal} cannot grow: the disk is full")

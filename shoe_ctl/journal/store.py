@@ -21,6 +21,7 @@ from .chain import GENESIS, link
 from .checkpoint import JOURNAL, Begins, Checkpoint, SignedHead
 from .checkpoint import read as read_checkpoint
 from .group import CommitResult, Counters, Group
+from .index import Index
 from .lock import WriterLock
 from .log import Log, make_sure
 from .reader import Head, Reader
@@ -65,6 +66,8 @@ class Store:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
                 self._signed = _last_checkpoint(path, vfs)
                 self._files = place.files(path)
+                with schema.one_line(path):
+                    self._index = Index(path)
             except BaseException:
                 schema.close(self._cursors)
                 raise
@@ -89,6 +92,7 @@ class Store:
         lock = WriterLock(path)
         try:
             with schema.one_line(path):
+                place.refuse_if_full(path)
                 if not path.exists() or path.stat().st_size == 0:
                     place.refuse_if_lost(path, new=new)
                     schema.create(path, vfs)
@@ -219,6 +223,7 @@ class Store:
         """Ends it and frees the lock; closing twice is no harm. Never raises."""
         for connection in (self._cursors, self._log):
             schema.close(connection)
+        self._index.close()
         self._lock.release()
 
     def _refuse_after_failure(self) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.index import RESERVED
 from shoe_ctl.journal.place import log_of
 from shoe_ctl.journal.store import Store
-from tests.journal.making import dealt, opened, records, stored
+from tests.journal.making import dealt, opened, records, stored, verified
 
 
 @pytest.fixture
@@ -78,3 +82,47 @@ def test_what_must_be_there_is_not_made(path: Path) -> None:
     with pytest.raises(JournalError, match=r"journal\.db is gone"):
         Store.open(path, new=False)
     assert not path.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    f_frsize: int
+    f_bavail: int = 1 << 20
+
+
+def test_a_journal_is_not_opened_without_room_to_grow(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.statvfs", lambda _: Disk(4096, 255))
+    with pytest.raises(JournalError, match="cannot grow: the disk is full"):
+        Store.open(path)
+    monkeypatch.setattr("os.statvfs", lambda _: Disk(4096, 256))
+    Store.open(path).close()
+
+
+def test_where_blocks_are_small_the_log_s_index_has_all_of_its_blocks(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for blocks, reserved in ((4096, False), (1024, True)):
+        monkeypatch.setattr("os.statvfs", lambda _, blocks=blocks: Disk(blocks))
+        with opened(path) as store:
+            store.commit([dealt(1)])
+            index = path.with_name("journal.db-shm").stat()
+            assert (index.st_blocks * 512 >= RESERVED) is reserved
+            assert (index.st_size >= RESERVED) is reserved
+            assert verified(path).ok
+        assert not path.with_name("journal.db-shm").exists()
+
+
+def test_without_room_for_the_index_the_journal_is_not_opened(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.statvfs", lambda _: Disk(1024))
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(JournalError, match="No space left on device"):
+        Store.open(path)
+    monkeypatch.undo()
+    assert verified(path).ok
