@@ -28,6 +28,9 @@ FIXED_SEED = 1
 GRACE_S = 5.0
 """How long what is already ending (a joined pool's thread, a signalled child) may take to end."""
 
+MOST_WORKERS = 8
+"""Each reads all the tests first: on a few shares of a machine of many cores that is the most."""
+
 HARMLESS = ("/dev/urandom", "/dev/random")
 """Descriptors that the interpreter itself keeps once it has opened them."""
 
@@ -55,6 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_seed_key] = seed
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(seed)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker a core, within bounds."""
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
 
 
 @pytest.hookimpl(optionalhook=True)
