@@ -14,6 +14,7 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.bodies import Kind
+from shoe_ctl.journal.checkpoint import JOURNAL
 from shoe_ctl.journal.reader import BATCH, Reader
 from shoe_ctl.records import Record
 
@@ -85,9 +86,9 @@ def last(reader: Reader, count: int, table: str | None = None) -> list[Place]:
         InputRefused: there is no such table.
         JournalError: the journal cannot be read.
     """
-    _, heads = reader.heads()
-    if table is not None and table not in heads:
-        have = ", ".join(sorted(heads)) or "none"
+    tables = reader.heads()[1].keys() - {JOURNAL}
+    if table is not None and table not in tables:
+        have = ", ".join(sorted(tables)) or "none"
         raise InputRefused(f"{reader.path}: no table {table} (have: {have})")
     places: list[Place] = []
     for record in backwards(reader, (Kind.RESTRICTED,), table=table):
@@ -130,8 +131,8 @@ def _number(round_id: str) -> tuple[int, int]:
 
 
 def _known(reader: Reader, table: str | None) -> str:
-    _, heads = reader.heads()
-    tables = [table] if table in heads else sorted(heads)
+    named = reader.heads()[1].keys() - {JOURNAL}
+    tables = [table] if table in named else sorted(named)
     known: list[str] = []
     for name in tables:
         assert name is not None

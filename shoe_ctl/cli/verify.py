@@ -6,6 +6,7 @@ Must not know: how chains work. It reads only, also while a daemon writes.
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ import click
 if TYPE_CHECKING:
     from shoe_ctl.journal.verify import Verification
 
+COLUMNS = 80
+NAMED = 12
 NAME = 40
 """Columns for a table's name, which in a damaged journal may be anything."""
 
@@ -73,8 +76,7 @@ def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verif
 def _show(journal: Path, found: Verification) -> None:
     from shoe_ctl.printable import printable
 
-    rows = [("journal", str(journal)), ("records", f"{found.records:,}")]
-    rows.append(("tables", str(found.tables)))
+    rows = [("records", f"{found.records:,}"), ("tables", str(found.tables))]
     if found.first_n > 1:
         rows.append(("begins", f"at record {found.first_n:,}, a signed checkpoint"))
     if found.first_bad is None:
@@ -84,8 +86,17 @@ def _show(journal: Path, found: Verification) -> None:
         rows.append(("first bad", f"record {bad.n} {_whose(bad.table)}"))
         rows.append(("why", printable(bad.why)))
     rows += _signed(found)
+    click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:
-        click.echo(f"{name:<11} {value}")
+        for line in textwrap.wrap(
+            value,
+            COLUMNS,
+            initial_indent=f"{name:<{NAMED}}",
+            subsequent_indent=" " * NAMED,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ):
+            click.echo(line)
 
 
 def _whose(table: str | None) -> str:

@@ -16,6 +16,7 @@ from shoe_ctl.account.places import Place
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Audience, Record
 from tests.journal.making import T_US, opened, spoil, stored
 
@@ -166,3 +167,16 @@ def test_a_record_put_in_at_the_end_of_all_numbers_keeps_nobody_searching(tmp_pa
         spoil(path, f"INSERT INTO record VALUES {values}")
     with Reader.open(path) as reader:
         assert [place.round_id for place in places.last(reader, 2)] == ids[-2:]
+
+
+def test_the_journal_s_own_chain_is_no_table_to_anyone(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    ids = long_journal(path, 1, 1)
+    with opened(path) as store:
+        store.checkpoint(signer(path, None), T_US)
+    with Reader.open(path) as reader:
+        known = rf"\(a-s1 has {ids[0]} to {ids[0]}; b has {ids[1]} to {ids[1]}\)"
+        with pytest.raises(InputRefused, match=f"no round x {known}"):
+            places.find(reader, "x")
+        with pytest.raises(InputRefused, match=r"no table x \(have: a-s1, b\)"):
+            places.last(reader, 1, "x")

@@ -219,7 +219,7 @@ def test_a_name_cannot_write_on_the_terminal(path: Path) -> None:
     assert "\x1b" not in shown.output
     assert "of table a\\nchains      whole\\x1b[8mxxxxx" in shown.output
     assert "chains" not in [line.split()[0] for line in shown.output.splitlines()]
-    assert all(len(line) <= 80 for line in shown.output.splitlines() if "of table" in line)
+    assert all(len(line) <= 80 for line in shown.output.splitlines()[1:])
 
 
 def test_how_far_it_has_come_is_told_as_it_goes(
