@@ -227,6 +227,21 @@ class Reader:
                 raise SpoiltRecord(self.path, position, table)
             yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
 
+    def indexed(self, upto: int) -> list[tuple[str, str, int]] | None:
+        """Table, kind and number of each landmark up to a record, as the file's index has them.
+
+        None where the file is so old that it has none.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = (
+            'SELECT "table", kind, n FROM record INDEXED BY landmark'
+            f" WHERE {schema.LANDMARKS} AND n <= ?"
+        )
+        with schema.one_line(self.path):
+            return self._fetch(query, (upto,)) if schema.has_index(self._connection) else None
+
     def events(
         self, audience: Audience, *, after: int, limit: int, table: str | None = None
     ) -> tuple[list[tuple[int, bytes]], int]:

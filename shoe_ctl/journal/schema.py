@@ -52,6 +52,8 @@ LANDMARKS = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;
 a query that is to use it says these very words."""
 
+_INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'landmark'"
+
 _MIGRATIONS = {
     1: f'CREATE INDEX landmark ON record ("table", kind, n) WHERE {LANDMARKS};',
 }
@@ -175,6 +177,15 @@ def check(connection: apsw.Connection, path: Path) -> int:
             f"to {VERSION}"
         )
     return application_id
+
+
+def has_index(connection: apsw.Connection) -> bool:
+    """Whether landmarks are looked up in an index: not in a file of before there was one.
+
+    Raises:
+        apsw.Error: it cannot be read.
+    """
+    return bool(connection.execute(_INDEX).fetchall())
 
 
 def migrate(connection: apsw.Connection) -> None:

@@ -38,6 +38,8 @@ class Verification(msgspec.Struct, frozen=True):
     not_signed: int = 0
 
 
+_LANDMARKS = frozenset((Kind.META.value, Kind.SNAPSHOT.value, Kind.CHECKPOINT.value))
+
 Progress = Callable[[int, int], None]
 """Is called now and then with the record reached and the last one."""
 
@@ -92,7 +94,7 @@ def _verified(reader: Reader, trusted: frozenset[bytes], progress: Progress) -> 
         bad = BadRecord(JOURNAL, error.n, error.why)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
     walk = _Walk(reader, trusted, begins, last_n, heads)
-    wrong = walk.records_hold(progress) or walk.heads_hold()
+    wrong = walk.records_hold(progress) or walk.heads_hold() or walk.index_holds()
     if wrong is None and trusted and not walk.checkpoints.coverage.checkpoints:
         wrong = BadRecord(None, last_n, "missing: no checkpoint signs any of it")
     return Verification(
@@ -132,6 +134,7 @@ class _Walk:
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
         self._seen: dict[tuple[str, str], Names] = {}
+        self._landmarks: dict[tuple[str, str], set[int]] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """What is wrong with the first record that is not what was written."""
@@ -158,6 +161,8 @@ class _Walk:
             if misplaced or names.link(ends.get(table, GENESIS), n, body) != digest:
                 return self._placed(row)
             self.records += 1
+            if kind in _LANDMARKS:
+                self._landmarks.setdefault((table, kind), set()).add(n)
             if kind == signed:
                 if (bad := self.checkpoints.see(n, body, ends)) is not None:
                     self.records -= 1
@@ -202,6 +207,23 @@ class _Walk:
                     why = f"the head counts {counted} records of {kind.value}, there are {stored}"
                     return BadRecord(table, head.n, why)
         return None
+
+    def index_holds(self) -> BadRecord | None:
+        """What the file's index, by which a restart looks records up, says otherwise than they."""
+        if (listed := self._reader.indexed(self._last_n)) is None:
+            return None
+        indexed: dict[tuple[str, str], set[int]] = {}
+        for table, kind, n in listed:
+            indexed.setdefault((table, kind), set()).add(n)
+        wrong = [
+            (n, table)
+            for table, kind in indexed.keys() | self._landmarks.keys()
+            for n in indexed.get((table, kind), set()) ^ self._landmarks.get((table, kind), set())
+        ]
+        if not wrong:
+            return None
+        n, table = min(wrong)
+        return BadRecord(table, n, "altered: the file's index, that does not lead to it")
 
     def _ends_at(self, table: str, head: Head) -> bool:
         """Whether the record that the head names is the one whose hash it has."""

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import schema
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.diagnosis import BadRecord
 from shoe_ctl.journal.reader import Reader
@@ -168,6 +169,30 @@ def test_a_head_that_names_another_record_than_the_one_it_has_the_hash_of_is_fou
     bad = verified(path).first_bad
     assert bad is not None
     assert (bad.table, bad.why) == ("a", "the table's head is not its last record")
+
+
+def test_an_index_that_does_not_lead_to_a_record_is_found(path: Path) -> None:
+    """As it stands where some of its bytes were lost: SQLite itself goes by it unseen."""
+    (first, last) = (record.n for record in records(path) if record.kind == "checkpoint")
+    where = schema.LANDMARKS
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        hidden = where.replace("'checkpoint'", "'no such'")
+        for was, now in ((where, hidden), (hidden, where)):
+            connection.execute(
+                "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'landmark'",
+                (was, now),
+            )
+            connection.commit()
+            connection.execute("PRAGMA writable_schema = RESET")
+            connection.execute("PRAGMA writable_schema = ON")
+            if now == hidden:
+                connection.execute("REINDEX landmark")
+                connection.commit()
+    assert records(path)[last - 1].kind == "checkpoint"
+    assert verified(path).first_bad == BadRecord(
+        "", first, "altered: the file's index, that does not lead to it"
+    )
 
 
 def begins_at(n: int) -> Callable[[dict[str, object]], None]:
