@@ -21,11 +21,15 @@ _decode = msgspec.json.Decoder(type=dict[str, Any]).decode
 
 
 class Delivered:
-    """``new`` is called with each event that no remote system was told before."""
+    """``new`` is called with each event that no remote system was told before, in their order.
+
+    One that a system parked, and no other was told of yet, holds back those behind it.
+    """
 
     def __init__(self, new: Callable[[Audience, Event], None]) -> None:
         self._new = new
         self.told: dict[Audience, list[bytes]] = {audience: [] for audience in Audience}
+        self._ahead: dict[Audience, dict[int, bytes]] = {audience: {} for audience in Audience}
         self.applied: dict[str, int] = defaultdict(int)
         self.again = 0
         self.parked: dict[str, set[int]] = defaultdict(set)
@@ -61,14 +65,14 @@ class Delivered:
         self.again += number <= applied and number not in parked
         parked.discard(number)
         self.applied[remote] = max(applied, number)
-        if number > len(told) + 1:
-            raise Broken("order", f"{event['id']} was told before what comes before it")
-        if number == len(told) + 1:
-            told.append(body)
-            self._new(audience, event)
-        elif told[number - 1] != body:
-            was = told[number - 1].decode()
-            raise Broken("one id, one event", f"{event['id']} was {was}, and now {body.decode()}")
+        ahead = self._ahead[audience]
+        first = told[number - 1] if number <= len(told) else ahead.setdefault(number, body)
+        if first != body:
+            how = f"{event['id']} was {first.decode()}, and now {body.decode()}"
+            raise Broken("one id, one event", how)
+        while (following := ahead.pop(len(told) + 1, None)) is not None:
+            told.append(following)
+            self._new(audience, _decode(following))
 
 
 def _number(event: Event, audience: Audience) -> int:
