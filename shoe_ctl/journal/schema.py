@@ -310,7 +310,13 @@ def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Read
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         is_export = check(connection, path) == EXPORT_ID
-    except BaseException:
+    except BaseException as error:
         close(connection)
+        unshared = isinstance(error, apsw.CantOpenError) and not at_rest
+        if unshared and not os.access(path.parent, os.W_OK):
+            raise JournalError(
+                f"journal {path} has a log beside it, which is read only where files can be made: "
+                f"copy both, {path.name} and {place.log_of(path).name}, to a folder of yours"
+            ) from None
         raise
     return Reading(connection, at_rest, is_export)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.place import log_of
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from tests.journal.making import child, dealt, opened, records, spoil, stored, verified
@@ -174,6 +175,35 @@ for name in ("new.db", "old.db"):
     assert [line.partition("db ")[2] for line in out.splitlines()] == [
         "is not writable: Permission denied"
     ] * 2
+
+
+def test_a_log_beside_a_journal_that_nothing_can_be_made_beside_is_told_what_to_do_with() -> None:
+    # as where the disk of a table that lost its power is looked at without being changed
+    program = """
+import os, sys
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.reader import Reader
+if os.geteuid() == 0:
+    os.setuid(65534)
+try:
+    Reader.open(sys.argv[1])
+except JournalError as error:
+    print(error)
+"""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, "journal.db")
+        with opened(path) as store:
+            store.commit([dealt(1)])
+            log = log_of(path).read_bytes()
+        log_of(path).write_bytes(log)
+        for file in (path, log_of(path)):
+            file.chmod(0o444)
+        path.parent.chmod(0o555)
+        with child(program, str(path)) as other:
+            out, err = other.communicate()
+        path.parent.chmod(0o755)
+    assert err == ""
+    assert "copy both, journal.db and journal.db-wal, to a folder of yours" in out
 
 
 @pytest.mark.parametrize(
