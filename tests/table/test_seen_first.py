@@ -86,6 +86,16 @@ def test_what_it_decides_counts_among_what_stood_when_the_power_failed() -> None
     assert [d.get("tiger_pair") for d in decided] == [None, "win"]
 
 
+def test_no_withdrawal_is_offered_before_what_lies_open_is_seen() -> None:
+    table = Playing(**OPEN).open_shoe()
+    table.draw("4D")
+    table.does("declare", key="power_failure", reason="dark")
+    refused = table.asks("decide", choice="offer_withdrawal")
+    assert refused.error == "decide: offer_withdrawal: the cards are being seen"
+    passes(table, AFTER_US)
+    table.does("decide", choice="offer_withdrawal")
+
+
 def test_the_first_card_heard_after_the_cutting_card_is_seen_in_its_time() -> None:
     twins = Twins(announcements="explicit", faces="face_up", area="Paiza Club")
     twins.both(lambda table: table.does("place_your_bets"))

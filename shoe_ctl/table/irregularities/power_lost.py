@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from shoe_ctl.table import power
+from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
 from .grounds import CARDS_OUT, shoe_is_not_ready
@@ -48,6 +49,13 @@ def _not_covered(standing: Standing) -> bool:
     return not (_may_withdraw(standing) or _must_go_on(standing))
 
 
+def _some_are_being_seen(turn: Turn) -> str | None:
+    """A card lies open that the room has not had its time to see: it may decide a wager."""
+    opens = turn.faces == "face_up"
+    down = any(not dealt.revealed and dealt.card is not None for dealt in turn.round.cards)
+    return "the cards are being seen" if opens and down else None
+
+
 def _stood(standing: Standing) -> dict[str, Any]:
     halt = standing.now.halt
     if halt is None or halt.top.key != _KEY:
@@ -72,7 +80,14 @@ POWER_FAILURE = Procedure(
             power.UNDECIDED,
             _prompt("with no wager decided each Player may withdraw all, else play goes on"),
             (
-                Choice("offer_withdrawal", "dealer", "window", reason=False, when=_may_withdraw),
+                Choice(
+                    "offer_withdrawal",
+                    "dealer",
+                    "window",
+                    unless=_some_are_being_seen,
+                    reason=False,
+                    when=_may_withdraw,
+                ),
                 _CONTINUE,
                 _RULED_ON,
                 CALL_VOID,
