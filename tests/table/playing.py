@@ -151,8 +151,16 @@ class Playing:
     def rules(self, ruling: str) -> None:
         self.does("decide", choice=ruling, reason="as it lies")
 
+    def looks(self) -> None:
+        """The room sees what lies open."""
+        while self.settings.faces == "face_up" and any(
+            not d.revealed and d.card is not None for d in self.now.round.cards
+        ):
+            self.tick()
+
     def concludes(self) -> None:
         """After a loss of power: nobody withdraws, where they may, and play goes on by rule."""
+        self.looks()
         if self.now.halt.top.noted["end"] == "withdrawal":
             self.does("decide", choice="offer_withdrawal", position="dealer")
             self.does("decide", choice="close_window", position="dealer")

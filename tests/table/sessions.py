@@ -44,6 +44,7 @@ def power_cut(table: Playing) -> None:
 def power_and_a_window(table: Playing) -> None:
     half_a_round(table)
     table.does("declare", key="power_failure", reason="the lights went out")
+    table.looks()
     if table.now.halt.top.noted["end"] == "withdrawal":
         table.does("decide", choice="offer_withdrawal")
         table.does("decide", choice="close_window")
