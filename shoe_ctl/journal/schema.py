@@ -261,9 +261,12 @@ def _unpacked(path: Path) -> apsw.Connection:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise JournalError(f"journal {path} is damaged: it cannot be unpacked") from None
     if len(content) > MOST_UNPACKED_BYTES:
-        raise JournalError(f"journal {path} is longer than any export")
+        raise JournalError(f"journal {path} is longer than any export: unpack it with gunzip")
+    if not content:
+        raise JournalError(f"journal {path} is not a journal of shoe-ctl: there is nothing in it")
     connection = apsw.Connection(":memory:")
-    connection.deserialize("main", content)
+    # a whole journal that was compressed says that it has a log, which nothing in memory has
+    connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
     return connection
 
 

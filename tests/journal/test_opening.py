@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import os
 import sqlite3
 import stat
@@ -234,3 +235,22 @@ def test_a_damaged_file_is_told_in_one_line(path: Path) -> None:
     for refused in (Store.open, verified):
         with pytest.raises(JournalError, match="is damaged"):
             refused(path)
+
+
+def test_a_journal_that_was_compressed_is_read_as_it_is(path: Path, tmp_path: Path) -> None:
+    stored(path, [dealt(1), dealt(2)])
+    packed = tmp_path / "journal.db.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert records(packed) == records(path)
+    assert verified(packed).ok
+    with Reader.open(packed) as reader:
+        assert not reader.is_export
+    with pytest.raises(JournalError):
+        Store.open(packed)
+
+
+def test_a_compressed_nothing_is_no_journal(tmp_path: Path) -> None:
+    packed = tmp_path / "journal.db.gz"
+    packed.write_bytes(gzip.compress(b""))
+    with pytest.raises(JournalError, match="is not a journal of shoe-ctl: there is nothing in it"):
+        Reader.open(packed)
