@@ -53,7 +53,7 @@ def halt_for_counts(turn: Turn) -> None:
     """The shoe shows that it counts other cards out than the table: people count them."""
     event = turn.shoe_event
     assert isinstance(event, Hello | Status)
-    seen = f"the shoe counts {event.drawn} cards out, and the table {turn.shoe.drawn}"
+    seen = f"cards drawn: {event.drawn} by the shoe's count, {turn.shoe.drawn} by the table's"
     raise_irregularity(turn, Cause("gap", seen, subject=COUNTS, step=COUNTS))
 
 

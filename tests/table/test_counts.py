@@ -119,7 +119,7 @@ def test_counts_that_differ_halt_once_the_shoe_has_nothing_more_to_tell() -> Non
     shows(table, 1)
     assert (table.key, table.now.halt.top.step) == ("gap", "counts")
     assert table.told("irregularity.raised")[-1]["seen"] == (
-        "the shoe counts 1 cards out, and the table 2"
+        "cards drawn: 1 by the shoe's count, 2 by the table's"
     )
     assert stands(table)["halt"]["counts"] == {"table": 2, "shoe": 1}
     assert any(line.split() == ["counted", "2", "by", "the", "table,", "1", "by", "the", "shoe"]
