@@ -27,15 +27,19 @@ def link(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
 
 
 class Names:
-    """A table and a kind, made ready for many links. ``count`` is for whoever counts records."""
+    """A table and a kind, made ready for many links.
 
-    __slots__ = ("_bytes", "_kind_length", "_table_length", "count")
+    ``count`` is for whoever counts records; ``kept`` for who keeps some kinds' numbers.
+    """
+
+    __slots__ = ("_bytes", "_kind_length", "_table_length", "count", "kept")
 
     def __init__(self, table: str, kind: str) -> None:
         table_bytes, kind_bytes = table.encode(), kind.encode()
         self._table_length, self._kind_length = len(table_bytes), len(kind_bytes)
         self._bytes = table_bytes + kind_bytes
         self.count = 0
+        self.kept: set[int] | None = None
 
     def link(self, before: bytes, n: int, body: bytes) -> bytes:
         """As ``link``, of a record of this table and kind."""

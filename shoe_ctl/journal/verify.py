@@ -134,7 +134,6 @@ class _Walk:
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
         self._seen: dict[tuple[str, str], Names] = {}
-        self._landmarks: dict[tuple[str, str], set[int]] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """What is wrong with the first record that is not what was written."""
@@ -148,39 +147,55 @@ class _Walk:
     def _walked(self, progress: Progress) -> BadRecord | None:
         # A million records a few microseconds each: what is asked for once a record stands here.
         ends, seen, whole, due = self.ends, self._seen, self._whole, self._due
-        signed = Kind.CHECKPOINT.value
+        records = 0
         rows = self._reader.rows(
             after=None, upto=self._last_n, passing=lambda n: progress(n, self._last_n)
         )
-        for row in rows:
-            n, table, kind, body, digest = row
-            names = seen.get((table, kind))
-            if names is None:
-                names = seen[table, kind] = Names(table, kind)
-            misplaced = n != due and (whole or n < due)
-            if misplaced or names.link(ends.get(table, GENESIS), n, body) != digest:
-                return self._placed(row)
-            self.records += 1
-            if kind in _LANDMARKS:
-                self._landmarks.setdefault((table, kind), set()).add(n)
-            if kind == signed:
-                if (bad := self.checkpoints.see(n, body, ends)) is not None:
-                    self.records -= 1
-                    return bad
-                self.signed = self.records
-            ends[table] = digest
-            names.count += 1
-            due = self._due = n + 1
+        try:
+            for row in rows:
+                n, table, kind, body, digest = row
+                names = seen.get((table, kind))
+                if names is None:
+                    names = self._named(table, kind)
+                if n != due and (whole or n < due):
+                    return self._placed(row, due)
+                if names.link(ends.get(table, GENESIS), n, body) != digest:
+                    return self._placed(row, due)
+                if names.kept is not None:
+                    names.kept.add(n)
+                    if (bad := self._signs(n, kind, body, records)) is not None:
+                        return bad
+                ends[table] = digest
+                names.count += 1
+                records += 1
+                due = n + 1
+        finally:
+            self.records, self._due = records, due
         return None
 
-    def _placed(self, row: Row) -> BadRecord:
+    def _named(self, table: str, kind: str) -> Names:
+        names = self._seen[table, kind] = Names(table, kind)
+        if kind in _LANDMARKS:
+            names.kept = set()
+        return names
+
+    def _signs(self, n: int, kind: str, body: bytes, records: int) -> BadRecord | None:
+        """What is wrong with a checkpoint behind so many records; of other kinds nothing."""
+        if kind != Kind.CHECKPOINT.value:
+            return None
+        bad = self.checkpoints.see(n, body, self.ends)
+        if bad is None:
+            self.signed = records + 1
+        return bad
+
+    def _placed(self, row: Row, due: int) -> BadRecord:
         def after() -> Iterator[Row]:
             with suppress(SpoiltRecord):  # what tells nothing is behind the end of what does
                 yield from self._reader.rows(after=row[0], upto=self._last_n)
 
         broken = Break(row, self.ends, self._heads, after)
-        if row[0] < self._due or (self._whole and row[0] != self._due):
-            return diagnose_gap(broken, self._due)
+        if row[0] < due or (self._whole and row[0] != due):
+            return diagnose_gap(broken, due)
         return diagnose(broken) if self._whole else diagnose_in_export(broken)
 
     def heads_hold(self) -> BadRecord | None:
@@ -215,10 +230,11 @@ class _Walk:
         indexed: dict[tuple[str, str], set[int]] = {}
         for table, kind, n in listed:
             indexed.setdefault((table, kind), set()).add(n)
+        kept = {key: names.kept for key, names in self._seen.items() if names.kept is not None}
         wrong = [
             (n, table)
-            for table, kind in indexed.keys() | self._landmarks.keys()
-            for n in indexed.get((table, kind), set()) ^ self._landmarks.get((table, kind), set())
+            for table, kind in indexed.keys() | kept.keys()
+            for n in indexed.get((table, kind), set()) ^ kept.get((table, kind), set())
         ]
         if not wrong:
             return None
