@@ -27,6 +27,7 @@ from tests.end_to_end.served import (
 )
 from tests.end_to_end.test_storage_faults import WAITS, Evening
 from tests.journal.disk import FAULTS
+from tests.journal.making import spoil
 
 pytestmark = pytest.mark.slow
 
@@ -121,6 +122,27 @@ async def test_another_journal_is_not_gone_on_with_in_its_place(
             await night.resumes()
             await night.told.times(4, "round.outcome")
     assert nothing_is_wrong_with(journal) >= 4
+
+
+async def test_a_journal_that_was_altered_meanwhile_is_not_gone_on_with(
+    tmp_path: Path, heard: Heard
+) -> None:
+    journal, away, altered = (tmp_path / name for name in ("journal.db", "away", "altered"))
+    async with evening(tmp_path) as night:
+        journal.rename(away)
+        await heard.until(f"{journal} is gone: put it back")
+        log_of(journal).rename(log_of(away))
+        for from_, to in ((away, altered), (log_of(away), log_of(altered))):
+            shutil.copy(from_, to)
+        spoil(altered, "UPDATE record SET body = zeroblob(length(body)) WHERE n = 20")
+        altered.rename(journal)
+        await heard.until(f"{journal} is damaged: record 20: altered")
+        journal.unlink()
+        log_of(journal).unlink(missing_ok=True)
+        log_of(away).rename(log_of(journal))
+        away.rename(journal)
+        await night.hears(WAITS)
+        await night.resumes()
 
 
 async def test_a_journal_that_is_begun_anew_beside_an_old_key_is_warned_of(
