@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
+from shoe_ctl.printable import printable
 
 WIDTH = 80
 _LABEL = 10
@@ -126,5 +127,9 @@ def _line(label: str, text: str) -> Iterator[str]:
     indent = " " * (_LABEL + 2)
     first = f"{label:<{_LABEL}}  "
     yield from textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+        printable(text),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
     )
