@@ -65,7 +65,7 @@ class Stream:
 class LiveBench:
     """See ``Bench``. ``restart`` is asked to restart the daemon, or to reboot its host.
 
-    ``restricted`` is read, where it is given, only to know when a card has been stored.
+    ``restricted`` is read, where it is given, only to know when a card has been told of.
     ``pace_s`` is how long the hand takes for a card; ``patience_s`` bounds every wait.
     """
 
@@ -129,7 +129,10 @@ class LiveBench:
         return True
 
     async def taken_up(self, cards: int = 0) -> None:
-        """As ``Bench.taken_up``: by acknowledgements where there are any, else by events."""
+        """As ``Bench.taken_up``: by acknowledgements where there are any, and by events.
+
+        A card is acknowledged, and the next one freed, before any sink is told of it.
+        """
         if cards and self._pace_s:
             await asyncio.sleep(self._pace_s)
         device = self.device
@@ -138,7 +141,9 @@ class LiveBench:
                 lambda: not device.connected or not device.memory.unacknowledged,
                 "the host's acknowledgement",
             )
-        elif cards and device.connected:
+        if not cards or not device.connected:
+            return
+        if self._restricted is not None or not isinstance(device, ReferenceDevice):
             await self._until_told_of(cards)
 
     async def _until_told_of(self, cards: int) -> None:
@@ -146,7 +151,10 @@ class LiveBench:
             await asyncio.sleep(max(0.0, UNSEEN_S - self._pace_s))
             return
         wanted = self._cards_told + cards
-        await self.in_time(lambda: self._count_cards() >= wanted, UNHEARD_AFTER_S)
+        await self.in_time(
+            lambda: self._count_cards() >= wanted and self._public_is_told_of_them(),
+            UNHEARD_AFTER_S,
+        )
         self._cards_told = self._count_cards()
 
     def unplug(self) -> None:
@@ -166,3 +174,12 @@ class LiveBench:
         assert self._restricted is not None
         self._restricted.read()
         return sum(told.type in CARD_EVENTS for told in self._restricted.told)
+
+    def _public_is_told_of_them(self) -> bool:
+        """Each file is written when its own sink comes to it."""
+        assert self._restricted is not None
+        public, restricted = (
+            sum(told.type == "round.card_dealt" for told in stream)
+            for stream in (self.public, self._restricted.told)
+        )
+        return public >= restricted
