@@ -25,8 +25,10 @@ class WriterLock:
     def __init__(self, journal: Path) -> None:
         self._path = journal.with_name(journal.name + "-lock")
         self._fd = _locked(self._path, journal)
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+        # who holds it is a help to people: a full disk has no room for it, and the lock holds
+        with suppress(OSError):
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         """Lets the next writer in and removes the file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
 import os
@@ -57,6 +58,20 @@ def test_a_lock_whose_file_was_removed_before_it_was_had_is_no_lock(
     monkeypatch.setattr(fcntl, "flock", too_late)
     with opened(path), pytest.raises(JournalError, match="in use by process"):
         Store.open(path)
+
+
+def test_a_full_disk_that_has_no_room_for_the_holders_name_is_no_reason_not_to_hold_the_lock(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "pwrite", full)
+        with opened(path), pytest.raises(JournalError, match="in use by process unknown"):
+            Store.open(path)
+    with opened(path):
+        pass
 
 
 def test_a_writer_that_died_has_let_go_of_the_lock(path: Path) -> None:
