@@ -65,9 +65,10 @@ until it returns."""
 class Connection:
     """A connection with its number, which rises over all connections of a table."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - both ends, what is said between them, and whose it is
         self,
         *,
+        name: str,
         number: int,
         transport: Transport,
         session: HostSession,
@@ -75,6 +76,7 @@ class Connection:
         on_reception: OnReception,
     ) -> None:
         self.number = number
+        self._name = name
         self.capabilities = session.capabilities
         self._transport = transport
         self._session = session
@@ -250,6 +252,6 @@ class Connection:
             if str(times).strip("0") == "1":
                 log.log(
                     level,
-                    "connection %d: %s (%s), %d times by now",
-                    *(self.number, what, event.reason, times),
+                    "%s: connection %d: %s (%s), %d times by now",
+                    *(self._name, self.number, what, event.reason, times),
                 )

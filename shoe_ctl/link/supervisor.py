@@ -146,6 +146,7 @@ class Supervisor:
             session = self._profile.host_session(resume=resume, settings=self._settings)
             self._noted = Noted(self._name, None if resume is None else resume.device_id)
             connection = Connection(
+                name=self._name,
                 number=self._next_number,
                 transport=transport,
                 session=session,

@@ -95,6 +95,7 @@ async def listen(transport: Transport, target: Target, *, clock: Clock, seconds:
 
     silent = {key: value for key, value in settings.items() if key != "commands"}
     connection = Connection(
+        name=str(target.port),
         number=1,
         transport=transport,
         session=profile.host_session(resume=None, settings=silent),

@@ -36,6 +36,7 @@ def connection(
     patience_s: float | None = None,
 ) -> Connection:
     return Connection(
+        name="bac-07",
         number=7,
         transport=transport,
         session=LineSession(None, patience_s),
@@ -188,6 +189,7 @@ async def test_a_flood_leaves_the_loop_to_others() -> None:
 async def test_a_session_that_resumes_says_from_where_before_it_hears() -> None:
     transport = ScriptedTransport([])
     served = Connection(
+        name="bac-07",
         number=1,
         transport=transport,
         session=LineSession(Resume("SH-1", 41), None),
@@ -232,6 +234,7 @@ async def test_what_a_timed_session_was_told_comes_with_what_it_says_next() -> N
     transport = ScriptedTransport([b"c\n"])
     transport.hold = True
     served = Connection(
+        name="bac-07",
         number=7,
         transport=transport,
         session=TimedSession(None, 1.5),

@@ -134,7 +134,8 @@ async def test_what_a_shoe_tells_of_before_this_host_is_no_warning(
     await hears(shoe, opener, b"h\n", 12)
     told = [(r.levelname, r.getMessage()) for r in caplog.records if "played" in r.getMessage()]
     assert told == [
-        ("INFO", f"connection 41: kept, not played (b'h'), {n} times by now") for n in (1, 10)
+        ("INFO", f"bac-07: connection 41: kept, not played (b'h'), {n} times by now")
+        for n in (1, 10)
     ]
     assert "connection 41 brought 24 bytes, 0 times some were discarded" in caplog.text
 
@@ -174,7 +175,12 @@ async def test_a_silent_angel_eye_is_asked_and_lost_when_nobody_answers() -> Non
         heard.append(reception)
 
     connection = Connection(
-        number=1, transport=transport, session=session, clock=clock, on_reception=note
+        name="bac-07",
+        number=1,
+        transport=transport,
+        session=session,
+        clock=clock,
+        on_reception=note,
     )
     began = clock.now
     running = asyncio.create_task(connection.run())
