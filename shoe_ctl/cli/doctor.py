@@ -169,12 +169,13 @@ def _named(name: str, port: str) -> Target:
 
 
 def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
-    from shoe_ctl.checked import profile_of
+    from shoe_ctl.checked import check, profile_of
     from shoe_ctl.config import load
     from shoe_ctl.link.ports import parse_port
     from shoe_ctl.link.trial import Target
 
     config = load(config_file)
+    check(config)  # what the daemon would not start with is told before any port is tried
     have = [table.shoe.port for table in config.table]
     for port in ports:
         if port not in have:

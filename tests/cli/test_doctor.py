@@ -230,6 +230,17 @@ def test_a_rate_that_cannot_be_is_a_wrong_configuration(
     assert says in str(error)
 
 
+def test_what_the_daemon_would_not_start_with_is_told_before_a_port_is_tried(
+    tmp_path: Path,
+) -> None:
+    file = config(tmp_path, ("bac-07", 'profile = "bee_tek"', "/dev/none-a"))
+    Path(file).write_text(Path(file).read_text().replace('"tiger"', '"fa_fa_fabulous_4"'))
+    done = run("--config", file)
+    assert isinstance(done.exception, UsageError)
+    assert "cannot name the cards of element65" in str(done.exception)
+    assert done.output == ""
+
+
 def no_libusb() -> Any:
     raise PortError("a usb: port needs pyusb", "no_libusb")
 
