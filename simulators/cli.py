@@ -164,12 +164,15 @@ def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
     )
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Simulated card-reading shoes for tests and benches."""
+    """Simulated card-reading shoes for tests and benches.
+
+    Example: shoe-sim serve --profile reference --port pty:/tmp/shoe
+    """
 
 
-@cli.command()
+@cli.command(short_help="Serve a simulated shoe on a port of its own.")
 @shoe_options
 def serve(**options: Any) -> int:
     """Serve a simulated shoe on a port of its own until Ctrl-C.
@@ -177,7 +180,11 @@ def serve(**options: Any) -> int:
     The first line on stdout is the port to give to a daemon. A dealer draws whenever the shoe is
     armed; a shoe that cannot be armed is dealt while a host has the port open. With --scenario it
     is dealt, and the table run, as that says; exit code 1 if something else came of it.
-    """
+
+    \b
+    shoe-sim serve --profile reference --port pty:/tmp/shoe
+    shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:4001 --pace-ms 1500
+    """  # noqa: D301 - click wants the very character
     from simulators.serving import serve as serve_shoe
 
     if options["scenario"] is not None:
@@ -198,7 +205,7 @@ def serve(**options: Any) -> int:
     return serve_shoe(choices, opened=tell, until_stdin_ends=False)
 
 
-@cli.command()
+@cli.command(short_help="Play a capture back: the same bytes and pauses.")
 @click.option(
     "--port",
     required=True,

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_ctl.cli.main import COMMANDS, shoectl
+from simulators.cli import cli as shoe_sim
 
 
 def help_of(*words: str) -> list[str]:
@@ -31,3 +32,14 @@ def test_help_fits_eighty_columns_and_is_free_of_control_characters(command: str
         assert len(line) <= 80
         assert line.isprintable()
         assert "\\b" not in line
+
+
+@pytest.mark.parametrize("command", ["", "serve", "play"])
+def test_the_simulated_shoes_help_shows_an_example_and_fits_eighty_columns(command: str) -> None:
+    words = [*command.split(), "-h"]
+    said = CliRunner().invoke(shoe_sim, words, prog_name="shoe-sim", terminal_width=80)
+    lines = said.output.splitlines()
+    example = re.compile(rf"  (Example: )?shoe-sim {command or 'serve'} ")
+    assert any(map(example.match, lines[1:]))
+    assert all(len(line) <= 80 and line.isprintable() for line in lines)
+    assert "..." not in said.output.partition("Commands:")[2]
