@@ -113,7 +113,8 @@ def _signed(found: Verification) -> list[tuple[str, str]]:
 
     covered = found.signed
     if covered.t_us is None:
-        return [("signed", "nothing: no checkpoint stands in it")]
+        where = "stands in it" if found.ok else "that holds stands before it"
+        return [("signed", f"nothing: no checkpoint {where}")]
     many = "1 checkpoint" if covered.checkpoints == 1 else f"{covered.checkpoints:,} checkpoints"
     rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
     rows += [("public key", key) for key in covered.keys]

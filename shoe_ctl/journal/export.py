@@ -111,7 +111,7 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
 
     try:
         if path.exists():
-            raise JournalError(f"{path} is there already")
+            raise JournalError(f"{path} is there already: name another file")
         files.put(path, packed, proved)
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None

@@ -82,7 +82,7 @@ def why_no_round(turn: Turn) -> str | None:
 def _why_not_said(turn: Turn, args: ByHand) -> Objection | str | None:
     command = turn.command
     if not command.reason:
-        return "what is entered is recorded with its reason"
+        return "a reason is missing: what is entered is recorded with it"
     if (alone := entering.lacks_second(turn)) is not None:
         return alone
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position

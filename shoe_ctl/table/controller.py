@@ -6,6 +6,8 @@ desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomne
 
 from __future__ import annotations
 
+import difflib
+
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
@@ -118,11 +120,17 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
     )
 
 
+def _meant(unknown: str) -> str:
+    """The command that was likely meant, where one is spelt much alike."""
+    alike = difflib.get_close_matches(unknown, positions.COMMANDS, n=1, cutoff=0.75)
+    return f" (is it {alike[0]}?)" if alike else ""
+
+
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
     open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in positions.COMMANDS:
-        turn.refuse(f"no such command: {command.command}")
+        turn.refuse(f"no such command: {command.command}{_meant(command.command)}")
     elif not positions.may_give(
         command.position,
         command.command,

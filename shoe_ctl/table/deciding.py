@@ -142,7 +142,7 @@ def objection_to_choice(turn: Turn) -> Objection | None:
     if not _may(turn, needed):
         return Objection(f"{choice.name} needs {positions.one(needed)}", {"position": needed})
     if choice.reason and not command.reason:
-        return Objection("what is decided is recorded with its reason")
+        return Objection("a reason is missing: what is decided is recorded with it")
     if choice.second and command.consented_by in (None, "", command.person):
         needs = {"consent": "another person"}
         return Objection(f"{choice.name} needs the consent of another person", needs)
@@ -173,7 +173,7 @@ def _objection_to_declaring(turn: Turn) -> Objection | None:
         return Objection(f"{key} is open already")
     if (against := declared.unless(turn)) is not None:
         return Objection(f"{key}: {against}")
-    return None if command.reason else Objection("what is declared is recorded with what was seen")
+    return None if command.reason else Objection("a reason is missing: it says what was seen")
 
 
 def _subject(turn: Turn, declared: Declared) -> str | None:

@@ -111,7 +111,7 @@ def why_not_recorded(turn: Turn) -> Objection | None:
         return Objection(args)
     kind = RECORDED[args.key]
     if not turn.command.reason:
-        return Objection("what is declared is recorded with what was seen")
+        return Objection("a reason is missing: it says what was seen")
     if args.earlier and kind.alone:
         return Objection(f"{args.key} is declared in its own round")
     if not args.earlier and turn.now.wagers.betting != "closed":

@@ -53,7 +53,7 @@ def why_not(turn: Turn) -> Objection | str | None:
     if args.round not in (None, last.round.id):
         return f"only the last round can be revised, {last.round.id}"
     if not turn.command.reason:
-        return "what is revised is recorded with its reason"
+        return "a reason is missing: what is revised is recorded with it"
     return entering.lacks_second(turn) or _why_no_hands(turn, last, args)
 
 

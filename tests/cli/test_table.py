@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.cli.table import Wire
+from shoe_ctl.cli.table import Wire, refusal
 from tests.api.at_the_socket import Table, at_the_table, configuration
 from tests.cli.listener import answering
 
@@ -124,6 +124,13 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
         ran = await at.runs("settle", "--json")
         assert ran.code == 1 and ran.err == ""
         assert json.loads(ran.out)["needs"] == {"state": "resolved"}
+
+
+def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
+    refused = {"error": "it wants two", "needs": {"consent": "another person"}}
+    assert refusal(refused) == (
+        "it wants two (it needs consent: another person, named with --consented-by)"
+    )
 
 
 async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(

@@ -94,6 +94,11 @@ def test_an_unknown_command_is_refused_even_where_it_is_the_name_of_an_input() -
     assert table.now.state == "idle"
 
 
+def test_a_misspelt_command_is_refused_with_the_one_that_was_meant() -> None:
+    refused = table_at_idle().asks("place_your_bet")
+    assert refused.error == "no such command: place_your_bet (is it place_your_bets?)"
+
+
 @pytest.mark.parametrize("accepted", [True, False])
 def test_a_repeated_command_gets_its_first_answer_whole_and_changes_nothing(
     accepted: bool,
@@ -227,7 +232,7 @@ def test_a_ruling_without_a_reason_is_refused() -> None:
     table = table_at_idle()
     table.fails()
     without = table.asks("decide", choice="play_on")
-    assert without.error == "decide: what is decided is recorded with its reason"
+    assert without.error == "decide: a reason is missing: what is decided is recorded with it"
     no_round = table.asks("decide", choice="void", reason="r")
     assert no_round.error == "decide: the choice is one of play_on, set_aside"
     table.rules("play_on")

@@ -140,7 +140,7 @@ def test_what_is_declared_halts_says_what_is_open_and_keeps_the_words_from_the_r
         ({"key": "gap", "reason": "r"}, "declare: the key is one of "),
         ({"key": ["other"], "reason": "r"}, "declare: the key is one of "),
         ({"reason": "r"}, "declare: the key is one of "),
-        ({"key": "other"}, "declare: what is declared is recorded with what was seen"),
+        ({"key": "other"}, "declare: a reason is missing: it says what was seen"),
     ],
 )
 def test_what_cannot_be_declared_is_refused_and_says_why(more: dict[str, str], why: str) -> None:

@@ -56,7 +56,7 @@ def test_a_shoe_is_exported_to_a_file_for_its_owner(made: _bulk.Made, tmp_path: 
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert out.read_bytes()[:2] == schema.PACKED
     again = called("export", made.path, "--shoe", "t1-s2", "--output", out)
-    assert str(again.exception) == f"{out} is there already"
+    assert str(again.exception) == f"{out} is there already: name another file"
     assert [file.name for file in tmp_path.iterdir()] == ["out.gz"]
 
 

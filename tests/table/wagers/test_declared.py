@@ -258,7 +258,7 @@ def test_nothing_is_declared_of_wagers_while_they_may_still_be_changed(key: str)
 def test_without_its_reason_nothing_is_recorded() -> None:
     table = closed()
     asked = table.asks("declare", key="late_wager")
-    assert asked.error == "declare: what is declared is recorded with what was seen"
+    assert asked.error == "declare: a reason is missing: it says what was seen"
 
 
 # All wagers back at once.
