@@ -15,6 +15,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,16 @@ def deal(port: str, table: Table, done: Callable[[], bool]) -> None:
         os.close(fd)
 
 
+@contextmanager
+def held(port: str) -> Iterator[None]:
+    """Open at its near end: until that is closed the system gives its name to no other port."""
+    fd = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
 def no_host(resume: Resume | None) -> HostSession:
     raise AssertionError("this table opens its port itself")
 
@@ -108,8 +119,9 @@ def test_a_child_says_its_port_deals_a_shoe_and_ends_with_its_stdin(
     assert {"winner", "player_total", "banker_total"} <= rounds[0].keys()
     drawn = [e for e in lines() if "card" in e]
     assert [e["number"] for e in drawn] == list(range(1, len(drawn) + 1))
-    assert finished(process) == (0, "", "")
-    assert not Path(told["port"]).exists()
+    with held(told["port"]):
+        assert finished(process) == (0, "", "")
+        assert not Path(told["port"]).exists()
 
 
 def test_a_child_ends_on_sigterm_and_takes_its_link_away(start: Start, tmp_path: Path) -> None:
