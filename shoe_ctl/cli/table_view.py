@@ -39,7 +39,8 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
     yield from _open(held)
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
-        left = f"; {parked['waiting']} can be offered again: redeliver" if parked["waiting"] else ""
+        waits = parked["waiting"]
+        left = f"; {waits} can be offered again: redeliver" if waits else "; none waits any more"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
     yield from _line("next", next_step(held))
     takes = [

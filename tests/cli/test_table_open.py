@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from firmware_proto.events import CuttingCard
 from shoe_ctl.cli.table_view import WIDTH, lines
 from shoe_ctl.table.status import status
@@ -137,3 +139,17 @@ def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_
     table.deal("2D 3C TS TH")
     assert table.asks("expose").error == "expose: say hand=player|banker"
     assert table.asks("expose", hand="dealer").error == "expose: hand: it is player or banker"
+
+
+@pytest.mark.parametrize(
+    ("waiting", "says"),
+    [(2, "2 can be offered again: redeliver"), (0, "none waits any more")],
+)
+def test_what_a_sink_would_not_take_is_shown_with_whether_it_still_waits(
+    waiting: int, says: str
+) -> None:
+    table = exceeded()
+    held = status(table.now, table.game, table.settings)
+    parked = {"sink": "jsonl:a", "count": 2, "last": "t/p5", "type": "x.y", "waiting": waiting}
+    told = " ".join(" ".join(lines({**held, "parked": [parked]})).split())
+    assert f"parked 2 not taken by jsonl:a: the last t/p5 (x.y); {says} next" in told
