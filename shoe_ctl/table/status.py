@@ -151,12 +151,20 @@ def _next(
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
     """What is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
-        return _wait("push a shoe in" if now.link.up else "connect the shoe")
+        return _wait(_no_shoe(now))
     if now.state == "shoe_change":
         return _wait("change the shoe") if now.link.replay else _do("declare_new_shoe", _NEW_SHOE)
     if now.state in _BEFORE_CARDS and not (now.link.aligned or now.link.names_hands):
         return _do("align", _ALIGN) if now.link.up else _wait("connect the shoe")
     return None
+
+
+def _no_shoe(now: TableState) -> str:
+    if not now.link.up:
+        return "connect the shoe"
+    if now.link.replay and not now.link.met:  # only such a shoe says who it is
+        return "wait for the shoe to say who it is: if it does not, shoectl doctor says why"
+    return "push a shoe in"
 
 
 def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:

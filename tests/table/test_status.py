@@ -83,6 +83,20 @@ def test_every_command_is_offered_in_every_state_that_takes_it() -> None:
             assert (command in takes(state)) is (state in machine.states_that_take(command))
 
 
+def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> None:
+    table = Playing()
+    said = [shown(table, table.now)["next"]]
+    table.connect()
+    said.append(shown(table, table.now)["next"])
+    table.hello(set_id=None, drawn=0)
+    said.append(shown(table, table.now)["next"])
+    texts = [one["text"] for one in said]  # type: ignore[index]
+    assert [text.partition(":")[0] for text in texts] == [
+        "connect the shoe", "wait for the shoe to say who it is", "push a shoe in",
+    ]  # fmt: skip
+    assert "shoectl doctor" in texts[1]
+
+
 def test_a_round_shows_cards_as_they_are_turned_and_totals_as_they_are_announced() -> None:
     table = Playing().open_shoe()
     table.open_round()

@@ -17,7 +17,8 @@ LINK_LOST = Procedure(
     (
         Step(
             "ruling",
-            "connect the shoe again; if nothing was missed the round goes on by itself",
+            "connect the shoe again; if nothing was missed the round goes on by itself; "
+            "where it is connected and silent, shoectl doctor says why",
             (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
             (Hears("hello", same_shoe_is_back, "resumed"),),
             facts=counts.told,
