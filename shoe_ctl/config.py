@@ -284,6 +284,11 @@ def _plainly(message: str) -> str:
     place = re.search(r" - at `\$\.?(.*)`$", message)
     what = message[: place.start()] if place else message
     key = place[1] if place else ""
+    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what)) is not None:
+        from shoe_ctl.meant import nearest  # what a right file needs not
+
+        meant = nearest(Config, key, unknown[1])
+        what += "" if meant is None else f": is it `{meant}`?"
     what = what.replace("Object contains unknown field", "unknown key")
     what = what.replace("Object missing required field", "missing key")
     what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")
