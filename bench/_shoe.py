@@ -14,6 +14,9 @@ from contextlib import contextmanager
 NEVER_MS = 3_600_000
 """A pace at which no card is dealt while anything is measured."""
 
+PATIENCE_S = 60
+"""How long it may take to end."""
+
 
 @contextmanager
 def simulated_shoe(profile: str, pace_ms: int) -> Iterator[str]:
@@ -29,3 +32,4 @@ def simulated_shoe(profile: str, pace_ms: int) -> Iterator[str]:
             yield json.loads(child.stdout.readline())["port"]
         finally:
             child.stdin.close()
+            assert child.wait(PATIENCE_S) == 0

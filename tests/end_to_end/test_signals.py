@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
+from bench._shoe import simulated_shoe
 from tests.end_to_end.served import configuration, nothing_is_wrong_with
 
 pytestmark = pytest.mark.slow
@@ -54,21 +55,9 @@ def has_ended(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-@contextmanager
-def shoe(profile: str) -> Iterator[str]:
+def shoe(profile: str) -> AbstractContextManager[str]:
     """A simulated shoe in a process of its own, dealt without haste; gives its port."""
-    options = ("--profile", profile, "--port", "pty", "--seed", "1", "--pace-ms", "5")
-    with subprocess.Popen(
-        (sys.executable, "-m", "simulators", *options),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            yield json.loads(child.stdout.readline())["port"]
-        finally:
-            child.stdin.close()
-            assert child.wait(PATIENCE_S) == 0
+    return simulated_shoe(profile, pace_ms=5)
 
 
 @contextmanager
