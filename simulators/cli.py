@@ -38,7 +38,8 @@ _OPTIONS = (
         "--port",
         required=True,
         metavar="pty[:LINK]|tcp:HOST:PORT",
-        help="A pty, with LINK as a stable name for it, or a TCP server (port 0: a free one).",
+        help="A pty, under the name LINK or one in a private folder, or a TCP server (port 0: a "
+        "free one).",
     ),
     click.option("--deck", type=click.Choice(list(DECKS)), default="french52", show_default=True),
     click.option(
@@ -210,7 +211,8 @@ def serve(**options: Any) -> int:
     "--port",
     required=True,
     metavar="pty[:LINK]|tcp:HOST:PORT",
-    help="A pty, with LINK as a stable name for it, or a TCP server (port 0: a free one).",
+    help="A pty, under the name LINK or one in a private folder, or a TCP server (port 0: a free "
+    "one).",
 )
 @click.option(
     "--speed",

@@ -12,6 +12,7 @@ import os
 import random
 import secrets
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -99,7 +100,7 @@ async def _serve(
             truth=truth,
         )
         supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
-        rig = Rig(device, port_at(choices.port))
+        rig = Rig(device, cleanup.enter_context(port_at(choices.port)))
         cleanup.callback(rig.stop)
         tell = None
         if (teller := _teller(choices, rig)) is not None:
@@ -128,9 +129,27 @@ def _teller(choices: Choices, rig: Rig) -> Teller | None:
     return Teller(SocketClient(choices.socket), table=choices.table, done=rig.turn)
 
 
-def port_at(at: PtyAt | TcpAt) -> Port:
-    """The port that was asked for, not yet plugged in."""
-    return PtyPort(at.link) if isinstance(at, PtyAt) else TcpPort(at.host, at.port)
+@contextlib.contextmanager
+def port_at(at: PtyAt | TcpAt) -> Iterator[Port]:
+    """The port that was asked for, not yet plugged in; it is unplugged before this is left.
+
+    A pty for which no link was named has one in a folder that only this user may enter, and that
+    goes with it.
+
+    Raises:
+        simulators.errors.PortFault: there is no place for that folder.
+    """
+    if isinstance(at, TcpAt):
+        yield TcpPort(at.host, at.port)
+    elif at.link is not None:
+        yield PtyPort(at.link)
+    else:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="shoe-sim-")
+        except OSError as error:
+            raise PortFault(f"no folder for the port's link: {error.strerror}") from None
+        with folder as name:
+            yield PtyPort(str(Path(name) / "shoe"))
 
 
 @dataclass(frozen=True, slots=True)

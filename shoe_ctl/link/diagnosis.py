@@ -18,6 +18,7 @@ from shoe_ctl.errors import PortError
 
 from . import verdicts
 from .clock import Clock
+from .device_node import DeviceNode
 from .holders import Holder, connected_to, holders_of, modem_manager
 from .inventory import System, left_alone_by_modem_manager, usb_candidates
 from .openers import opener
@@ -39,6 +40,7 @@ class Doctor:
         self._executor = executor
         self._usb = usb
         self._seconds = seconds
+        self._nodes: dict[Port, DeviceNode] = {}
 
     async def diagnose(self, target: Target) -> Diagnosis:
         """Why no shoe is heard at this port, or which one is."""
@@ -67,7 +69,11 @@ class Doctor:
         return [holder for holder in found if holder.pid != os.getpid()]
 
     async def _open(self, target: Target, serial: SerialSettings) -> Transport:
-        return await opener(target.port, serial, self._executor, self._usb)()
+        port = target.port
+        node = None
+        if isinstance(port, SerialPort):  # tried at several rates, it is to be one and the same
+            node = self._nodes.setdefault(port, DeviceNode(port.path))
+        return await opener(port, serial, self._executor, self._usb, node)()
 
     def _does_not_open(self, port: Port, error: PortError) -> Diagnosis:
         if error.cause == "taken":

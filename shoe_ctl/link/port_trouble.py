@@ -28,6 +28,10 @@ _PLACES = (
 _NAMED_AT_MOST = 4
 """How many ports one line names."""
 
+_PTYS = Path("/dev/pts")
+
+GIVE_A_LINK = "give a simulated shoe a link (shoe-sim serve --port pty:LINK) and configure LINK"
+
 
 def trouble(path: str, error: Exception) -> PortError:
     """The error that a user is told for this error of the system."""
@@ -63,6 +67,8 @@ def _whereabouts(path: Path) -> str:
     """What is known of a port that is not there."""
     if path.is_symlink():
         return f"it leads to {path.readlink()}, which is gone: is the shoe plugged in and powered?"
+    if path.parent == _PTYS:  # those that are there are other people's
+        return f"a pty goes with its program, and its number to another: {GIVE_A_LINK}"
     present = _present(path)
     if present:
         return f"there are: {', '.join(present)}"

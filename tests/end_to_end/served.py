@@ -256,9 +256,9 @@ class ShoeAtTable:
 
 @asynccontextmanager
 async def shoe_process(
-    folder: Path, profile: str, *, seed: int, game_deck: str, port: str = "pty"
+    folder: Path, profile: str, *, seed: int, game_deck: str, port: str | None = None
 ) -> AsyncIterator[tuple[str, Path]]:
-    """A shoe in a process of its own: its port, and the file in which it writes the truth.
+    """A shoe in a process of its own (on a pty): its port, and the file with the truth.
 
     The dealer of one that cannot speak for itself speaks at the daemon's socket.
     """
@@ -267,7 +267,7 @@ async def shoe_process(
         "--profile",
         profile,
         "--port",
-        port,
+        f"pty:{folder}/shoe" if port is None else port,
         "--pace-ms",
         "0",
         "--seed",
