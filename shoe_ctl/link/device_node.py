@@ -33,7 +33,7 @@ class _Way:
     the time at which it was made, or changed its owner, is not.
     """
 
-    links: tuple[tuple[int, int, int], ...]
+    links: tuple[tuple[int, int, int, str], ...]
     pty: tuple[int, ...]
 
 
@@ -103,15 +103,16 @@ class DeviceNode:
 def _way(path: str) -> _Way | None:
     """The way to a pty; None where the path leads to anything else, or nowhere."""
     at = Path(path)
-    links: list[tuple[int, int, int]] = []
+    links: list[tuple[int, int, int, str]] = []
     with suppress(OSError):
         for _ in range(_MOST_LINKS):
             info = at.lstat()
             if not stat.S_ISLNK(info.st_mode):
                 found = _pty(info)
                 return None if found is None else _Way(tuple(links), found)
-            links.append((info.st_dev, info.st_ino, info.st_ctime_ns))
-            at = at.parent / at.readlink()
+            target = at.readlink()
+            links.append((info.st_dev, info.st_ino, info.st_ctime_ns, str(target)))
+            at = at.parent / target
     return None
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,25 @@ async def test_a_pty_whose_number_another_has_is_not_opened_again(
             assert line.startswith(f"no such port: the pty {pty.path} that was open here is gone")
             assert "pty:LINK" in line
         assert other.untouched
+
+
+async def test_a_pty_that_is_given_out_while_it_is_looked_at_is_let_go_of(
+    pty: Pty, executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opener = opener_of(pty.path, executor)
+    really_open = os.open
+    with ExitStack() as others:
+        given: list[Pty] = []
+
+        def given_out_first(path: str, flags: int) -> int:
+            pty.close()
+            given.append(others.enter_context(another_with_the_number_of(pty.path, pty.made)))
+            return really_open(path, flags)
+
+        with monkeypatch.context() as patched:
+            patched.setattr("shoe_ctl.link.device_node.os.open", given_out_first)
+            assert (await refusal(opener))[0] == "no_such_port"
+        assert given[0].untouched
 
 
 async def test_a_link_that_was_left_behind_does_not_lead_to_anothers_pty(
