@@ -60,7 +60,8 @@ sayable = st.one_of(
     st.builds(CardDrawn, card=st.sampled_from(FRENCH52.cards),
               hand=st.sampled_from([None, "burn"])),
     st.builds(CardDrawn, card=st.none(), hand=st.sampled_from([None, "burn"])),
-    st.builds(Error, place=st.sampled_from([None, "game", "burn"]), code=st.from_regex(r"E[0-9A-F]{1,4}", fullmatch=True),
+    st.builds(Error, place=st.sampled_from([None, "game", "burn"]),
+              code=st.from_regex(r"E[0-9A-F]{1,4}", fullmatch=True),
               text=st.none() | st.from_regex(r"[A-Za-z0-9.]+( [A-Za-z0-9.]+){0,3}", fullmatch=True)
               .filter(lambda words: len(words) < 80)),
     st.builds(Warned, code=st.from_regex(r"W(0x)?[0-9A-Fa-f]{1,4}", fullmatch=True)),
@@ -110,7 +111,8 @@ def test_what_is_written_is_read_again(event: ShoeEvent, form: CardForm, ten: Te
     (b" Game]<4S>", "form"), (b" [Game]<4S", "form"),
     (b" [Gane]<Card:4S> ", "tag"), (b"<Card:4S>", "tag"), (b"<>", "tag"), (b"[]<4S>", "tag"),
     (b" [Game]<Alarm:Card Not Read> ", "alarm"), (b" [Manual Burn Cards]<Alarm:> ", "alarm"),
-    (b" [GameAlarm]<Game> ", "alarm"), (b" [GameAlarm]<E3 Card Not Read> ", "alarm"), (b" [GameAlarm]<Alarm:Card Not Read> ", "alarm"),
+    (b" [GameAlarm]<Game> ", "alarm"), (b" [GameAlarm]<E3 Card Not Read> ", "alarm"),
+    (b" [GameAlarm]<Alarm:Card Not Read> ", "alarm"),
     (b" [Game]<Card:4S\xb8> ", "not_text"), (b"\x00 [Game]<Card:4S> ", "not_text"),
     (b"x" * (LONGEST_LINE - 1), "form"),
 ])  # fmt: skip
