@@ -17,10 +17,7 @@ from pathlib import Path
 from shoe_ctl.errors import PortError
 
 from .holders import PROC, at_home_in
-from .port_trouble import GIVE_A_LINK, trouble
-
-_PTYS = range(136, 144)
-"""The kernel's numbers for the host's ends of ptys (Documentation/admin-guide/devices.txt)."""
+from .port_trouble import GIVE_A_LINK, PTY_MAJORS
 
 _MOST_LINKS = 8
 
@@ -52,18 +49,19 @@ class DeviceNode:
         block has ended well.
 
         Raises:
-            PortError: it leads to somebody's terminal, or to another pty than it did before.
+            PortError: it leads to no serial port, to somebody's terminal, or to another pty than
+                it did before.
+            OSError: as the system says.
         """
-        self._refuse_a_terminal()
+        no_port = why_no_port(self._path)
+        if no_port is not None:
+            raise no_port
         way = _way(self._path)
         if way is None:
             yield
             return
         self._refuse_another(way)
-        try:
-            pty = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise trouble(self._path, error) from error
+        pty = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if _pty(os.fstat(pty)) != way.pty:
                 raise self._another()
@@ -71,12 +69,6 @@ class DeviceNode:
             self._opened = way
         finally:
             os.close(pty)
-
-    def _refuse_a_terminal(self) -> None:
-        holder = at_home_in(self._path, PROC)
-        if holder is not None:
-            line = f"not a serial port: {self._path} is the terminal of {holder}"
-            raise PortError(line, "not_serial")
 
     def _refuse_another(self, way: _Way) -> None:
         before = self._opened
@@ -100,6 +92,65 @@ class DeviceNode:
         return PortError(line, "no_such_port")
 
 
+def why_no_port(path: str, proc: Path = PROC) -> PortError | None:
+    """Why nobody should open this as a shoe's port; None also where it is not there."""
+    try:
+        info = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    kind = _other_kind(info, proc)
+    if kind is not None:
+        return PortError(f"not a serial port: {path} ({kind})", "not_serial")
+    holder = at_home_in(path, proc)
+    if holder is None:
+        return None
+    if _pty(info) is not None:
+        return PortError(f"not a serial port: {path} is the terminal of {holder}", "not_serial")
+    unit = f"serial-getty@{Path(os.path.realpath(path)).name}.service"
+    return PortError(
+        f"port taken: {path} is the terminal of {holder}: where people log in there, sudo "
+        f"systemctl disable --now {unit}, or give the shoe another port",
+        "taken",
+    )
+
+
+_FILES = (
+    (stat.S_ISREG, "a plain file"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+_PTMX = (5, 2)
+
+
+def _other_kind(info: os.stat_result, proc: Path) -> str | None:
+    """What it is, where it is no serial line and no pty; None where nothing tells."""
+    for is_one, kind in _FILES:
+        if is_one(info.st_mode):
+            return kind
+    number = (os.major(info.st_rdev), os.minor(info.st_rdev))
+    with suppress(OSError, ValueError, IndexError):
+        driver = _driver_of(number, proc)
+        if driver is None:
+            return "a device of another kind"
+        if driver == "pty:master" or number == _PTMX:
+            return "the other end of a pty"
+        if driver == "console" or driver.startswith("system:"):
+            return "a console of this host"
+    return None
+
+
+def _driver_of(number: tuple[int, int], proc: Path) -> str | None:
+    """The type of the terminal driver of this device (proc(5)); None: it is no terminal line."""
+    for line in (proc / "tty" / "drivers").read_text("utf-8", "replace").splitlines():
+        *_, major, minors, driver = line.split()
+        first, _, last = minors.partition("-")
+        if number[0] == int(major) and int(first) <= number[1] <= int(last or first):
+            return driver
+    return None
+
+
 def _way(path: str) -> _Way | None:
     """The way to a pty; None where the path leads to anything else, or nowhere."""
     at = Path(path)
@@ -118,6 +169,6 @@ def _way(path: str) -> _Way | None:
 
 def _pty(info: os.stat_result) -> tuple[int, ...] | None:
     """What tells this pty from any other of its number; None of what is no pty."""
-    if not stat.S_ISCHR(info.st_mode) or os.major(info.st_rdev) not in _PTYS:
+    if not stat.S_ISCHR(info.st_mode) or os.major(info.st_rdev) not in PTY_MAJORS:
         return None
     return (info.st_dev, info.st_ino, info.st_rdev, info.st_ctime_ns, info.st_uid, info.st_gid)

@@ -55,24 +55,21 @@ def _open(path: str, settings: SerialSettings, node: DeviceNode) -> Any:
 
     What a tty received before it was raw may be cut or our own echo: pyserial flushes it.
     """
-    with node.held():
-        return _configured(path, settings)
-
-
-def _configured(path: str, settings: SerialSettings) -> Any:
     import serial  # type: ignore[import-untyped]
 
     try:
-        return serial.Serial(
-            path,
-            baudrate=settings.baud,
-            bytesize=settings.bits,
-            parity=settings.parity,
-            stopbits=settings.stop_bits,
-            exclusive=True,
-            # Makes VMIN 1: a read that finds nothing then says EAGAIN, and empty means unplugged.
-            inter_byte_timeout=0,
-        )
+        with node.held():
+            return serial.Serial(
+                path,
+                baudrate=settings.baud,
+                bytesize=settings.bits,
+                parity=settings.parity,
+                stopbits=settings.stop_bits,
+                exclusive=True,
+                # Makes VMIN 1: a read that finds nothing then says EAGAIN, and empty means
+                # unplugged.
+                inter_byte_timeout=0,
+            )
     except (OSError, ValueError, termios.error) as error:
         raise trouble(path, error) from error
 

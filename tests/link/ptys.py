@@ -6,6 +6,8 @@ In: nothing. Out: ptys that tell whether anybody touched them. Must not know: po
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import termios
 import time
 from collections.abc import Iterator
@@ -72,3 +74,26 @@ def another_with_the_number_of(path: str, made: int) -> Iterator[Pty]:
     finally:
         for other in others:
             other.close()
+
+
+AT_HOME = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDWR), termios.TIOCSCTTY, 0)
+print(flush=True)
+input()
+"""
+
+
+@contextmanager
+def somebody_at(path: str) -> Iterator[int]:
+    """A session whose terminal this is, as a shell has one."""
+    with subprocess.Popen(
+        [sys.executable, "-c", AT_HOME, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process.pid
+        finally:
+            process.communicate(b"\n")

@@ -7,11 +7,9 @@ Must not know: what is spoken on a port.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,7 +19,7 @@ from shoe_ctl.link.ports import SerialPort
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.transport import Opener
 from tests.link.ends import LineProfile, ShoeEnd
-from tests.link.ptys import Pty, another_with_the_number_of
+from tests.link.ptys import Pty, another_with_the_number_of, somebody_at
 
 
 @pytest.fixture
@@ -136,29 +134,6 @@ async def test_a_pty_that_is_gone_names_no_terminals_of_others(
     assert "pty:LINK" in line
 
 
-AT_HOME = """
-import fcntl, os, sys, termios
-os.setsid()
-fcntl.ioctl(os.open(sys.argv[1], os.O_RDWR), termios.TIOCSCTTY, 0)
-print(flush=True)
-input()
-"""
-
-
-@contextmanager
-def somebody_at(path: str) -> Iterator[int]:
-    """A session whose terminal this is, as a shell has one."""
-    with subprocess.Popen(
-        [sys.executable, "-c", AT_HOME, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            yield process.pid
-        finally:
-            process.communicate(b"\n")
-
-
 async def test_a_persons_terminal_is_no_port(
     pty: Pty, executor: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
@@ -171,3 +146,24 @@ async def test_a_persons_terminal_is_no_port(
             assert line.startswith(f"not a serial port: {path} is the terminal of python")
             assert f"(process {pid})" in line
         assert pty.untouched
+
+
+async def test_what_is_no_serial_port_is_not_opened(
+    executor: ThreadPoolExecutor, tmp_path: Path
+) -> None:
+    plain, pipe = tmp_path / "plain", tmp_path / "pipe"
+    plain.touch()
+    os.mkfifo(pipe)
+    kinds = {
+        str(plain): "a plain file",
+        str(pipe): "a named pipe",
+        str(tmp_path): "a folder",
+        "/dev/null": "a device of another kind",
+        "/dev/ptmx": "the other end of a pty",
+        "/dev/tty": "a console of this host",
+    }
+    for path, kind in kinds.items():
+        assert await refusal(opener_of(path, executor)) == (
+            "not_serial",
+            f"not a serial port: {path} ({kind})",
+        )
