@@ -13,7 +13,8 @@ import random
 import secrets
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from pathlib import Path
 from firmware_proto.cards import DECKS
 from firmware_proto.reference.keys import ShoeKeys, parse_keys
 from simulators.errors import PortFault, WrongUsage
+from simulators.faults import Faults, FaultyLine, Line
 from simulators.ports.port import Port, PtyAt, TcpAt
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
@@ -54,6 +56,8 @@ class Choices:
     key_file: Path | None = None
     socket: Path | None = None
     table: str | None = None
+    faults: Faults | None = None
+    """Of the line, in both directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +73,35 @@ def any_seed() -> int:
     return random.SystemRandom().getrandbits(32)
 
 
-def serve(choices: Choices, *, opened: Callable[[Serving], None], until_stdin_ends: bool) -> int:
+def serve(
+    choices: Choices,
+    *,
+    opened: Callable[[Serving], None],
+    until_stdin_ends: bool,
+    struck: Callable[[Mapping[str, int]], None] = lambda _: None,
+) -> int:
     """Serves until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
 
-    ``opened`` is called once a host can open the port. Each process is a device of its own: its
+    ``opened`` is called once a host can open the port, ``struck`` at the end with how often each
+    fault of the line struck. Each process is a device of its own: its
     event memory is new, so its id is, unless a key file names one.
 
     Raises:
         simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
     """
-    return asyncio.run(_serve(choices, opened, until_stdin_ends))
+    lines: list[FaultyLine] = []
+    if choices.faults is not None:
+        lines = [FaultyLine(choices.seed + way, choices.faults) for way in range(2)]
+    code = asyncio.run(_serve(choices, lines, opened, until_stdin_ends))
+    struck(sum((line.struck for line in lines), Counter()))
+    return code
 
 
 async def _serve(
-    choices: Choices, opened: Callable[[Serving], None], until_stdin_ends: bool
+    choices: Choices,
+    lines: Sequence[Line],
+    opened: Callable[[Serving], None],
+    until_stdin_ends: bool,
 ) -> int:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
@@ -100,7 +119,9 @@ async def _serve(
             truth=truth,
         )
         supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
-        rig = Rig(device, cleanup.enter_context(port_at(choices.port)))
+        to_host, to_shoe = lines or (None, None)
+        port = cleanup.enter_context(port_at(choices.port))
+        rig = Rig(device, port, to_host=to_host, to_shoe=to_shoe)
         cleanup.callback(rig.stop)
         tell = None
         if (teller := _teller(choices, rig)) is not None:

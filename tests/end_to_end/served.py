@@ -255,8 +255,14 @@ class ShoeAtTable:
 
 
 @asynccontextmanager
-async def shoe_process(
-    folder: Path, profile: str, *, seed: int, game_deck: str, port: str | None = None
+async def shoe_process(  # noqa: PLR0913 - what a test may choose, each by name
+    folder: Path,
+    profile: str,
+    *,
+    seed: int,
+    game_deck: str,
+    port: str | None = None,
+    fault: str | None = None,
 ) -> AsyncIterator[tuple[str, Path]]:
     """A shoe in a process of its own (on a pty): its port, and the file with the truth.
 
@@ -273,6 +279,8 @@ async def shoe_process(
         "--seed",
         str(seed),
     )
+    if fault is not None:
+        options += ("--fault", fault)
     if profile == "bee_tek":
         options += ("--socket", str(folder / SOCKET), "--table", TABLE)
     child = await asyncio.create_subprocess_exec(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import stat
@@ -16,13 +17,16 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from firmware_proto.angel_eye.codec import Listener
+from firmware_proto.events import Discarded
 from firmware_proto.profiles import profile
-from firmware_proto.session import HostSession, Resume
+from firmware_proto.session import Heard, HostSession, Resume
 from tests.simulators.toy_table import Table
 
 SERVE = [sys.executable, "-c", "from simulators.cli import main; main()", "serve"]
@@ -145,6 +149,33 @@ def test_serve_tells_a_person_the_port_and_ignores_stdin(start: Start, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_bad_cable_is_served_and_what_it_did_is_told_at_the_end(
+    start: Start, tmp_path: Path
+) -> None:
+    options = ["--profile", "angel_eye", "--port", f"pty:{tmp_path}/shoe", "--pace-ms", "0"]
+    process = start([*SERVE, *options, "--seed", "3", "--fault", "flip=1,split=0.5"])
+    fd = os.open(first_line(process), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    listener = Listener()
+    heard: list[Heard] = []
+    try:
+        while sum(isinstance(each.event, Discarded) for each in heard) < 10:
+            assert select.select([fd], [], [], 30)[0]
+            heard += listener.feed(os.read(fd, 65536))
+    finally:
+        os.close(fd)
+    process.send_signal(signal.SIGINT)
+    code, _, err = finished(process)
+    assert code == 130
+    told = dict(re.findall(r"(\w+) (\d+)", err.splitlines()[-1]))
+    assert err.splitlines()[-1].startswith("faults of the line: ")
+    assert int(told["flip"]) >= 10 and int(told["split"]) >= 1
+
+
+def test_it_says_its_version(start: Start) -> None:
+    process = start([*SERVE[:-1], "--version"])
+    assert finished(process) == (0, f"shoe-sim, version {version('shoe-ctl')}\n", "")
+
+
 def test_serve_listens_on_tcp(start: Start) -> None:
     process = start([*SERVE, "--profile", "reference", "--port", "tcp:127.0.0.1:0"])
     assert first_line(process).startswith("tcp://127.0.0.1:")
@@ -165,6 +196,7 @@ def test_serve_listens_on_tcp(start: Start) -> None:
         (["--profile", "reference", "--port", "pty:/nowhere/at/all"], 3, "/nowhere"),
         (["--profile", "reference", "--port", "tcp:192.0.2.1:1"], 3, "cannot listen"),
         ([*PTY, "--truth", "/nowhere/at/all"], 3, "/nowhere"),
+        ([*PTY, "--fault", "drop=2"], 2, "expected drop=a rate, 0 to 1"),
     ],
 )
 @pytest.mark.parametrize("command", [SERVE, CHILD], ids=["serve", "child"])
