@@ -30,7 +30,7 @@ _PLACES = (
 _NAMED_AT_MOST = 4
 """How many ports one line names."""
 
-_PTYS = Path("/dev/pts")
+PTYS = Path("/dev/pts")
 
 PTY_MAJORS = range(136, 144)
 """The kernel's numbers for the host's ends of ptys (Documentation/admin-guide/devices.txt)."""
@@ -74,7 +74,7 @@ def _whereabouts(path: Path) -> str:
     """What is known of a port that is not there."""
     if path.is_symlink():
         return f"it leads to {path.readlink()}, which is gone: is the shoe plugged in and powered?"
-    if path.parent == _PTYS:  # those that are there are other people's
+    if path.parent == PTYS:  # those that are there are other people's
         return f"a pty goes with its program, and its number to another: {GIVE_A_LINK}"
     present = _present(path)
     if present:
