@@ -19,7 +19,8 @@ from shoe_ctl.errors import PortError
 from .holders import PROC, at_home_in
 from .port_trouble import GIVE_A_LINK, PTY_MAJORS
 
-_MOST_LINKS = 8
+_MOST_LINKS = 40
+"""As many as the kernel follows."""
 
 
 @dataclass(frozen=True, slots=True)
