@@ -37,7 +37,7 @@ PTY_MAJORS = range(136, 144)
 
 _ROOT = 0
 
-GIVE_A_LINK = "give a simulated shoe a link (shoe-sim serve --port pty:LINK) and configure LINK"
+GIVE_A_LINK = "give a simulated shoe a link, shoe-sim serve --port pty:LINK, and configure LINK"
 
 
 def trouble(path: str, error: Exception) -> PortError:
