@@ -197,7 +197,7 @@ def serve(**options: Any) -> int:
     \b
     shoe-sim serve --profile reference --port pty:/tmp/shoe
     shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:4001 --pace-ms 1500
-    shoe-sim serve --profile reference --port pty:/tmp/shoe --fault drop=0.02,flip=0.01
+    shoe-sim serve --profile reference --port pty --fault drop=0.02,flip=0.01
     """  # noqa: D301 - click wants the very character
     from simulators.serving import serve as serve_shoe
 
