@@ -233,12 +233,17 @@ class Result(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error(ShoeEvent):
-    """A fault of the shoe. ``code`` is the profile's own name for it, ``text`` the shoe's words."""
+    """A fault of the shoe. ``code`` is the profile's own name for it, ``text`` the shoe's words.
+
+    ``place``: it stands where a card would be told, one of a round (``game``) or a burned one
+    (``burn``); None: the shoe says of no card.
+    """
 
     type: ClassVar[str] = "error"
     code: str
     in_error_mode: bool = False
     text: str | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

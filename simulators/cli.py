@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import click
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import PROFILES
 from simulators.errors import SimulatorError, WrongUsage
+from simulators.faults import parse_faults
 from simulators.ports.port import parse
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ _OPTIONS = (
         "--port",
         required=True,
         metavar="pty[:LINK]|tcp:HOST:PORT",
-        help="A pty, with LINK as a stable name for it, or a TCP server (port 0: a free one).",
+        help="A pty, under the name LINK or one in a private folder, or a TCP server (port 0: a "
+        "free one).",
     ),
     click.option("--deck", type=click.Choice(list(DECKS)), default="french52", show_default=True),
     click.option(
@@ -84,6 +86,12 @@ _OPTIONS = (
         "key.",
     ),
     click.option(
+        "--fault",
+        metavar="NAME=RATE,...",
+        help="A bad cable, both ways, so often a chunk of bytes: split, merge, drop (some of its "
+        "bytes), flip (a bit), repeat, delay (delay_s=0.05 s at most), unplug.",
+    ),
+    click.option(
         "--scenario",
         metavar="NAME|FILE",
         help="Plays this scenario: its shoe, and dealer and pit who act through the daemon. "
@@ -106,7 +114,9 @@ _OPTIONS = (
 )
 
 _OF_A_SCENARIO = ("socket", "events")
-_NOT_OF_A_SCENARIO = ("profile", "deck", "decks", "seed", "shoes", "truth", "key_file", "table")
+_NOT_OF_A_SCENARIO = (
+    "profile", "deck", "decks", "seed", "shoes", "truth", "key_file", "table", "fault",
+)  # fmt: skip
 
 
 def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -127,6 +137,7 @@ def choices_of(options: dict[str, Any]) -> Choices:
 
     chosen = dict(options)
     del chosen["scenario"]
+    fault = chosen.pop("fault")
     if chosen.pop("events") is not None:
         raise WrongUsage("--events is for a scenario: name it with --scenario")
     if (chosen["socket"] is None) != (chosen["table"] is None):
@@ -134,7 +145,8 @@ def choices_of(options: dict[str, Any]) -> Choices:
     if chosen["profile"] is None:
         raise WrongUsage(f"--profile is missing: {' or '.join(PROFILES)}")
     seed = any_seed() if chosen["seed"] is None else chosen["seed"]
-    return Choices(**chosen | {"port": parse(chosen["port"]), "seed": seed})
+    faults = None if fault is None else parse_faults(fault)
+    return Choices(**chosen | {"port": parse(chosen["port"]), "seed": seed, "faults": faults})
 
 
 def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
@@ -165,6 +177,7 @@ def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="shoe-ctl", prog_name="shoe-sim")
 def cli() -> None:
     """Simulated card-reading shoes for tests and benches.
 
@@ -184,6 +197,7 @@ def serve(**options: Any) -> int:
     \b
     shoe-sim serve --profile reference --port pty:/tmp/shoe
     shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:4001 --pace-ms 1500
+    shoe-sim serve --profile reference --port pty --fault drop=0.02,flip=0.01
     """  # noqa: D301 - click wants the very character
     from simulators.serving import serve as serve_shoe
 
@@ -202,7 +216,12 @@ def serve(**options: Any) -> int:
             err=True,
         )
 
-    return serve_shoe(choices, opened=tell, until_stdin_ends=False)
+    def count(faults: Mapping[str, int]) -> None:
+        if choices.faults is not None:
+            told = ", ".join(f"{name} {times}" for name, times in faults.items() if times)
+            click.echo(f"faults of the line: {told or 'none struck'}", err=True)
+
+    return serve_shoe(choices, opened=tell, until_stdin_ends=False, struck=count)
 
 
 @cli.command(short_help="Play a capture back: the same bytes and pauses.")
@@ -210,7 +229,8 @@ def serve(**options: Any) -> int:
     "--port",
     required=True,
     metavar="pty[:LINK]|tcp:HOST:PORT",
-    help="A pty, with LINK as a stable name for it, or a TCP server (port 0: a free one).",
+    help="A pty, under the name LINK or one in a private folder, or a TCP server (port 0: a free "
+    "one).",
 )
 @click.option(
     "--speed",

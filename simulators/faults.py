@@ -11,6 +11,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, fields
 from typing import Protocol
 
+from simulators.errors import WrongUsage
+
 
 class Line(Protocol):
     """One direction of a cable. What is put first arrives first."""
@@ -80,6 +82,30 @@ class Faults:
             value = getattr(self, field.name)
             if not 0 <= value <= (60 if field.name == "delay_s" else 1):
                 raise ValueError(f"{field.name} = {value}: out of range")
+
+
+def parse_faults(text: str) -> Faults:
+    """The ``--fault`` value ``drop=0.02,flip=0.01``: what strikes, and how often.
+
+    Raises:
+        simulators.errors.WrongUsage: anything else.
+    """
+    known = {field.name for field in fields(Faults)}
+    given: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, rate = part.partition("=")
+        name = name.strip()
+        if name not in known:
+            raise WrongUsage(f"--fault {part!r}: unknown (have: {', '.join(sorted(known))})")
+        if name in given:
+            raise WrongUsage(f"--fault {part!r}: {name} is given twice")
+        try:
+            given[name] = float(rate)
+            Faults(**{name: given[name]})
+        except ValueError:
+            most = "seconds, 0 to 60" if name == "delay_s" else "a rate, 0 to 1"
+            raise WrongUsage(f"--fault {part!r}: expected {name}={most}") from None
+    return Faults(**given)
 
 
 class FaultyLine:

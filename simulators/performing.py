@@ -70,7 +70,7 @@ async def _perform(scene: Scene, audience: Audience, until_stdin_ends: bool) -> 
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         device = shoe_for(scene.scenario)
-        rig = Rig(device, port_at(scene.port))
+        rig = Rig(device, cleanup.enter_context(port_at(scene.port)))
         cleanup.callback(rig.stop)
         rig.start()
         audience.opened(Serving(rig.port.address, device.shoe.device_id))

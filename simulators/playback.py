@@ -184,7 +184,7 @@ async def _play(
 
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
-        port = port_at(at)
+        port = cleanup.enter_context(port_at(at))
         player = Player(found.entries, port, speed=speed, ended=ended)
         cleanup.callback(player.stop)
         player.start()

@@ -12,7 +12,9 @@ import os
 import random
 import secrets
 import signal
-from collections.abc import Callable, Iterator
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ from pathlib import Path
 from firmware_proto.cards import DECKS
 from firmware_proto.reference.keys import ShoeKeys, parse_keys
 from simulators.errors import PortFault, WrongUsage
+from simulators.faults import Faults, FaultyLine, Line
 from simulators.ports.port import Port, PtyAt, TcpAt
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
@@ -53,6 +56,8 @@ class Choices:
     key_file: Path | None = None
     socket: Path | None = None
     table: str | None = None
+    faults: Faults | None = None
+    """Of the line, in both directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +73,35 @@ def any_seed() -> int:
     return random.SystemRandom().getrandbits(32)
 
 
-def serve(choices: Choices, *, opened: Callable[[Serving], None], until_stdin_ends: bool) -> int:
+def serve(
+    choices: Choices,
+    *,
+    opened: Callable[[Serving], None],
+    until_stdin_ends: bool,
+    struck: Callable[[Mapping[str, int]], None] = lambda _: None,
+) -> int:
     """Serves until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
 
-    ``opened`` is called once a host can open the port. Each process is a device of its own: its
+    ``opened`` is called once a host can open the port, ``struck`` at the end with how often each
+    fault of the line struck. Each process is a device of its own: its
     event memory is new, so its id is, unless a key file names one.
 
     Raises:
         simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
     """
-    return asyncio.run(_serve(choices, opened, until_stdin_ends))
+    lines: list[FaultyLine] = []
+    if choices.faults is not None:
+        lines = [FaultyLine(choices.seed + way, choices.faults) for way in range(2)]
+    code = asyncio.run(_serve(choices, lines, opened, until_stdin_ends))
+    struck(sum((line.struck for line in lines), Counter()))
+    return code
 
 
 async def _serve(
-    choices: Choices, opened: Callable[[Serving], None], until_stdin_ends: bool
+    choices: Choices,
+    lines: Sequence[Line],
+    opened: Callable[[Serving], None],
+    until_stdin_ends: bool,
 ) -> int:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
@@ -99,7 +119,9 @@ async def _serve(
             truth=truth,
         )
         supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
-        rig = Rig(device, port_at(choices.port))
+        to_host, to_shoe = lines or (None, None)
+        port = cleanup.enter_context(port_at(choices.port))
+        rig = Rig(device, port, to_host=to_host, to_shoe=to_shoe)
         cleanup.callback(rig.stop)
         tell = None
         if (teller := _teller(choices, rig)) is not None:
@@ -128,9 +150,27 @@ def _teller(choices: Choices, rig: Rig) -> Teller | None:
     return Teller(SocketClient(choices.socket), table=choices.table, done=rig.turn)
 
 
-def port_at(at: PtyAt | TcpAt) -> Port:
-    """The port that was asked for, not yet plugged in."""
-    return PtyPort(at.link) if isinstance(at, PtyAt) else TcpPort(at.host, at.port)
+@contextlib.contextmanager
+def port_at(at: PtyAt | TcpAt) -> Iterator[Port]:
+    """The port that was asked for, not yet plugged in; it is unplugged before this is left.
+
+    A pty for which no link was named has one in a folder that only this user may enter, and that
+    goes with it.
+
+    Raises:
+        simulators.errors.PortFault: there is no place for that folder.
+    """
+    if isinstance(at, TcpAt):
+        yield TcpPort(at.host, at.port)
+    elif at.link is not None:
+        yield PtyPort(at.link)
+    else:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="shoe-sim-")
+        except OSError as error:
+            raise PortFault(f"no folder for the port's link: {error.strerror}") from None
+        with folder as name:
+            yield PtyPort(str(Path(name) / "shoe"))
 
 
 @dataclass(frozen=True, slots=True)

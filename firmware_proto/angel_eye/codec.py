@@ -13,7 +13,17 @@ from firmware_proto.events import CommandAsked, Discarded, Overheard, ShoeEvent
 from firmware_proto.session import Heard
 
 from . import layouts as wire
-from .frames import BCC_BYTES, CODE_AT, SEQ_AT, CommandBcc, read_event, read_framed, read_reply
+from .frames import (
+    BCC_BYTES,
+    CODE_AT,
+    EITHER,
+    SEQ_AT,
+    Checks,
+    CommandBcc,
+    read_event,
+    read_framed,
+    read_reply,
+)
 from .repeats import Repeats
 from .scanner import MisfitError, Piece, Scanner
 
@@ -84,9 +94,9 @@ def _measure_host(head: bytes | bytearray) -> int:
 class _Stream:
     """One direction of a connection: any split of it gives the same items, and none raises."""
 
-    def __init__(self, scanner: Scanner, check: CommandBcc) -> None:
+    def __init__(self, scanner: Scanner, checks: Checks) -> None:
         self._scanner = scanner
-        self._check = check
+        self._checks = checks
 
     @property
     def position(self) -> int:
@@ -106,7 +116,7 @@ class _Stream:
         if piece.reason is not None:
             return Item(Discarded(reason=piece.reason), raw, first)
         if raw[0] == wire.STX:
-            return Item(read_framed(raw, self._check), raw, first)
+            return Item(read_framed(raw, self._checks), raw, first)
         if raw[0] != wire.ENQ:
             return Item(read_reply(raw), raw, first)
         event = read_event(raw)
@@ -116,15 +126,12 @@ class _Stream:
 
 
 class Decoder(_Stream):
-    """What a shoe sends, as items; commands that come back as an echo too.
+    """What a shoe sends, as items; commands that come back as an echo too."""
 
-    ``check``: where the check of framed replies and commands begins.
-    """
-
-    def __init__(self, check: CommandBcc) -> None:
+    def __init__(self, checks: Checks) -> None:
         starts = bytes((wire.ENQ, wire.ACK, wire.NAK, wire.STX))
         scanner = Scanner(_measure_shoe, starts=starts, restart=wire.ENQ)
-        super().__init__(scanner, check)
+        super().__init__(scanner, checks)
 
 
 class CommandDecoder(_Stream):
@@ -132,18 +139,19 @@ class CommandDecoder(_Stream):
 
     def __init__(self, check: CommandBcc) -> None:
         scanner = Scanner(_measure_host, starts=bytes((wire.STX,)), restart=wire.STX)
-        super().__init__(scanner, check)
+        super().__init__(scanner, Checks(commands=(check,)))
 
 
 class Listener:
     """Hears a shoe's bytes without any part in the conversation, for people to look at.
 
     It cannot know whether a command is outstanding: every reply is shown as one, and a command
-    of the host, in a recording of both directions, as ``Overheard``.
+    of the host, in a recording of both directions, as ``Overheard``. Nor does it know where their
+    checks begin: either way is heard.
     """
 
-    def __init__(self, check: CommandBcc = CommandBcc.FROM_STX) -> None:
-        self._decoder = Decoder(check)
+    def __init__(self) -> None:
+        self._decoder = Decoder(EITHER)
         self._repeats = Repeats()
 
     def feed(self, data: bytes) -> list[Heard]:

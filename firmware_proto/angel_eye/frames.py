@@ -7,7 +7,7 @@ Must not know: where frames begin in a stream, sessions, repeats, time, the roun
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
@@ -45,6 +45,21 @@ class CommandBcc(Enum):
 
     FROM_STX = "from_stx"
     AFTER_STX = "after_stx"
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Where checks may begin, those of commands and those of framed replies: any of these will do.
+
+    One public integrator begins them at different bytes.
+    """
+
+    commands: tuple[CommandBcc, ...] = (CommandBcc.FROM_STX,)
+    replies: tuple[CommandBcc, ...] = (CommandBcc.FROM_STX,)
+
+
+EITHER: Final = Checks(tuple(CommandBcc), tuple(CommandBcc))
+"""For whoever does not know how the two ends are set."""
 
 
 def bcc(checked: bytes) -> bytes:
@@ -234,14 +249,16 @@ def read_reply(bare: bytes) -> Reply | Discarded:
     return Reply(accepted=False, reason=reply.refusal.reason)
 
 
-def read_framed(raw: bytes, where: CommandBcc) -> ShoeEvent | CommandAsked:
+def read_framed(raw: bytes, checks: Checks) -> ShoeEvent | CommandAsked:
     """What a command or a framed reply says, its check beginning there; or ``Discarded``."""
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
     if body[-1] != wire.ETX:
         return Discarded(reason="etx")
-    if _framed_bcc(body, where) != check:
+    is_reply = body[1] in (wire.ACK, wire.NAK)
+    wheres = checks.replies if is_reply else checks.commands
+    if all(_framed_bcc(body, where) != check for where in wheres):
         return Discarded(reason="bcc")
-    if body[1] in (wire.ACK, wire.NAK):
+    if is_reply:
         return read_reply(body[1:-1])
     try:
         asked = wire.COMMAND.parse(body)

@@ -29,6 +29,7 @@ from firmware_proto.session import Capabilities, Heard
 
 from .codec import Decoder, Item
 from .errands import PROGRESS, Errands
+from .frames import Checks
 from .lock import LockKeeper
 from .repeats import Repeats
 from .settings import HostSettings
@@ -69,7 +70,7 @@ class AngelEyeHost:
         )
         self._heard = False  # since the last look; by ticks alone, so that a replay has the same
         self._look_at = float("-inf")
-        self._decoder = Decoder(settings.command_bcc)
+        self._decoder = Decoder(Checks((settings.command_bcc,), (settings.reply_bcc,)))
         self._repeats = Repeats(settings.repeats)
         self._redesignation = settings.redesignation.value
         self._errands = Errands(settings.command_bcc)

@@ -31,6 +31,7 @@ class HostSettings:
     """The host's end; SPEC.md, "Settings"."""
 
     command_bcc: CommandBcc = CommandBcc.FROM_STX
+    reply_bcc: CommandBcc = CommandBcc.FROM_STX
     repeats: RepeatKey = RepeatKey.SEQ_AND_CODE
     redesignation: Redesignation = Redesignation.NEXT_ROUND
     lock_confirmed_by_event: bool = False
@@ -55,7 +56,8 @@ def host_settings(given: Mapping[str, object]) -> HostSettings:
     _only(given, tuple(field.name for field in fields(HostSettings)))
     meanings = [meaning.value for meaning in Redesignation]
     return HostSettings(
-        command_bcc=_command_bcc(given),
+        command_bcc=_bcc(given, "command_bcc"),
+        reply_bcc=_bcc(given, "reply_bcc"),
         repeats=RepeatKey(_one_of(given, "repeats", [k.value for k in RepeatKey])),
         redesignation=Redesignation(_one_of(given, "redesignation", meanings)),
         lock_confirmed_by_event=_flag(given, "lock_confirmed_by_event"),
@@ -74,7 +76,7 @@ def device_settings(given: Mapping[str, object]) -> DeviceSettings:
     sends = given.get("sends", SENDS[0])
     if type(sends) is not int or sends not in SENDS:
         raise ValueError(f"sends: must be 1 or 3, not {sends!r}")
-    return DeviceSettings(command_bcc=_command_bcc(given), sends=sends)
+    return DeviceSettings(command_bcc=_bcc(given, "command_bcc"), sends=sends)
 
 
 def _only(given: Mapping[str, object], known: Iterable[str]) -> None:
@@ -83,8 +85,8 @@ def _only(given: Mapping[str, object], known: Iterable[str]) -> None:
             raise ValueError(f"{key}: not a setting of angel_eye (have: {', '.join(known)})")
 
 
-def _command_bcc(given: Mapping[str, object]) -> CommandBcc:
-    return CommandBcc(_one_of(given, "command_bcc", [c.value for c in CommandBcc]))
+def _bcc(given: Mapping[str, object], key: str) -> CommandBcc:
+    return CommandBcc(_one_of(given, key, [c.value for c in CommandBcc]))
 
 
 def _one_of(given: Mapping[str, object], key: str, values: list[str]) -> str:

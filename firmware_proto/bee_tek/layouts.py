@@ -10,11 +10,11 @@ import re
 from typing import Final
 
 GAME: Final = "Game"
-"""The tag of a card of a round; as the token beside it, a card that was not read."""
+"""The tag of a card of a round; as the token beside any card's tag, a card that was not read."""
 BURN: Final = "Manual Burn Cards"
 """The tag of a card that is burned by hand."""
 ALARM: Final = "GameAlarm"
-"""The tag of an alarm."""
+"""The tag of an alarm that is of no card."""
 
 CR: Final = 0x0D
 LF: Final = 0x0A
@@ -39,6 +39,9 @@ FAULT: Final = re.compile(
     rf"alarm{_BLANKS}:{_BLANKS}(?P<code>E[0-9A-F]{{1,4}})(?:[ \t]+(?P<text>.+))?", re.IGNORECASE
 )
 """A token that names an alarm: its code, and words for people."""
+
+IS_ALARM: Final = re.compile(rf"alarm{_BLANKS}:", re.IGNORECASE)
+"""How a token begins that is an alarm, where a card's could stand."""
 
 WARNING: Final = re.compile(r"W(?:0x)?[0-9A-F]{1,4}", re.IGNORECASE)
 """A token that is a warning."""

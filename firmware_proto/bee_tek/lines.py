@@ -56,21 +56,20 @@ def read_line(line: bytes) -> ShoeEvent | None:
         return _read_warning(token)
     match " ".join(tag.split()).lower():
         case "game":
-            return _read_game(token)
+            return _read_card(token, hand=None, place="game")
         case "manual burn cards":
-            return _read_card(token, hand="burn")
+            return _read_card(token, hand="burn", place="burn")
         case "gamealarm":
-            return _read_alarm(token)
+            return _read_alarm(token, place=None)
     return Discarded(reason="tag")
 
 
-def _read_game(token: str) -> ShoeEvent:
+def _read_card(token: str, *, hand: str | None, place: str) -> ShoeEvent:
+    """What stands beside the tag of a card: the card, that it was not read, or an alarm."""
     if token.lower() == wire.GAME.lower():
-        return CardDrawn(card=None)
-    return _read_card(token, hand=None)
-
-
-def _read_card(token: str, *, hand: str | None) -> ShoeEvent:
+        return CardDrawn(card=None, hand=hand)
+    if wire.IS_ALARM.match(token):
+        return _read_alarm(token, place=place)
     found = wire.CARD.fullmatch(token)
     if found is None:
         return Discarded(reason="card")
@@ -80,11 +79,11 @@ def _read_card(token: str, *, hand: str | None) -> ShoeEvent:
     return CardDrawn(card=CARDS[code.upper()], hand=hand)
 
 
-def _read_alarm(token: str) -> ShoeEvent:
+def _read_alarm(token: str, *, place: str | None) -> ShoeEvent:
     found = wire.FAULT.fullmatch(token)
     if found is None:
         return Discarded(reason="alarm")
-    return Error(code=found["code"].upper(), text=found["text"])
+    return Error(code=found["code"].upper(), text=found["text"], place=place)
 
 
 def _read_warning(token: str) -> ShoeEvent:
@@ -108,17 +107,21 @@ def encode(
     return line + LINE_END
 
 
+_TAG_OF_CARD: Final[dict[str | None, str]] = {None: wire.GAME, "burn": wire.BURN}
+_TAG_OF_ALARM: Final[dict[str | None, str]] = {
+    None: wire.ALARM, "game": wire.GAME, "burn": wire.BURN,
+}  # fmt: skip
+
+
 def _text(event: ShoeEvent, form: CardForm, ten: TenForm) -> str:
     match event:
-        case CardDrawn(card=None, hand=None):
-            return f" [{wire.GAME}]<{wire.GAME}> "
+        case CardDrawn(card=None, hand=None | "burn" as hand):
+            return f" [{_TAG_OF_CARD[hand]}]<{wire.GAME}> "
         case CardDrawn(card=Card() as card, hand=None | "burn" as hand) if card in FRENCH52:
-            tag = wire.GAME if hand is None else wire.BURN
-            return f" [{tag}]<{_token(card, form, ten)}> "
-        case Error(code=code, text=None):
-            return f" [{wire.ALARM}]<Alarm:{code}> "
-        case Error(code=code, text=words):
-            return f" [{wire.ALARM}]<Alarm:{code} {words}> "
+            return f" [{_TAG_OF_CARD[hand]}]<{_token(card, form, ten)}> "
+        case Error(code=code, text=words, place=None | "game" | "burn" as place):
+            said = code if words is None else f"{code} {words}"
+            return f" [{_TAG_OF_ALARM[place]}]<Alarm:{said}> "
         case Warned(code=code):
             return f"<{code}>"
     raise ValueError(f"the wire has no line for {event!r}")

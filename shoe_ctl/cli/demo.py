@@ -80,7 +80,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
     shoes = 1 if rounds is None else 1 + rounds // (decks * _ROUNDS_A_DECK)
     options = {
         "--profile": profile,
-        "--port": "pty",
+        "--port": f"pty:{journal.with_name('shoe')}",
         "--deck": deck.name,
         "--decks": str(decks),
         "--seed": str(seed),
@@ -125,7 +125,7 @@ def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:
     folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
     options = {
         "--scenario": scenario,
-        "--port": "pty",
+        "--port": f"pty:{folder / 'shoe'}",
         "--socket": str(folder / "socket"),
         "--events": str(folder / "public.jsonl"),
         "--pace-ms": str(pace_ms),

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from .inotify import ATTRIBUTES, CREATED, ENDED, MOVED_HERE, OVERFLOWED, Inotify
+from .port_trouble import PTYS
 from .ports import Port, SerialPort, UsbPort
 
 log = logging.getLogger(__name__)
@@ -89,9 +90,14 @@ def _watching(places: Callable[[], Iterator[Place]]) -> Iterator[asyncio.Event]:
 
 
 def _on_the_way(path: Path) -> Iterator[Place]:
-    """Where this path, and what it leads to, is or would come up."""
+    """Where this path, and what it leads to, is or would come up.
+
+    A pty never does: what comes up under its number is another program's.
+    """
     path = Path.cwd() / path
     for _ in range(MOST_LINKS):
+        if path.parent == PTYS:
+            return
         yield _nearest(path)
         if not path.is_symlink():
             return

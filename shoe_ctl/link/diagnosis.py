@@ -18,6 +18,7 @@ from shoe_ctl.errors import PortError
 
 from . import verdicts
 from .clock import Clock
+from .device_node import DeviceNode, why_no_port
 from .holders import Holder, connected_to, holders_of, modem_manager
 from .inventory import System, left_alone_by_modem_manager, usb_candidates
 from .openers import opener
@@ -39,10 +40,13 @@ class Doctor:
         self._executor = executor
         self._usb = usb
         self._seconds = seconds
+        self._nodes: dict[Port, DeviceNode] = {}
 
     async def diagnose(self, target: Target) -> Diagnosis:
         """Why no shoe is heard at this port, or which one is."""
         looking = asyncio.get_running_loop().run_in_executor
+        if no_port := await looking(self._executor, self._no_port, target.port):
+            return Diagnosis(False, no_port.cause, str(no_port))
         if holders := await looking(self._executor, self._holders, target.port):
             return verdicts.held(holders[0])
         try:
@@ -54,6 +58,10 @@ class Doctor:
         if known is None:
             return await self._unknown(target, tried)
         return self._beside_modem_manager(target.port, known)
+
+    def _no_port(self, port: Port) -> PortError | None:
+        """Why nobody should open it; it is asked first: whoever holds such a thing may keep it."""
+        return why_no_port(port.path, self._system.proc) if isinstance(port, SerialPort) else None
 
     def _holders(self, port: Port) -> list[Holder]:
         """Who has it; of a USB device that is only asked once it refuses to be claimed."""
@@ -67,7 +75,11 @@ class Doctor:
         return [holder for holder in found if holder.pid != os.getpid()]
 
     async def _open(self, target: Target, serial: SerialSettings) -> Transport:
-        return await opener(target.port, serial, self._executor, self._usb)()
+        port = target.port
+        node = None
+        if isinstance(port, SerialPort):  # tried at several rates, it is to be one and the same
+            node = self._nodes.setdefault(port, DeviceNode(port.path))
+        return await opener(port, serial, self._executor, self._usb, node)()
 
     def _does_not_open(self, port: Port, error: PortError) -> Diagnosis:
         if error.cause == "taken":

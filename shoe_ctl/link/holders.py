@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -48,6 +49,18 @@ def holders_of(path: str, proc: Path = PROC) -> Iterator[Holder]:
             yield _holder(pid, proc)
 
 
+def at_home_in(path: str, proc: Path = PROC) -> Holder | None:
+    """Whose terminal this is: of the leader of the session there, or who else runs in it."""
+    with suppress(OSError, ValueError):
+        info = Path(path).stat()
+        if stat.S_ISCHR(info.st_mode):
+            found = dict(_in_terminal(info.st_rdev, proc))
+            leaders = [pid for pid, session in found.items() if pid == session]
+            for pid in (*leaders, *found):
+                return _holder(pid, proc)
+    return None
+
+
 def connected_to(addresses: Iterable[tuple[str, int]], proc: Path = PROC) -> list[Holder]:
     """Who on this host is connected to one of these numeric addresses."""
     inodes = set(_connections(set(addresses), proc))
@@ -78,6 +91,18 @@ def _openers(wanted: Callable[[str], bool], proc: Path) -> Iterator[int]:
                     if wanted(str(descriptor.readlink())):
                         yield pid
                         break
+
+
+def _in_terminal(device: int, proc: Path) -> Iterator[tuple[int, int]]:
+    """The processes with this controlling terminal, each with its session (proc_pid_stat(5))."""
+    for pid in _pids(proc):
+        with suppress(OSError, ValueError, IndexError):
+            text = (proc / str(pid) / "stat").read_text("utf-8", "replace")
+            words = text.rpartition(")")[2].split()
+            number = int(words[4])
+            major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
+            if os.makedev(major, minor) == device:
+                yield pid, int(words[3])
 
 
 def _lockers(path: str, proc: Path) -> Iterator[int]:

@@ -16,6 +16,7 @@ from typing import Any
 from firmware_proto.profiles import SerialSettings
 
 from .descriptor import DescriptorTransport
+from .device_node import DeviceNode
 from .port_trouble import trouble
 from .ports import SerialPort
 from .transport import Opener, Transport
@@ -23,14 +24,21 @@ from .transport import Opener, Transport
 _UNPLUGGED = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EPIPE)
 
 
-def serial_opener(port: SerialPort, settings: SerialSettings, executor: Executor) -> Opener:
+def serial_opener(
+    port: SerialPort,
+    settings: SerialSettings,
+    executor: Executor,
+    node: DeviceNode | None = None,
+) -> Opener:
     """Opens this port with these settings, each time it is called.
 
-    Opening can block (a driver that waits for its adapter), so it runs in ``executor``.
+    Opening can block (a driver that waits for its adapter), so it runs in ``executor``. ``node``
+    is what other openers of the same port know of it.
     """
+    node = DeviceNode(port.path) if node is None else node
 
     async def open_port() -> Transport:
-        opening = executor.submit(_open, port.path, settings)
+        opening = executor.submit(_open, port.path, settings, node)
         try:
             device = await asyncio.wrap_future(opening)
         except asyncio.CancelledError:
@@ -42,7 +50,7 @@ def serial_opener(port: SerialPort, settings: SerialSettings, executor: Executor
     return open_port
 
 
-def _open(path: str, settings: SerialSettings) -> Any:
+def _open(path: str, settings: SerialSettings, node: DeviceNode) -> Any:
     """The open pyserial port: raw, locked for us alone, its input flushed.
 
     What a tty received before it was raw may be cut or our own echo: pyserial flushes it.
@@ -50,16 +58,18 @@ def _open(path: str, settings: SerialSettings) -> Any:
     import serial  # type: ignore[import-untyped]
 
     try:
-        return serial.Serial(
-            path,
-            baudrate=settings.baud,
-            bytesize=settings.bits,
-            parity=settings.parity,
-            stopbits=settings.stop_bits,
-            exclusive=True,
-            # Makes VMIN 1: a read that finds nothing then says EAGAIN, and empty means unplugged.
-            inter_byte_timeout=0,
-        )
+        with node.held():
+            return serial.Serial(
+                path,
+                baudrate=settings.baud,
+                bytesize=settings.bits,
+                parity=settings.parity,
+                stopbits=settings.stop_bits,
+                exclusive=True,
+                # Makes VMIN 1: a read that finds nothing then says EAGAIN, and empty means
+                # unplugged.
+                inter_byte_timeout=0,
+            )
     except (OSError, ValueError, termios.error) as error:
         raise trouble(path, error) from error
 

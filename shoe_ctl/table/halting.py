@@ -63,7 +63,21 @@ def shoe_could_not_read(turn: Turn) -> bool:
     event = turn.shoe_event
     assert isinstance(event, Error)
     awaited = slots.next_slot(turn.now) is not None and not turn.now.link.replay
-    return event.code in CANNOT_READ and awaited
+    of_a_burn = event.place == "burn"
+    return awaited and not of_a_burn and (event.code in CANNOT_READ or stands_for_a_card(turn))
+
+
+def stands_for_a_card(turn: Turn) -> bool:
+    """The shoe raises its alarm where it would tell a card of the round: one may be out."""
+    event = turn.shoe_event
+    assert isinstance(event, Error)
+    return event.place == "game"
+
+
+def asks_where_the_card_is(turn: Turn) -> bool:
+    """People are asked already where the card is that the shoe stopped at."""
+    top = None if turn.now.halt is None else turn.now.halt.top
+    return top is not None and (top.key, top.step) == ("misread", "where")
 
 
 def is_of_the_last_card(turn: Turn) -> bool:

@@ -64,7 +64,7 @@ class Port(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PtyAt:
-    """A pty; ``link`` is a stable name for it."""
+    """A pty under ``link``; None: under a link in a private folder."""
 
     link: str | None
 

@@ -1,4 +1,7 @@
-"""A real pty as the shoe's serial port, with a stable name if one is wanted.
+"""A real pty as the shoe's serial port, under a link that is there while the shoe is plugged in.
+
+The kernel gives the numbers of ptys out again: a host that goes by ``/dev/pts/7`` opens another
+program's terminal as soon as this one is gone. A host is told the link, and nothing else.
 
 In: bytes for the host. Out: the host's open, bytes and close. Without a host, bytes are lost,
 and what a host left unread is gone when it closes: a real wire holds nothing either.
@@ -10,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import stat
 import termios
 import tty
 from pathlib import Path
@@ -26,8 +30,8 @@ LOOK_EVERY_S = 0.01
 class PtyPort:
     """Each time a host opens the slave is one connection; needs a running loop to start."""
 
-    def __init__(self, link: str | None = None) -> None:
-        self._link = None if link is None else Path(link)
+    def __init__(self, link: str) -> None:
+        self._link = Path(link)
         self._master: int | None = None
         self._slave_name = ""
         self._stream: Stream | None = None
@@ -37,8 +41,8 @@ class PtyPort:
 
     @property
     def address(self) -> str:
-        """The link if there is one, else the slave's path."""
-        return self._slave_name if self._link is None else str(self._link)
+        """The link."""
+        return str(self._link)
 
     @property
     def pending(self) -> int:
@@ -147,9 +151,7 @@ class PtyPort:
             os.close(slave)
 
     def _make_link(self) -> None:
-        if self._link is None:
-            return
-        if os.path.lexists(self._link) and (self._link.exists() or not self._link.is_symlink()):
+        if self._is_taken():
             raise PortFault(f"{self._link} exists already and is in use or no link")
         beside = self._link.with_name(f"{self._link.name}.{os.getpid()}")
         try:
@@ -159,7 +161,24 @@ class PtyPort:
             beside.unlink(missing_ok=True)
             raise PortFault(f"cannot make the link {self._link}: {error.strerror}") from None
 
+    def _is_taken(self) -> bool:
+        """Whether something is there that no killed shoe left behind.
+
+        A pty that was made after the link is another program's: the number was given out again.
+        """
+        try:
+            link = self._link.lstat()
+        except OSError:  # whoever makes the link says what is wrong with its folder
+            return False
+        if not stat.S_ISLNK(link.st_mode):
+            return True
+        try:
+            pty = self._link.stat()
+        except OSError:
+            return False
+        return not stat.S_ISCHR(pty.st_mode) or pty.st_ctime_ns <= link.st_ctime_ns
+
     def _remove_link(self) -> None:
         link = self._link
-        if link is not None and link.is_symlink() and str(link.readlink()) == self._slave_name:
+        if link.is_symlink() and str(link.readlink()) == self._slave_name:
             link.unlink()

@@ -59,8 +59,9 @@ class BeeTekDevice(UnarmedDevice):
             self._await_round()
 
     def _say_burned(self, out: CardOut, t: float) -> None:
-        """A burned card that was not read has no line of its own."""
-        self._say(NOT_READ if out.seen is None else CardDrawn(card=out.seen, hand="burn"), t)
+        self._say(CardDrawn(card=out.seen, hand="burn"), t)
+        if out.seen is None:
+            self._say(NOT_READ, t)
 
     def _on_host(self, said: HostSaid, t: float) -> None:  # noqa: ARG002
         """Nothing that a host sends is understood."""

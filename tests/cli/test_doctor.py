@@ -6,6 +6,7 @@ Must not know: how a port is tried.
 
 from __future__ import annotations
 
+import grp
 import json
 import os
 import subprocess
@@ -144,14 +145,24 @@ def test_a_port_that_this_user_may_not_open_is_told_with_its_group(tmp_path: Pat
         pytest.skip("takes root to become nobody")
     link = tmp_path / "SH-0042"
     with serving(link, "--profile", "reference"):
-        link.chmod(0o620)
-        words = ["-c", ALONE, str(link)]
-        done = subprocess.run(
-            [sys.executable, *words], capture_output=True, text=True, check=False, timeout=60
-        )
-    assert done.stdout.startswith("permission permission denied: "), done.stderr
-    assert "usermod -aG" in done.stdout
+        os.chown(link, -1, OTHERS)
+        says = []
+        for mode in (0o660, 0o620, 0o600):
+            link.chmod(mode)
+            words = ["-c", ALONE, str(link)]
+            done = subprocess.run(
+                [sys.executable, *words], capture_output=True, text=True, check=False, timeout=60
+            )
+            assert done.stdout.startswith("permission permission denied: "), done.stderr
+            says.append(done.stdout)
+    group = grp.getgrgid(OTHERS).gr_name
+    assert f"sudo usermod -aG {group} nobody" in says[0]
+    for said in says[1:]:
+        assert "usermod" not in said and "only root may" in said
 
+
+OTHERS = 1
+"""A group that is on every system, that is not root's, and that nobody is in."""
 
 ALONE = """
 import asyncio, os, sys

@@ -255,10 +255,16 @@ class ShoeAtTable:
 
 
 @asynccontextmanager
-async def shoe_process(
-    folder: Path, profile: str, *, seed: int, game_deck: str, port: str = "pty"
+async def shoe_process(  # noqa: PLR0913 - what a test may choose, each by name
+    folder: Path,
+    profile: str,
+    *,
+    seed: int,
+    game_deck: str,
+    port: str | None = None,
+    fault: str | None = None,
 ) -> AsyncIterator[tuple[str, Path]]:
-    """A shoe in a process of its own: its port, and the file in which it writes the truth.
+    """A shoe in a process of its own (on a pty): its port, and the file with the truth.
 
     The dealer of one that cannot speak for itself speaks at the daemon's socket.
     """
@@ -267,12 +273,14 @@ async def shoe_process(
         "--profile",
         profile,
         "--port",
-        port,
+        f"pty:{folder}/shoe" if port is None else port,
         "--pace-ms",
         "0",
         "--seed",
         str(seed),
     )
+    if fault is not None:
+        options += ("--fault", fault)
     if profile == "bee_tek":
         options += ("--socket", str(folder / SOCKET), "--table", TABLE)
     child = await asyncio.create_subprocess_exec(

@@ -110,8 +110,8 @@ def test_a_loss_is_played_back_as_a_loss_and_each_connection_decoded_by_itself(
 @pytest.mark.slow
 def test_ctrl_c_ends_listening_with_all_that_came_kept(tmp_path: Path) -> None:
     kept = tmp_path / "kept.capture"
-    options = ("--profile", "angel_eye", "--port", "pty", "--seed", "3", "--pace-ms", "1")
-    with started(SHOE_SIM, "serve", *options) as shoe:
+    options = ("--profile", "angel_eye", "--seed", "3", "--pace-ms", "1")
+    with started(SHOE_SIM, "serve", "--port", f"pty:{tmp_path}/shoe", *options) as shoe:
         words = ("--profile", "angel_eye", "--port", port_of(shoe), "-o", str(kept))
         with started(SHOECTL, "capture", *words) as listening:
             assert listening.stderr is not None

@@ -30,11 +30,11 @@ def key_file(path: Path, key: str, device: str = "SH-7", key_id: int = 1) -> Pat
 
 
 @asynccontextmanager
-async def shoe(*options: str) -> AsyncIterator[str]:
+async def shoe(folder: Path, *options: str) -> AsyncIterator[str]:
     """A simulated shoe in a process of its own, and its port."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "simulators", "--profile", "reference", "--port", "pty"),
-        *("--pace-ms", "0", "--seed", "1", *options),
+        *(sys.executable, "-m", "simulators", "--profile", "reference"),
+        *("--port", f"pty:{folder}/shoe", "--pace-ms", "0", "--seed", "1", *options),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -63,7 +63,7 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
 ) -> None:
     keys = key_file(tmp_path / "shoes.keys", KEY)
     told = Told()
-    async with shoe("--key-file", str(keys)) as port:
+    async with shoe(tmp_path, "--key-file", str(keys)) as port:
         config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
         async with serving(config, told):
             await told.times(3, "round.outcome")
@@ -106,7 +106,7 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
         device, key, key_id = theirs
         options = ("--key-file", str(key_file(tmp_path / "shoe.keys", key, device, key_id)))
     told = Told()
-    async with shoe(*options) as port:
+    async with shoe(tmp_path, *options) as port:
         keys = key_file(tmp_path / "shoes.keys", KEY)
         config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
         async with serving(config, told, sees=Audience.RESTRICTED):
@@ -120,7 +120,7 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
 @pytest.mark.slow
 async def test_without_keys_the_link_is_shown_as_unauthenticated(tmp_path: Path) -> None:
     told = Told()
-    async with shoe() as port, serving(configuration(tmp_path, port), told):
+    async with shoe(tmp_path) as port, serving(configuration(tmp_path, port), told):
         await told.times(1, "shoe.loaded")
     assert told.data("shoe.connected") == [{"authenticated": False, "profile": "reference"}]
 
@@ -130,7 +130,7 @@ async def test_a_firmware_that_is_not_listed_is_not_armed_where_the_settings_say
     tmp_path: Path,
 ) -> None:
     told = Told()
-    async with shoe() as port:
+    async with shoe(tmp_path) as port:
         lines = (f'firmware = ["{"00" * 32}"]', 'unknown_firmware = "refuse_to_arm"')
         config = with_keys(configuration(tmp_path, port), *lines)
         async with serving(config, told, sees=Audience.RESTRICTED):

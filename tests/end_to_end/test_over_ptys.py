@@ -39,3 +39,23 @@ async def test_the_sinks_are_told_every_round_as_it_was_dealt(
         all_agree(of_type(stream, "round.outcome"), dealt_rounds)
         assert not of_type(stream, "table.halted")
     assert nothing_is_wrong_with(tmp_path / "journal.db") == len(dealt_rounds) > 60
+
+
+async def test_over_a_bad_cable_every_round_is_told_as_it_was_dealt(tmp_path: Path) -> None:
+    told = Told()
+    bad = "drop=0.02,flip=0.01,unplug=0.002"
+    async with shoe_process(tmp_path, "reference", seed=7, game_deck="french52", fault=bad) as (
+        port,
+        truth,
+    ):
+        config = configuration(tmp_path, port)
+        async with serving(config, told):
+            await told.times(12, "round.outcome")
+        dealt_rounds = dealt(lines_of(truth))
+    public = lines_of(tmp_path / "public.jsonl")
+    outcomes = of_type(once_each(public), "round.outcome")
+    assert len(outcomes) >= 12
+    all_agree(outcomes, dealt_rounds[: len(outcomes)])
+    discarded = of_type(lines_of(tmp_path / "restricted.jsonl"), "frame.discarded")
+    assert discarded, "the cable was not bad"
+    assert nothing_is_wrong_with(tmp_path / "journal.db") >= 12

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.angel_eye.attempts import ATTEMPTS, REPLY_TIMEOUT_S
+from firmware_proto.angel_eye.codec import Listener
 from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
 from firmware_proto.angel_eye.session import host_session
 from firmware_proto.cards import card
@@ -20,6 +21,7 @@ from firmware_proto.events import (
     Error,
     Lock,
     Locked,
+    Overheard,
     Reply,
     ShoeEvent,
 )
@@ -89,8 +91,33 @@ def test_commands_are_checked_from_where_the_setting_says() -> None:
     host = _host(commands=True, command_bcc="after_stx")
     host.desire(Locked())
     assert host.outgoing() == bytes.fromhex("02 4F 50 4C 4B 30 32 03 31 39")
-    framed = encode_reply(Reply(accepted=True), framed=CommandBcc.AFTER_STX)
-    assert _hear(host, framed) == [Reply(accepted=True)]
+
+
+@pytest.mark.parametrize("of_replies", CommandBcc)
+@pytest.mark.parametrize("of_commands", CommandBcc)
+def test_where_the_check_of_framed_replies_begins_is_set_by_itself(
+    of_commands: CommandBcc, of_replies: CommandBcc
+) -> None:
+    host = _host(commands=True, command_bcc=of_commands.value, reply_bcc=of_replies.value)
+    host.desire(Locked())
+    assert host.outgoing() == encode_command("LK", "02", of_commands)
+    other = next(check for check in CommandBcc if check is not of_replies)
+    wrong = encode_reply(Reply(accepted=True), framed=other)
+    assert _hear(host, wrong) == [Discarded(reason="bcc")]
+    right = encode_reply(Reply(accepted=True), framed=of_replies)
+    assert _hear(host, right) == [Reply(accepted=True)]
+    assert host.next_deadline is None
+    echo = encode_command("LK", "02", of_commands)
+    assert _hear(host, echo) == [Discarded(reason="host_command")]
+
+
+def test_a_plain_listener_hears_replies_and_commands_wherever_their_checks_begin() -> None:
+    for check in CommandBcc:
+        listener = Listener()
+        said = encode_command("LK", "02", check)
+        said += encode_reply(Reply(accepted=True), framed=check)
+        heard = [heard.event for heard in listener.feed(said)]
+        assert heard == [Overheard(command="LK 02"), Reply(accepted=True)]
 
 
 def test_a_command_without_a_reply_is_sent_again_and_then_given_up() -> None:

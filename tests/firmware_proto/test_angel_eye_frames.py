@@ -18,6 +18,7 @@ from firmware_proto.angel_eye import layouts as wire
 from firmware_proto.angel_eye.codec import CommandDecoder, Decoder, Listener
 from firmware_proto.angel_eye.frames import (
     SAYABLE,
+    Checks,
     CommandBcc,
     bcc,
     encode_command,
@@ -108,9 +109,7 @@ def test_a_golden_event_is_read_and_written_as_the_spec_shows(
 ) -> None:
     raw, event = bytes.fromhex(golden), from_plain(json.loads(plain))
     assert encode_event(event, seq) == raw
-    assert [(i.said, i.seq, i.raw) for i in Decoder(CommandBcc.FROM_STX).feed(raw)] == [
-        (event, seq, raw)
-    ]
+    assert [(i.said, i.seq, i.raw) for i in Decoder(Checks()).feed(raw)] == [(event, seq, raw)]
 
 
 def test_the_golden_events_show_every_code() -> None:
@@ -142,7 +141,8 @@ def test_a_golden_reply_is_read_and_written_as_the_spec_shows(
     raw = bytes.fromhex(golden)
     reply = Reply(accepted=reason == "accepted", reason=None if reason == "accepted" else reason)
     assert encode_reply(reply, framed=_framing(form)) == raw
-    decoder = Decoder(_framing(form) or CommandBcc.FROM_STX)
+    framing = _framing(form) or CommandBcc.FROM_STX
+    decoder = Decoder(Checks(replies=(framing,)))
     assert [i.said for i in decoder.feed(raw)] == [reply]
 
 
@@ -155,7 +155,7 @@ def test_the_golden_replies_show_every_reason() -> None:
 def test_every_sayable_event_comes_back_from_its_frame(event: ShoeEvent, seq: str) -> None:
     frame = encode_event(event, seq)
     assert len(frame) == 3 + wire.PAYLOAD_BYTES[frame[2]] + 3
-    assert [(i.said, i.seq) for i in Decoder(CommandBcc.FROM_STX).feed(frame)] == [(event, seq)]
+    assert [(i.said, i.seq) for i in Decoder(Checks()).feed(frame)] == [(event, seq)]
 
 
 @given(code=st.sampled_from("GEeL"), value=st.integers(0, 255))

@@ -65,6 +65,7 @@ def test_the_profile_says_what_these_shoes_can_do() -> None:
         {"redesignated": "next_round"},
         {"command_bcc": "from_enq"},
         {"command_bcc": 1},
+        {"reply_bcc": "from_enq"},
         {"repeats": "never"},
         {"repeats": ["seq"]},
         {"lock_confirmed_by_event": "yes"},
@@ -77,7 +78,14 @@ def test_a_wrong_setting_of_the_host_is_refused_by_name(settings: dict[str, obje
 
 
 @pytest.mark.parametrize(
-    "settings", [{"commands": True}, {"sends": 2}, {"sends": True}, {"command_bcc": "none"}]
+    "settings",
+    [
+        {"commands": True},
+        {"sends": 2},
+        {"sends": True},
+        {"command_bcc": "none"},
+        {"reply_bcc": "x"},
+    ],
 )
 def test_a_wrong_setting_of_the_shoe_is_refused_by_name(settings: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):

@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.angel_eye.codec import CommandDecoder, Decoder, Item, Listener
-from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
+from firmware_proto.angel_eye.frames import (
+    Checks,
+    CommandBcc,
+    encode_command,
+    encode_event,
+    encode_reply,
+)
 from firmware_proto.angel_eye.scanner import RUN_BYTES
 from firmware_proto.angel_eye.session import device_session, host_session
 from firmware_proto.cards import card
@@ -59,8 +65,18 @@ _cut = st.builds(
 _whole = st.sampled_from(FRAMES + REPLIES + COMMANDS)
 _noise = st.binary(max_size=6) | st.binary(min_size=60, max_size=140)
 streams = st.lists(_whole | _cut | _special | _noise, max_size=12).map(b"".join)
-DECODERS = [Decoder, CommandDecoder]
-Maker = Callable[[CommandBcc], Decoder | CommandDecoder]
+Maker = Callable[[], Decoder | CommandDecoder]
+
+
+def of_a_shoe() -> Decoder:
+    return Decoder(Checks())
+
+
+def of_a_host() -> CommandDecoder:
+    return CommandDecoder(CommandBcc.FROM_STX)
+
+
+DECODERS = [of_a_shoe, of_a_host]
 
 
 def _portions(stream: bytes, cuts: list[int]) -> list[bytes]:
@@ -69,7 +85,7 @@ def _portions(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def _items(maker: Maker, portions: list[bytes]) -> list[Item]:
-    decoder = maker(CommandBcc.FROM_STX)
+    decoder = maker()
     return [item for portion in portions for item in decoder.feed(portion)] + decoder.end()
 
 
@@ -112,14 +128,14 @@ def test_garbage_raises_nowhere(stream: bytes) -> None:
 def test_whatever_came_before_a_whole_event_after_any_garbage_is_heard(
     before: bytes, frame: bytes
 ) -> None:
-    heard = Decoder(CommandBcc.FROM_STX).feed(before + frame)
+    heard = Decoder(Checks()).feed(before + frame)
     assert heard[-1].raw == frame
     assert not isinstance(heard[-1].said, Discarded)
 
 
 @given(stream=streams)
 def test_little_is_held_back(stream: bytes) -> None:
-    decoder = Decoder(CommandBcc.FROM_STX)
+    decoder = Decoder(Checks())
     reported = sum(len(item.raw) for item in decoder.feed(stream))
     assert len(stream) - reported < RUN_BYTES
     assert decoder.position == len(stream)
@@ -127,7 +143,7 @@ def test_little_is_held_back(stream: bytes) -> None:
 
 def _heard(data: bytes) -> list[tuple[str, str]]:
     """What is said, with reasons, or the kind of event."""
-    items = _items(Decoder, [data])
+    items = _items(of_a_shoe, [data])
     return [
         (i.raw.hex(), i.said.reason if isinstance(i.said, Discarded) else type(i.said).__name__)
         for i in items
@@ -166,5 +182,5 @@ def test_what_does_not_fit_costs_itself_and_says_why(
 
 
 def test_endless_garbage_is_reported_in_portions() -> None:
-    heard = Decoder(CommandBcc.FROM_STX).feed(b"\x00" * (2 * RUN_BYTES + 1))
+    heard = Decoder(Checks()).feed(b"\x00" * (2 * RUN_BYTES + 1))
     assert [len(item.raw) for item in heard] == [RUN_BYTES, RUN_BYTES]

@@ -59,8 +59,9 @@ def _said(data: bytes) -> list[ShoeEvent]:
 sayable = st.one_of(
     st.builds(CardDrawn, card=st.sampled_from(FRENCH52.cards),
               hand=st.sampled_from([None, "burn"])),
-    st.just(CardDrawn(card=None)),
-    st.builds(Error, code=st.from_regex(r"E[0-9A-F]{1,4}", fullmatch=True),
+    st.builds(CardDrawn, card=st.none(), hand=st.sampled_from([None, "burn"])),
+    st.builds(Error, place=st.sampled_from([None, "game", "burn"]),
+              code=st.from_regex(r"E[0-9A-F]{1,4}", fullmatch=True),
               text=st.none() | st.from_regex(r"[A-Za-z0-9.]+( [A-Za-z0-9.]+){0,3}", fullmatch=True)
               .filter(lambda words: len(words) < 80)),
     st.builds(Warned, code=st.from_regex(r"W(0x)?[0-9A-Fa-f]{1,4}", fullmatch=True)),
@@ -76,6 +77,19 @@ def test_every_golden_line_is_read_and_written(raw: bytes, said: str) -> None:
     event = from_plain(json.loads(said))
     assert _heard(raw) == [Heard(event, None, 0, len(raw))]
     assert encode(event) == raw
+
+
+@pytest.mark.parametrize(("line", "event"), [
+    (b" [Manual Burn Cards]<Game> ", CardDrawn(card=None, hand="burn")),
+    (b"[manual burn cards] < game >", CardDrawn(card=None, hand="burn")),
+    (b" [Game]<Alarm:E3 Card Not Read> ", Error(code="E3", text="Card Not Read", place="game")),
+    (b" [Manual Burn Cards]<Alarm:E3> ", Error(code="E3", place="burn")),
+    (b" [GameAlarm]<Alarm:E3> ", Error(code="E3")),
+])  # fmt: skip
+def test_a_failed_read_and_an_alarm_say_of_which_cards_they_are(
+    line: bytes, event: ShoeEvent
+) -> None:
+    assert _said(line + b"\r\n") == [event]
 
 
 @pytest.mark.parametrize(("raw", "code"), _golden("golden-forms"))
@@ -96,7 +110,9 @@ def test_what_is_written_is_read_again(event: ShoeEvent, form: CardForm, ten: Te
     (b" [Game]<Card:4S> x", "form"), (b" [Game]", "form"), (b"hello", "form"),
     (b" Game]<4S>", "form"), (b" [Game]<4S", "form"),
     (b" [Gane]<Card:4S> ", "tag"), (b"<Card:4S>", "tag"), (b"<>", "tag"), (b"[]<4S>", "tag"),
-    (b" [GameAlarm]<E3 Card Not Read> ", "alarm"), (b" [GameAlarm]<Alarm:Card Not Read> ", "alarm"),
+    (b" [Game]<Alarm:Card Not Read> ", "alarm"), (b" [Manual Burn Cards]<Alarm:> ", "alarm"),
+    (b" [GameAlarm]<Game> ", "alarm"), (b" [GameAlarm]<E3 Card Not Read> ", "alarm"),
+    (b" [GameAlarm]<Alarm:Card Not Read> ", "alarm"),
     (b" [Game]<Card:4S\xb8> ", "not_text"), (b"\x00 [Game]<Card:4S> ", "not_text"),
     (b"x" * (LONGEST_LINE - 1), "form"),
 ])  # fmt: skip
@@ -176,10 +192,10 @@ def test_a_shoe_says_its_cards_in_the_form_that_it_is_set_to() -> None:
 
 
 @pytest.mark.parametrize("event", [
-    Started(), CuttingCard(), CardDrawn(card=ELEMENT65.cards[0]), CardDrawn(card=None, hand="burn"),
+    Started(), CuttingCard(), CardDrawn(card=ELEMENT65.cards[0]),
     CardDrawn(card=card("4S"), hand="player"), CardDrawn(card=card("4S"), number=3),
     Error(code="cannot_read"), Error(code="E3", in_error_mode=True), Error(code="E3", text="<"),
-    Error(code="E3", text="é"), Warned(code="x"),
+    Error(code="E3", text="é"), Error(code="E3", place="hand"), Warned(code="x"),
 ])  # fmt: skip
 def test_what_the_wire_cannot_say_is_refused(event: ShoeEvent) -> None:
     with pytest.raises(ValueError, match="the wire"):

@@ -19,6 +19,7 @@ from firmware_proto.events import (
     AuthenticationFailed,
     CardDrawn,
     Challenge,
+    ChallengeAnswered,
     Challenged,
     Discarded,
     Hello,
@@ -28,7 +29,7 @@ from firmware_proto.events import (
     ShoeEvent,
     Status,
 )
-from firmware_proto.reference.codec import Message, body_of, encode
+from firmware_proto.reference.codec import Decoder, Message, body_of, encode
 from firmware_proto.reference.framing import framed
 from firmware_proto.reference.guard import NO_KEY, NO_PROOF, WRONG_PROOF
 from firmware_proto.reference.host import KEYLESS
@@ -219,6 +220,25 @@ def test_an_introduction_says_nothing_of_the_cards() -> None:
     session = Host().session
     heard = session.receive(ends.shoe.session.outgoing(), 1.0)
     assert [h.event for h in heard] == [AuthenticationFailed(reason=KEYLESS, device_id="SH-1")]
+
+
+def test_a_challenge_is_answered_under_number_1_before_the_proof_and_after_it() -> None:
+    ends = agreed()
+    for _ in range(5):
+        ends.shoe.draw(ends.t)
+    ends.run(1.0)
+    after = ends.shoe.session
+    ends.shoe.connect()
+    ends.shoe.hello(ends.t)
+    before = ends.shoe.session
+    assert ends.shoe.next_seq == 6
+    for session in (before, after):
+        session.outgoing()
+        session.receive(challenges(ends), ends.t)
+        [found] = Decoder().feed(session.outgoing())
+        assert isinstance(found.said, Message)
+        assert isinstance(found.said.said, ChallengeAnswered)
+        assert (found.said.seq, found.said.boot_id) == (1, ends.shoe.boot_id)
 
 
 def challenges(ends: Ends) -> bytes:

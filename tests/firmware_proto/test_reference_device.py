@@ -178,6 +178,34 @@ def test_what_the_session_no_longer_has_is_the_owner_s_to_say_again() -> None:
     assert numbers(session) == [2, 3]
 
 
+def test_a_replay_leaves_the_window_where_it_is() -> None:
+    session = greeted()
+    draw(session, *range(1, 41))
+    assert numbers(session) == list(range(1, 33))
+    told(session, ReplayAsked(5))
+    assert numbers(session) == list(range(5, 33))  # 33 has no room before 1 is acknowledged
+    for first in (33, 35, 40):
+        told(session, ReplayAsked(first))
+        assert numbers(session) == []
+    told(session, Acknowledged(4), ReplayAsked(6))
+    assert numbers(session) == [*range(33, 37), *range(6, 37)]
+
+
+def test_a_replay_of_what_was_acknowledged_moves_the_window_back_to_it() -> None:
+    session = greeted()
+    draw(session, *range(1, 41))
+    told(session, Acknowledged(32), Acknowledged(40))
+    session.outgoing()
+    assert told(session, ReplayAsked(3)) == [ReplayAsked(3)]
+    draw(session, *range(3, 41))  # as the owner says them again
+    assert numbers(session) == list(range(3, 35))
+    session.tick(10.0)
+    session.tick(10.0 + SEND_AGAIN_S)
+    assert numbers(session) == list(range(3, 35))
+    told(session, Acknowledged(10))
+    assert numbers(session) == list(range(35, 41))
+
+
 def test_a_replay_of_what_never_was_is_refused_and_one_of_nothing_says_nothing() -> None:
     session = greeted()
     draw(session, 1)

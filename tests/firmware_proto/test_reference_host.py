@@ -138,6 +138,22 @@ def test_a_hello_that_does_not_say_what_is_kept_makes_no_gap() -> None:
     assert names(session, hello(12), card(6)) == ["hello", "card_drawn"]
 
 
+def test_of_such_a_shoe_what_is_lost_is_asked_for_for_ever_and_it_is_not_armed() -> None:
+    session = ReferenceHost(Resume("SH-1", 5))
+    session.desire(Armed(1, "player", 1))
+    assert names(session, hello(12), card(9), card(10), card(11)) == ["hello", *["discarded"] * 3]
+    assert [said for said in sent(session) if not isinstance(said, HelloAsked)] == [
+        Acknowledged(5),
+        ReplayAsked(6),
+    ]
+    named = ReferenceHost(Resume("SH-1", 5))
+    named.desire(Armed(1, "player", 1))
+    for _, seq in given_by(named, hello(12, oldest=9), card(9), card(10), card(11)):
+        if seq is not None:
+            named.stored(seq)
+    assert Armed(1, "player", 1) in sent(named)
+
+
 def test_a_known_shoe_whose_numbers_ran_backwards_is_not_resumed() -> None:
     session = ReferenceHost(Resume("SH-1", 50))
     [(event, seq)] = given_by(session, hello(3, oldest=1))

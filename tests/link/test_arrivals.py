@@ -30,6 +30,7 @@ from simulators.ports.usb_bus import UsbBus
 from tests.link.ends import HandClock, LineProfile, ScriptedTransport, until
 from tests.link.host import Host, end
 from tests.link.patients import Nobody
+from tests.link.ptys import Pty, another_with_the_number_of
 
 LATE_S = 200.0
 """By then a port is tried every five seconds."""
@@ -132,6 +133,25 @@ async def test_a_folder_that_goes_with_its_last_link_is_found_again(
     path.symlink_to(pty)
     await is_up(host)
     await end(running)
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["bare", "linked"])
+async def test_terminals_that_others_open_are_no_return_of_a_pty(
+    tmp_path: Path, executor: ThreadPoolExecutor, linked: bool
+) -> None:
+    gone = Pty()
+    path = tmp_path / "SH-1" if linked else Path(gone.path)
+    if linked:
+        path.symlink_to(gone.path)
+    _, arrivals_of_pty = opening(path, executor)
+    _, arrivals_of_link = opening(tmp_path / "sign", executor)
+    gone.close()
+    with arrivals_of_pty() as arrived, arrivals_of_link() as later:
+        with another_with_the_number_of(gone.path, gone.made):
+            (tmp_path / "sign").symlink_to(tmp_path)
+            await until(later.is_set)
+            await asyncio.sleep(0)
+        assert not arrived.is_set()
 
 
 async def test_a_link_that_stays_is_followed_to_the_node_that_returns(

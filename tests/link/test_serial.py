@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
-import os
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -214,15 +213,19 @@ async def test_without_any_adapter_the_cable_is_named(
     )
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "/"])
-async def test_what_is_no_serial_port_is_called_so(path: str, executor: ThreadPoolExecutor) -> None:
-    assert await refusal(path, executor) == f"not a serial port: {path}"
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/dev/null", "a device of another kind"), ("/", "a folder")]
+)
+async def test_what_is_no_serial_port_is_called_so(
+    path: str, kind: str, executor: ThreadPoolExecutor
+) -> None:
+    assert await refusal(path, executor) == f"not a serial port: {path} ({kind})"
 
 
 @pytest.mark.parametrize(
     ("number", "says"),
     [
-        (errno.EACCES, "permission denied: {} (group root may: sudo usermod -aG root USER"),
+        (errno.EACCES, "permission denied: {} (its mode allows it: a container"),
         (errno.EBUSY, "port taken: {} by another program (fuser -v {} names it)"),
         (errno.ENXIO, "no device answers behind {} (is it plugged in and powered?)"),
         (errno.EMFILE, "cannot open port {}: [Errno 24] as the system says"),
@@ -231,18 +234,16 @@ async def test_what_is_no_serial_port_is_called_so(path: str, executor: ThreadPo
 async def test_what_the_system_refuses_is_told_in_one_line(
     number: int,
     says: str,
-    tmp_path: Path,
+    shoe: ShoeEnd,
     executor: ThreadPoolExecutor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise serial.SerialException(number, "as the system says")
 
-    path = tmp_path / "port"
-    path.touch()
-    os.chown(path, -1, 0)
     monkeypatch.setattr(serial, "Serial", refuse)
-    assert (await refusal(str(path), executor)).startswith(says.replace("{}", str(path)))
+    path = str(shoe.link)
+    assert (await refusal(path, executor)).startswith(says.replace("{}", path))
 
 
 async def test_opening_that_is_cancelled_leaves_nothing_open(

@@ -33,6 +33,7 @@ from tests.link.patients import (
     shoe,
     target,
 )  # fmt: skip
+from tests.link.ptys import somebody_at
 
 
 @pytest.fixture
@@ -55,6 +56,39 @@ async def test_who_has_the_port_is_named_and_left_alone(pty: str, how: str) -> N
         found = await diagnosed(target(pty))
     assert (found.well, found.cause) == (False, "taken")
     assert f"(process {pid})" in found.says
+
+
+@pytest.mark.parametrize("profile", ["reference", "angel_eye"])
+async def test_what_is_no_serial_port_is_not_to_be_given_up_by_whoever_has_it(
+    tmp_path: Path, profile: str
+) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    for path in ("/dev/null", str(plain)):
+        with held(path) as pid:
+            found = await diagnosed(target(path, profile))
+        assert (found.well, found.cause) == (False, "not_serial")
+        assert found.says.startswith(f"not a serial port: {path} (a ")
+        assert "end it" not in found.says and str(pid) not in found.says
+
+
+async def test_nobody_is_to_end_the_shell_whose_terminal_was_named(pty: str) -> None:
+    with somebody_at(pty) as pid:
+        found = await diagnosed(target(pty))
+    assert (found.well, found.cause) == (False, "not_serial")
+    assert "is the terminal of python" in found.says and f"(process {pid})" in found.says
+    assert "end it" not in found.says
+
+
+async def test_where_people_log_in_the_service_is_named_and_not_the_shell(
+    pty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_ctl.link.device_node.PTY_MAJORS", ())  # as on a line of the host
+    with somebody_at(pty) as pid:
+        found = await diagnosed(target(pty))
+    assert (found.well, found.cause) == (False, "taken")
+    assert f"(process {pid})" in found.says
+    assert f"serial-getty@{Path(pty).name}.service" in found.says
 
 
 async def test_the_daemon_that_has_the_port_is_known_and_nothing_wrong(pty: str) -> None:

@@ -89,6 +89,10 @@ def test_a_demo_that_cannot_be_shown_says_why(
             "--decks: the sc",
         ),
         (
+            ("--scenario", "gap", "--port", "pty", "--socket", "s", "--fault", "drop=1"),
+            "--fault: the sc",
+        ),
+        (
             ("--profile", "reference", "--port", "pty", "--events", "e"),
             "--events is for a scenario",
         ),

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.faults import CleanLine, Faults, FaultyLine, Line
+from simulators.errors import WrongUsage
+from simulators.faults import CleanLine, Faults, FaultyLine, Line, parse_faults
 
 CHUNKS = [bytes([n]) * 5 for n in range(1, 60)]
 
@@ -90,3 +91,36 @@ def test_a_pulled_cable_gives_a_part_and_then_nothing_until_it_is_mended() -> No
 def test_rates_out_of_range_are_refused(rates: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="out of range"):
         Faults(**rates)
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("drop=0.02,flip=0.01", Faults(drop=0.02, flip=0.01)),
+        ("delay=1, delay_s=2.5", Faults(delay=1.0, delay_s=2.5)),
+        ("unplug=0", Faults()),
+    ],
+)
+def test_faults_are_named_with_their_rates(text: str, faults: Faults) -> None:
+    assert parse_faults(text) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "unknown"),
+        ("drop", "expected drop=a rate, 0 to 1"),
+        ("drop=", "expected drop=a rate, 0 to 1"),
+        ("drop=2", "expected drop=a rate, 0 to 1"),
+        ("drop=nan", "expected drop=a rate, 0 to 1"),
+        ("drop=-0.1", "expected drop=a rate, 0 to 1"),
+        ("delay_s=61", "expected delay_s=seconds, 0 to 60"),
+        ("drop=0.1,drop=0.2", "drop is given twice"),
+        ("drop=0.1,", "unknown"),
+        ("noise=0.1", "have: delay, delay_s, drop, flip, merge, repeat, split, unplug"),
+    ],
+)
+def test_faults_that_cannot_be_are_refused_in_one_line(text: str, why: str) -> None:
+    with pytest.raises(WrongUsage, match="--fault") as refused:
+        parse_faults(text)
+    assert why in str(refused.value) and "\n" not in str(refused.value)

@@ -9,6 +9,8 @@ import asyncio
 import contextlib
 import os
 import socket
+import stat
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from simulators.ports.port import PtyAt, TcpAt, parse
 from simulators.ports.pty import PtyPort
 from simulators.ports.stream import LIMIT
 from simulators.ports.tcp import TcpPort
+from simulators.serving import port_at
+from tests.link.ptys import Pty, another_with_the_number_of
 
 
 class Wire:
@@ -74,8 +78,8 @@ def wire() -> Wire:
 
 
 @pytest.fixture
-async def pty(wire: Wire) -> AsyncIterator[PtyPort]:
-    port = PtyPort()
+async def pty(wire: Wire, tmp_path: Path) -> AsyncIterator[PtyPort]:
+    port = PtyPort(str(tmp_path / "shoe"))
     port.start(wire)
     yield port
     port.close()
@@ -188,6 +192,42 @@ async def test_a_stale_link_is_replaced_and_one_in_use_is_not(wire: Wire, tmp_pa
     port.close()
     with pytest.raises(PortFault, match="cannot make the link"):
         PtyPort(str(tmp_path / "no" / "where")).start(wire)
+
+
+async def test_a_pty_for_which_no_link_is_named_has_one_in_a_folder_of_its_own(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with port_at(PtyAt(None)) as port:
+        address = Path(port.address)
+        assert address.parent.parent == tmp_path
+        assert stat.S_IMODE(address.parent.stat().st_mode) == 0o700
+        port.start(wire)
+        first, made = str(address.readlink()), address.stat().st_ctime_ns
+        port.close()
+        assert not address.is_symlink()
+        with another_with_the_number_of(first, made) as other:
+            port.reopen()
+            assert address == Path(port.address)
+            assert str(address.readlink()) not in (other.path, port.address)
+        port.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_link_of_a_killed_shoe_that_leads_to_anothers_pty_is_replaced(
+    wire: Wire, tmp_path: Path
+) -> None:
+    link = tmp_path / "shoe"
+    gone = Pty()
+    link.symlink_to(gone.path)
+    made = link.lstat().st_ctime_ns
+    gone.close()
+    with another_with_the_number_of(gone.path, made) as other:
+        port = PtyPort(str(link))
+        port.start(wire)
+        assert str(link.readlink()) != other.path
+        port.close()
+        assert other.untouched
 
 
 async def test_bytes_cross_tcp_and_an_unplug_hangs_up(tcp: TcpPort, wire: Wire) -> None:

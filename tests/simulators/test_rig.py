@@ -100,9 +100,9 @@ async def connected(table: Table, fd: int, until: Callable[[], bool]) -> bool:
     return await Host(fd, session, lambda heard: table.take(heard, session)).until(until)
 
 
-async def test_a_whole_shoe_over_a_pty() -> None:
+async def test_a_whole_shoe_over_a_pty(tmp_path: Path) -> None:
     device = simulated_shoe("reference", seed=11)
-    rig = Rig(device, PtyPort(), lamp_dealer(device, 8))
+    rig = Rig(device, PtyPort(str(tmp_path / "shoe")), lamp_dealer(device, 8))
     device.boot(rig.now)
     rig.start()
     fd = opened(rig.port.address)
@@ -187,11 +187,11 @@ async def test_a_bad_cable_on_a_pty_loses_and_doubles_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("seed", [21, 22])
-async def test_an_angel_eye_shoe_over_a_pty(seed: int) -> None:
+async def test_an_angel_eye_shoe_over_a_pty(seed: int, tmp_path: Path) -> None:
     device = simulated_shoe("angel_eye", seed=seed, decks=2)
     supply = Supply(DECKS["french52"], 2, 9, 0)
     dealer = JudgeDealer(device, supply, pace_s=0.0, settle_s=0.01)  # type: ignore[arg-type]
-    rig = Rig(device, PtyPort(), dealer)
+    rig = Rig(device, PtyPort(str(tmp_path / "shoe")), dealer)
     rig.start()
     kinds: list[str] = []
     drawn: list[str] = []

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
+import stat
 import subprocess
 import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from firmware_proto.angel_eye.codec import Listener
+from firmware_proto.events import Discarded
 from firmware_proto.profiles import profile
-from firmware_proto.session import HostSession, Resume
+from firmware_proto.session import Heard, HostSession, Resume
 from tests.simulators.toy_table import Table
 
 SERVE = [sys.executable, "-c", "from simulators.cli import main; main()", "serve"]
@@ -33,7 +37,8 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     running: list[subprocess.Popen[str]] = []
 
     def begin(command: list[str], **options: Any) -> subprocess.Popen[str]:
@@ -77,16 +82,6 @@ def deal(port: str, table: Table, done: Callable[[], bool]) -> None:
         os.close(fd)
 
 
-@contextmanager
-def held(port: str) -> Iterator[None]:
-    """Open at its near end: until that is closed the system gives its name to no other port."""
-    fd = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    try:
-        yield
-    finally:
-        os.close(fd)
-
-
 def no_host(resume: Resume | None) -> HostSession:
     raise AssertionError("this table opens its port itself")
 
@@ -119,9 +114,8 @@ def test_a_child_says_its_port_deals_a_shoe_and_ends_with_its_stdin(
     assert {"winner", "player_total", "banker_total"} <= rounds[0].keys()
     drawn = [e for e in lines() if "card" in e]
     assert [e["number"] for e in drawn] == list(range(1, len(drawn) + 1))
-    with held(told["port"]):
-        assert finished(process) == (0, "", "")
-        assert not Path(told["port"]).exists()
+    assert finished(process) == (0, "", "")
+    assert not Path(told["port"]).is_symlink()
 
 
 def test_a_child_ends_on_sigterm_and_takes_its_link_away(start: Start, tmp_path: Path) -> None:
@@ -139,16 +133,47 @@ def test_a_child_without_a_stdin_ends_at_once(start: Start) -> None:
     assert finished(process)[0] == 0
 
 
-def test_serve_tells_a_person_the_port_and_ignores_stdin(start: Start) -> None:
+def test_serve_tells_a_person_the_port_and_ignores_stdin(start: Start, tmp_path: Path) -> None:
     process = start([*SERVE, *PTY, "--seed", "5"], stdin=subprocess.DEVNULL)
     port = first_line(process)
     assert Path(port).is_char_device()
+    (folder,) = tmp_path.iterdir()
+    assert Path(port) == folder / "shoe" and Path(port).is_symlink()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     process.send_signal(signal.SIGINT)
     code, out, err = finished(process)
     assert (code, out) == (130, "")
     assert "seed 5" in err
     assert f'port = "{port}"' in err
     assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_cable_is_served_and_what_it_did_is_told_at_the_end(
+    start: Start, tmp_path: Path
+) -> None:
+    options = ["--profile", "angel_eye", "--port", f"pty:{tmp_path}/shoe", "--pace-ms", "0"]
+    process = start([*SERVE, *options, "--seed", "3", "--fault", "flip=1,split=1"])
+    fd = os.open(first_line(process), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    listener = Listener()
+    heard: list[Heard] = []
+    try:
+        while sum(isinstance(each.event, Discarded) for each in heard) < 10:
+            assert select.select([fd], [], [], 30)[0]
+            heard += listener.feed(os.read(fd, 65536))
+    finally:
+        os.close(fd)
+    process.send_signal(signal.SIGINT)
+    code, _, err = finished(process)
+    assert code == 130
+    told = dict(re.findall(r"(\w+) (\d+)", err.splitlines()[-1]))
+    assert err.splitlines()[-1].startswith("faults of the line: ")
+    assert int(told["flip"]) >= 1 and int(told["split"]) >= 1
+
+
+def test_it_says_its_version(start: Start) -> None:
+    process = start([*SERVE[:-1], "--version"])
+    assert finished(process) == (0, f"shoe-sim, version {version('shoe-ctl')}\n", "")
 
 
 def test_serve_listens_on_tcp(start: Start) -> None:
@@ -171,6 +196,7 @@ def test_serve_listens_on_tcp(start: Start) -> None:
         (["--profile", "reference", "--port", "pty:/nowhere/at/all"], 3, "/nowhere"),
         (["--profile", "reference", "--port", "tcp:192.0.2.1:1"], 3, "cannot listen"),
         ([*PTY, "--truth", "/nowhere/at/all"], 3, "/nowhere"),
+        ([*PTY, "--fault", "drop=2"], 2, "expected drop=a rate, 0 to 1"),
     ],
 )
 @pytest.mark.parametrize("command", [SERVE, CHILD], ids=["serve", "child"])

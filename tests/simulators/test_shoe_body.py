@@ -16,6 +16,7 @@ from firmware_proto.events import (
     CardsDrawn,
     Error,
     ErrorCleared,
+    Hello,
     Lid,
     PowerLow,
     PowerRestored,
@@ -180,6 +181,24 @@ def test_a_card_pushed_back_comes_again_under_a_new_number(bench: Bench) -> None
     assert back == CardPushedBack(card=drawn.card, number=1)  # type: ignore[attr-defined]
     assert (out.card.code, again.card.code) == (card, card)  # type: ignore[union-attr]
     assert redrawn.number == 2  # type: ignore[attr-defined]
+
+
+def counted(bench: Bench) -> int | None:
+    """How many cards are drawn, as the shoe says to a host that comes anew."""
+    bench.device.host_opened()
+    bench.host = ReferenceHost(None)
+    [hello] = [event for event in bench.turn() if isinstance(event, Hello)]
+    return hello.drawn
+
+
+def test_a_card_pushed_back_stays_counted_as_drawn(bench: Bench) -> None:
+    for _ in range(3):
+        bench.device.draw(bench.t, force=True)
+    assert counted(bench) == 3
+    bench.device.push_back(bench.t)
+    assert counted(bench) == 3
+    bench.device.draw(bench.t, force=True)
+    assert counted(bench) == 4
 
 
 def test_the_last_card_is_followed_by_word_that_the_shoe_is_empty(bench: Bench) -> None:

@@ -179,6 +179,94 @@ def test_the_next_card_is_not_taken_for_one_of_an_earlier_alarm() -> None:
     assert table.key is None
 
 
+OF_A_CARD = Error(code="E3", text="Card Not Read", place="game")
+OF_A_BURN = Error(code="E3", text="Card Not Read", place="burn")
+JAM_OF_A_CARD = Error(code="E7", text="Jam", place="game")
+FAILED_BURN = CardDrawn(card=None, hand="burn")
+
+
+@pytest.mark.parametrize("said", [OF_A_CARD, JAM_OF_A_CARD], ids=["E3", "another"])
+@pytest.mark.parametrize("codes", ["2D 3C", "2D 3C TS"])
+@pytest.mark.parametrize("way", [0, 1])
+def test_an_alarm_in_the_place_of_a_card_of_a_round_is_a_misread_card(
+    way: int, codes: str, said: Error
+) -> None:
+    table = shoe(way)
+    if way == 0:
+        table.open_round()
+    table.deal(codes)
+    table.says(said)
+    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    table.says(said)  # shoes say an alarm again until it is cleared
+    assert [opened.key for opened in table.now.halt.stack] == ["misread"]
+    table.does("decide", choice="in_its_place")
+    held = len(codes.split())
+    assert [dealt.card for dealt in table.now.round.cards[held:]] == [None]
+    assert balanced(table.now)
+
+
+@pytest.mark.parametrize("way", [0, 1])
+def test_such_an_alarm_beside_its_failed_read_is_of_one_card(way: int) -> None:
+    for said in ([OF_A_CARD, FAILED_READ], [FAILED_READ, OF_A_CARD]):
+        table = shoe(way)
+        if way == 0:
+            table.open_round()
+        table.deal("2D 3C")
+        for event in said:
+            table.says(event)
+        assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
+        open_now = [*(table.now.halt.stack if table.now.halt else ()), *table.now.waiting]
+        assert [(opened.key, opened.step) for opened in open_now] == [("misread", "enter")]
+
+
+def test_such_an_alarm_while_something_else_is_decided_may_have_been_a_card() -> None:
+    table = shoe()
+    table.deal("2D 3C")
+    table.says(Error(code="E7", text="Jam"))
+    table.says(OF_A_CARD)
+    assert [opened.key for opened in table.now.halt.stack] == ["other", "gap"]
+
+
+def test_such_an_alarm_while_bets_are_taken_halts_as_a_line_does_that_cannot_be_read() -> None:
+    table = shoe(way=0)
+    table.does("place_your_bets")
+    table.says(OF_A_CARD)
+    assert table.key == "gap"
+    table.rules("play_on")
+    assert table.now.state == "betting"
+
+
+@pytest.mark.parametrize("said", [OF_A_CARD, JAM_OF_A_CARD], ids=["E3", "another"])
+def test_such_an_alarm_between_rounds_asks_where_the_shoe_stands(said: Error) -> None:
+    table = shoe()
+    table.play(STAND)
+    table.says(said)
+    assert (table.now.state, table.now.link.aligned) == ("idle", False)
+    assert table.told("shoe.fault")[-1:] == [{}]
+    table.draw("9C")
+    assert table.now.round is None
+
+
+def test_a_burned_card_that_was_not_read_is_counted_and_the_table_stays_aligned() -> None:
+    for said in ([FAILED_BURN], [FAILED_BURN, OF_A_BURN], [OF_A_BURN, FAILED_BURN]):
+        table = shoe()
+        for event in said:
+            table.says(event)
+        assert (table.now.state, table.now.link.aligned) == ("idle", True)
+        assert table.now.shoe is not None and table.now.shoe.drawn == 1
+        assert balanced(table.now)
+        table.play(STAND)
+        assert len(table.told("round.outcome")) == 1
+
+
+def test_a_failed_burn_in_a_round_halts_as_a_burn_does_and_its_alarm_as_any_other() -> None:
+    for said, key in ((FAILED_BURN, "wrong_order"), (OF_A_BURN, "other")):
+        table = shoe()
+        table.deal("2D 3C")
+        table.says(said)
+        assert table.key == key
+
+
 def test_any_other_alarm_in_a_round_halts_for_the_shift_manager() -> None:
     table = shoe()
     table.deal("2D 3C")
