@@ -174,9 +174,14 @@ def is_nobodys(now: TableState, game: Game, settings: TableSettings, hand: str) 
 
 
 def due_to(turn: Turn, hand: str) -> Recipient | None:
-    """Who is to have the hand in Method A, by the wagers; None also once it is opened."""
+    """Who is to have the hand in Method A, by the wagers; None also once it is opened.
+
+    Where staff declared single wagers and no others are recorded, nobody: it is for the dealer.
+    """
     handling = turn.round.hands.of(hand)
     if turn.method != "A" or handling.with_dealer or not is_unopened(turn, hand):
+        return None
+    if not methods.is_fed(turn.now.wagers):
         return None
     return methods.recipient(turn.now.wagers, hand, handling.refused, turn.wager_rules)
 

@@ -6,6 +6,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardsDrawn, Locked
+from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.methods.handing import (
     CASINO,
     STAND,
@@ -52,6 +53,14 @@ def test_who_refuses_is_passed_over_and_the_hand_goes_on() -> None:
     table.does("pass_cards", hand="player")
     assert held(table, "player") == 5
     assert table.told("cards.passed")[-1]["rule"] == "3.10.3"
+
+
+def test_a_wager_that_was_only_declared_gives_nobody_the_hand() -> None:
+    table = dealt(limits=TableLimits(maximum=1000))
+    of = {"player": "ann", "seat": 3, "wager": "player", "amount": 1500}
+    table.does("declare", key="over_maximum", reason="counted", **of)
+    table.does("expose", hand="player")
+    assert "rule" not in table.told("round.card_revealed")[-1]
 
 
 # After withdrawals.
