@@ -33,6 +33,9 @@ FOUND = {"late_wager": (100, 300), "over_maximum": (1100, 1300, 1600)}
 FINDS = 0.03
 """How often somebody finds such a thing."""
 
+TAKES_FIRST = 0.5
+"""How often people take the choice that stands first where several Players are asked."""
+
 DECLARED = ("wrong_order", "power_failure", "device_reset", "other", "order_altered", "unshuffled")
 
 
@@ -197,6 +200,8 @@ class Staff:
                     "consented_by": "Ann" if offer.get("second_person") else None,
                 }
             )
+        if can and self._players is not None and self._players.random() < TAKES_FIRST:
+            return can[0]
         return self._chance.choice(can) if can else None
 
     def _of_a_player(self, chance: random.Random, wanted: Sequence[str]) -> dict[str, Any]:
