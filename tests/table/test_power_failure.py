@@ -325,6 +325,29 @@ def test_a_shoe_that_starts_anew_before_the_first_card_lost_power() -> None:
     table.open_round()
     table.says(Started())
     assert table.key == "power_failure"
+    table.concludes()
+    assert (table.now.state, table.now.link.aligned) == ("closed", False)
+    table.draw("9C", hand="player", index=1)
+    assert (table.now.state, table.now.link.aligned) == ("dealing", True)
+
+
+def test_a_shoe_that_names_no_hand_is_aligned_by_a_person_before_its_first_card() -> None:
+    table = Playing(bee_tek=True, **WAYS[0]).open_shoe()
+    table.restart("b1")
+    table.connect()
+    table.does("align")
+    table.open_round()
+    table.restart("b2")
+    table.connect()
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    table.does("decide", choice="close_window", position="dealer")
+    refused = table.asks("decide", choice="play_on", position="dealer")
+    assert refused.error == (
+        "decide: play_on: the shoe is not aligned: a pit supervisor says align"
+    )
+    table.does("align")
+    table.does("decide", choice="play_on", position="dealer")
+    assert table.now.state == "closed"
 
 
 def test_power_lost_while_the_table_is_halted_before_the_first_card_is_seen_too() -> None:

@@ -12,7 +12,13 @@ from shoe_ctl.table import passing, power, shoe_cards
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
-from .grounds import TO_THE_OUTCOME, halt_of, own_kept, shoe_is_not_ready
+from .grounds import (
+    TO_THE_OUTCOME,
+    halt_of,
+    own_kept,
+    shoe_is_not_ready,
+    something_is_missing,
+)
 from .procedure import Choice, Declared, End, Procedure, Standing, Step
 from .withdrawal import close_window, has_window, window_step
 
@@ -61,13 +67,17 @@ def _some_are_being_seen(turn: Turn) -> str | None:
     return "the cards are being seen" if opens and down else None
 
 
-def _cards_are_missing(turn: Turn) -> str | None:
-    """Cards are out that the round has no place for, or that nobody heard of."""
-    if (missing := shoe_is_not_ready(turn)) is not None:
-        return missing
-    if halt_of(turn).back_to == "closed" and shoe_cards.cards_are_lost(turn):
+def _is_not_ready(turn: Turn) -> str | None:
+    """What keeps the round from going on: the shoe, or cards that it has no place for.
+
+    Before the first card a shoe that names its hands need not be aligned: that card aligns it.
+    """
+    if halt_of(turn).back_to != "closed":
+        return shoe_is_not_ready(turn)
+    if shoe_cards.cards_are_lost(turn):
         return "the shoe counts more cards than were heard of"
-    return None
+    names_hands = turn.now.link.names_hands
+    return something_is_missing(turn) if names_hands else shoe_is_not_ready(turn)
 
 
 def _cannot_go_on(standing: Standing) -> bool:
@@ -104,7 +114,7 @@ def _prompt(rest: str) -> str:
 
 # The procedure.
 
-_GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _cards_are_missing, reason=False)
+_GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _is_not_ready, reason=False)
 _REFER = Choice("refer", "dealer", RULING)
 _PLAY_ON_PROMPT = "when the power is back and the shoe is connected, play the round to its end"
 
