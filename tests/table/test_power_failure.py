@@ -331,6 +331,20 @@ def test_a_shoe_that_starts_anew_before_the_first_card_lost_power() -> None:
     assert (table.now.state, table.now.link.aligned) == ("dealing", True)
 
 
+def test_before_the_first_card_too_play_goes_on_only_with_the_shoe_connected() -> None:
+    table = dark("")
+    table.disconnect()
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    table.does("decide", choice="close_window", position="dealer")
+    refused = table.asks("decide", choice="play_on", position="dealer")
+    assert refused.error == "decide: play_on: the link to the shoe is down"
+    table.connect()
+    table.hello(boot=8)
+    assert len(table.told("irregularity.raised")) == 1
+    table.does("decide", choice="play_on", position="dealer")
+    assert table.now.state == "closed"
+
+
 def test_a_shoe_that_names_no_hand_is_aligned_by_a_person_before_its_first_card() -> None:
     table = Playing(bee_tek=True, **WAYS[0]).open_shoe()
     table.restart("b1")

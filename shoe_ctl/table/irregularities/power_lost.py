@@ -74,6 +74,8 @@ def _is_not_ready(turn: Turn) -> str | None:
     """
     if halt_of(turn).back_to != "closed":
         return shoe_is_not_ready(turn)
+    if not turn.now.link.up:
+        return "the link to the shoe is down"
     if shoe_cards.cards_are_lost(turn):
         return "the shoe counts more cards than were heard of"
     names_hands = turn.now.link.names_hands
