@@ -32,7 +32,7 @@ CY: dict[str, Any] = {"player": "cy", "seat": 5}
 
 
 @dataclass(kw_only=True)
-class Told:
+class Situation:
     """A situation: what is done, and what comes of it."""
 
     steps: list[dict[str, Any]]
@@ -62,20 +62,20 @@ class At:
     def late(self) -> str:
         return "refused" if self.rule("late_wager", "returned") is None else "returned"
 
-    def scenario(self, told: Told, name: str) -> Scenario:
+    def scenario(self, situation: Situation, name: str) -> Scenario:
         elements = catalog.load(self.game).deck.name == "element65"
         cards = " ".join(
             code[0] + code[1].translate(ELEMENTS) if elements else code
-            for code in told.cards.split()
+            for code in situation.cards.split()
         )
-        table: dict[str, Any] = {"game": self.game, "announcements": told.announcements}
+        table: dict[str, Any] = {"game": self.game, "announcements": situation.announcements}
         if self.game == "immortal_dragon_tiger":
             table["layout"] = "A"
         if self.method is not None:
             table |= {"method": self.method, "area": "Paiza Club"}
-        if told.limits:
-            table["limits"] = told.limits
-        if told.announcements == "implied":
+        if situation.limits:
+            table["limits"] = situation.limits
+        if situation.announcements == "implied":
             table["method_b"] = {"faces": "face_up", "face_up_after_ms": 0}
         shoe = {"cards": cards, **({"deck": "element65"} if elements else {})}
         plain = {
@@ -83,10 +83,10 @@ class At:
             "title": name,
             "table": table,
             "shoe": shoe,
-            "steps": told.steps,
-            "expect": told.expect,
-            "restricted": told.restricted,
-            "never": told.never,
+            "steps": situation.steps,
+            "expect": situation.expect,
+            "restricted": situation.restricted,
+            "never": situation.never,
         }
         return of_plain(plain, name)
 
@@ -141,19 +141,19 @@ def holds(at: At) -> list[dict[str, Any]]:
 
 # Each situation.
 
-Situation = Callable[[At], Told]
+MakeSituation = Callable[[At], Situation]
 
 
 def power_before_the_first_card(
     lost: list[dict[str, Any]], announcements: str, *, fed: bool
-) -> Situation:
-    def told(at: At) -> Told:
+) -> MakeSituation:
+    def situation(at: At) -> Situation:
         wagers = BOTH if fed else []
         answer = [decides("withdraw_all", player="ann")] if fed else []
         window, *closed = CONCLUDES
         whose = "whose=players seats=3,4,5" if fed else "whose=table"
         rule = at.rule("power_failure", "withdrawal")
-        return Told(
+        return Situation(
             steps=[
                 PLACE, *wagers, NO_MORE, *lost, refused(decides("void", SHIFT)),
                 window, *answer, *closed, SETTLED,
@@ -170,14 +170,14 @@ def power_before_the_first_card(
             announcements=announcements,
         )  # fmt: skip
 
-    return told
+    return situation
 
 
-def power_with_a_wager_decided(at: At) -> Told:
+def power_with_a_wager_decided(at: At) -> Situation:
     """Player's hand is a Natural and lies open; Banker's is with a Player who squeezes it."""
     rule = at.rule("power_failure", "continued")
     kept = [says("expose", hand="banker", by="holder")] if at.method != "B" else []
-    return Told(
+    return Situation(
         steps=[
             PLACE, *BOTH, NO_MORE, DEALT, *(holds(at) if at.method != "B" else []),
             says("expose", hand="player"), *HOST_REBOOTS,
@@ -195,11 +195,11 @@ def power_with_a_wager_decided(at: At) -> Told:
     )  # fmt: skip
 
 
-def power_with_held_hands(at: At) -> Told:
+def power_with_held_hands(at: At) -> Situation:
     """Nothing is decided: the hands are taken back, and go by the wagers that are left."""
     rule = at.rule("power_failure", "withdrawal")
     again = [says("pass_cards", hand="player")] if at.method == "A" else []
-    return Told(
+    return Situation(
         steps=[
             PLACE, *BOTH, NO_MORE, DEALT, *holds(at), *HOST_REBOOTS,
             refused(decides("offer_withdrawal")), refused(decides("play_on", SHIFT)),
@@ -222,10 +222,10 @@ def power_with_held_hands(at: At) -> Told:
     )  # fmt: skip
 
 
-def power_referred(at: At) -> Told:
+def power_referred(at: At) -> Situation:
     """Nothing is decided, and the Gaming Shift Manager rules beside the window (6.1)."""
     held = holds(at) if at.method != "B" else []
-    return Told(
+    return Situation(
         steps=[
             PLACE, *BOTH, NO_MORE, DEALT, *held, *HOST_REBOOTS, decides("refer"),
             refused(decides("void"), "position"), rules("void"), play("table.resumed"),
@@ -241,9 +241,9 @@ def power_referred(at: At) -> Told:
     )  # fmt: skip
 
 
-def holder_withdraws_before_reconstruction(at: At) -> Told:
+def holder_withdraws_before_reconstruction(at: At) -> Situation:
     """Both third cards come as one (5.8.1): who had Player's hand withdraws everything."""
-    return Told(
+    return Situation(
         steps=[
             PLACE, *BOTH, NO_MORE, DEALT, *holds(at), {"draw_as_one": 2},
             decides("order_from_shoe", "pit_supervisor"), decides("withdraw_all", player="ann"),
@@ -267,9 +267,9 @@ def holder_withdraws_before_reconstruction(at: At) -> Told:
     )  # fmt: skip
 
 
-def holder_withdraws_at_a_reset(at: At) -> Told:
+def holder_withdraws_at_a_reset(at: At) -> Situation:
     """The cards open the round that is bet on again (5.9): the hands go by the wagers of then."""
-    return Told(
+    return Situation(
         steps=[
             PLACE, *BOTH, NO_MORE, DEALT, *holds(at), declares("device_reset"),
             decides("withdraw_all", player="ann"), decides("close_window"),
@@ -291,16 +291,16 @@ def holder_withdraws_at_a_reset(at: At) -> Told:
     )  # fmt: skip
 
 
-def late_and_over_the_maximum(*order: str) -> Situation:
+def late_and_over_the_maximum(*order: str) -> MakeSituation:
     amounts = {"late_wager": 3000, "over_maximum": 12000}
 
-    def told(at: At) -> Told:
+    def situation(at: At) -> Situation:
         of = {**ANN, "wager": "player"}
         late = f"irregularity.resolved key=late_wager how={at.late} rule=5.4"
         over = "irregularity.resolved key=over_maximum how=late rule=5.4"
         raised = [f"irregularity.raised key={key} amount={amounts[key]}" for key in order]
         late_first = [raised[0], late, raised[1], over]
-        return Told(
+        return Situation(
             steps=[
                 PLACE, bets(ANN, "player", 9000), NO_MORE,
                 *(declares(key, **of, amount=amounts[key]) for key in order), SETTLED,
@@ -313,7 +313,7 @@ def late_and_over_the_maximum(*order: str) -> Situation:
             limits={"maximum": 10000},
         )  # fmt: skip
 
-    return told
+    return situation
 
 
 DIFFERENTIAL = {"maximum": 10000, "differential": 5000}
@@ -321,10 +321,10 @@ CLOSE = [bets(ANN, "player", 8000), bets(CY, "banker", 6000)]
 FOUND = declares("over_maximum", **ANN, wager="player", amount=12000)
 
 
-def differential_before_the_first_card(at: At) -> Told:
+def differential_before_the_first_card(at: At) -> Situation:
     """A wager is found over the maximum: Players meet the differential as at *no more bets*."""
     rule = at.rule("table_differential", "increased")
-    return Told(
+    return Situation(
         steps=[
             PLACE, *CLOSE, NO_MORE, FOUND,
             decides("increase", **CY, wager="banker", amount=2000),
@@ -341,9 +341,9 @@ def differential_before_the_first_card(at: At) -> Told:
     )  # fmt: skip
 
 
-def differential_with_cards_out(at: At) -> Told:
+def differential_with_cards_out(at: At) -> Situation:
     """The same with cards out is the Gaming Shift Manager's."""
-    return Told(
+    return Situation(
         steps=[
             PLACE, *CLOSE, NO_MORE, play("round.card_dealt hand=player index=2"), FOUND,
             refused(decides("play_on"), "position"), rules("play_on"), SETTLED,
@@ -359,9 +359,9 @@ def differential_with_cards_out(at: At) -> Told:
     )  # fmt: skip
 
 
-def differential_after_a_window(at: At) -> Told:
+def differential_after_a_window(at: At) -> Situation:
     """Who withdraws when the power fails leaves the hands too far apart, with a card out."""
-    return Told(
+    return Situation(
         steps=[
             PLACE, *CLOSE, NO_MORE, play("round.card_dealt hand=player index=1"), *HOST_REBOOTS,
             decides("offer_withdrawal"), decides("withdraw_all", player="cy"),
@@ -377,10 +377,10 @@ def differential_after_a_window(at: At) -> Told:
     )  # fmt: skip
 
 
-def differential_after_late_chips(at: At) -> Told:
+def differential_after_late_chips(at: At) -> Situation:
     """What was found turns out to be late, and no longer counts: the hands are too far apart."""
     of = {**CY, "wager": "banker"}
-    return Told(
+    return Situation(
         steps=[
             PLACE, *CLOSE, NO_MORE, play("round.card_dealt hand=player index=1"),
             declares("over_maximum", **of, amount=11000),
@@ -400,7 +400,7 @@ def differential_after_late_chips(at: At) -> Told:
     )  # fmt: skip
 
 
-SITUATIONS: dict[str, tuple[Situation, tuple[str, ...]]] = {
+SITUATIONS: dict[str, tuple[MakeSituation, tuple[str, ...]]] = {
     **{
         f"power before the first card: {who}, {announced}{', with wagers' * fed}": (
             power_before_the_first_card(lost, announced, fed=fed),
@@ -429,9 +429,9 @@ SITUATIONS: dict[str, tuple[Situation, tuple[str, ...]]] = {
 """Each with the methods in which it can come about."""
 
 
-def power_in_a_game_without_a_rule(lost: list[dict[str, Any]]) -> Situation:
-    def told(at: At) -> Told:
-        return Told(
+def power_in_a_game_without_a_rule(lost: list[dict[str, Any]]) -> MakeSituation:
+    def situation(at: At) -> Situation:
+        return Situation(
             steps=[
                 PLACE, NO_MORE, *lost, refused(decides("offer_withdrawal")),
                 refused(decides("play_on"), "position"), rules("play_on"), SETTLED,
@@ -444,7 +444,7 @@ def power_in_a_game_without_a_rule(lost: list[dict[str, Any]]) -> Situation:
             never=["withdrawal.opened"],
         )  # fmt: skip
 
-    return told
+    return situation
 
 
 def _every() -> Iterator[Any]:
@@ -467,7 +467,7 @@ EVERY = tuple(_every())
 
 @pytest.mark.parametrize(("at", "situation"), EVERY)
 async def test_in_every_game_and_method_it_comes_out_as_the_rules_say(
-    at: At, situation: Situation
+    at: At, situation: MakeSituation
 ) -> None:
     scenario = at.scenario(situation(at), "situation")
     bench, stuck = await played_in_process(scenario)
@@ -480,7 +480,7 @@ async def test_in_every_game_and_method_it_comes_out_as_the_rules_say(
 @pytest.mark.slow
 @pytest.mark.parametrize(("at", "situation"), EVERY)
 async def test_through_the_daemon_at_its_socket_it_comes_out_the_same(
-    at: At, situation: Situation, tmp_path: Path
+    at: At, situation: MakeSituation, tmp_path: Path
 ) -> None:
     scenario = at.scenario(situation(at), "situation")
     public, restricted, stuck = await played(scenario, tmp_path)
