@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from firmware_proto.events import CuttingCard, Reply, Status
+from firmware_proto.events import CardPushedBack, CuttingCard, Reply, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
@@ -108,6 +108,16 @@ def power_lost_first(table: Playing) -> None:
     plays_out(table)
 
 
+def third_card_back(table: Playing) -> None:
+    """Player's third card is pushed back into the shoe."""
+    table.open_round()
+    table.deal(" ".join(_card(table, number) for number in range(5)))
+    if table.profile == "reference":
+        last = table.now.round.cards[-1].card
+        table.says(CardPushedBack(card=last, number=table.now.shoe.drawn))
+    plays_out(table)
+
+
 def unread(table: Playing) -> None:
     """A card that nobody could read waits in its place."""
     table.open_round()
@@ -137,7 +147,7 @@ def counted_apart(table: Playing) -> None:
 
 SESSIONS = (
     with_wagers, cutting_card_first, two_in_one_pull, too_much_on_one_hand, unread, counted_apart,
-    power_lost_first,
+    power_lost_first, third_card_back,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from firmware_proto.events import Armed, Locked, Started
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.status import status
+from tests.table.following import plays_out
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 from tests.table.staking import bets, betting
@@ -490,3 +491,16 @@ def test_a_shoe_that_is_not_aligned_is_aligned_by_a_person_before_play_goes_on()
     table.does("align", reason="no card was drawn")
     table.does("decide", choice="play_on", position="dealer")
     assert table.now.state == "dealing"
+
+
+def test_with_a_wager_decided_and_the_shoe_not_aligned_the_status_leads_on() -> None:
+    table = Playing(angel_eye=True, **WAYS[0]).open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    table.turn_over()
+    table.does("announce_totals")
+    assert table.now.state == "drawing"
+    table.says(Started())
+    assert table.now.halt.top.step == "continue"
+    plays_out(table)
+    assert len(table.told("round.outcome")) == 1
