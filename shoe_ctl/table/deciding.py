@@ -251,6 +251,8 @@ def go_on(turn: Turn) -> None:
         shoe_cards.write_off_lost_cards(turn)
     if shoe_sets.stands_in_the_way(turn):
         turn.then("set_shown")
+    elif wagering.differential_has_changed(turn):
+        wagering.look_at_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
         unread.close_known(turn)
         revealing.reveal_due(turn)

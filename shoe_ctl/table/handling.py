@@ -29,11 +29,13 @@ class Handling(msgspec.Struct, frozen=True, kw_only=True):
     """One hand's cards in a round: who holds them face down, and who did not take them.
 
     ``refused`` are Players who did not take the hand, in order. ``holder`` None: the dealer has it.
+    ``by_wagers``: the wagers named the holder, who has it no longer than they do.
     ``with_dealer``: it was a Player's, and the dealer exposes it to the end (5.10).
     """
 
     holder: Player | None = None
     refused: tuple[Player, ...] = ()
+    by_wagers: bool = False
     with_dealer: bool = False
 
 

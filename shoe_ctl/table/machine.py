@@ -58,7 +58,7 @@ from .deciding import (
     why_not_declared,
 )
 from .irregularities import withdrawal
-from .irregularities.grounds import CARDS_OUT, cards_were_out
+from .irregularities.grounds import CARDS_OUT, TO_THE_OUTCOME, bets_were_closed, cards_were_out
 from .recording import is_of_wagers, is_recordable, record, why_not_recorded
 from .replacing import kept, replaced
 from .revealing import (
@@ -80,6 +80,7 @@ from .wagering import (
     clear_bets,
     is_taken,
     look_at_differential,
+    look_at_differential_again,
     refuse_by_ledger,
     restrict,
     why_not_clear,
@@ -116,9 +117,9 @@ ROWS: tuple[Row, ...] = spell(
     ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, causes.LINK_LOST)),
     ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, causes.LINK_LOST)),
     ("link_lost",         STATES,            "=",           (),                                      (link_facts.disconnect,)),
-    ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (link_facts.restart, causes.HOST_POWER)),
+    ("restarted",         TO_THE_OUTCOME,    "suspended",   (halting.power_was_lost,),                       (link_facts.restart, causes.HOST_POWER)),
     ("restarted",         CARDS_OUT,         "suspended",   (),                                      (link_facts.restart, causes.RESTARTED)),
-    ("restarted",         "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (link_facts.restart, causes.HOST_POWER)),
+    ("restarted",         "suspended",       "=",           (bets_were_closed, halting.power_was_lost),      (link_facts.restart, causes.HOST_POWER)),
     ("restarted",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.restart, causes.RESTARTED)),
     ("restarted",         STATES,            "=",           (),                                      (link_facts.restart,)),
     ("fault",             STATES,            "suspended",   (),                                      (halting.halt_for_fault,)),
@@ -136,12 +137,12 @@ ROWS: tuple[Row, ...] = spell(
     ("hello",             CARDS_OUT,         "=",           (set_aside.shoe_is_sorted,),             (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             (*BEGUN, *CARDS_OUT), "suspended", (shoe_sets.another_set,),                         (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
     ("hello",             "resolved",        "=",           (shoe_sets.another_set,),                          (shoe_sets.note_device, shoe_sets.keep_set)),
-    ("hello",             CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (shoe_sets.note_device, causes.REBOOTED)),
+    ("hello",             TO_THE_OUTCOME,    "suspended",   (halting.power_was_lost,),                       (shoe_sets.note_device, causes.REBOOTED)),
     *(("hello",           "suspended",       state,         (hears_the_last, returns_here),          (shoe_sets.note_device, hear)) for state in RESUMABLE),
     ("hello",             "suspended",       "=",           (is_heard,),                             (shoe_sets.note_device, hear)),
     ("hello",             "suspended",       "=",           (set_aside.shoe_is_sorted,),             (shoe_sets.note_device, shoe_sets.keep_set)),
     ("hello",             "suspended",       "=",           (cards_were_out, shoe_sets.another_set),           (shoe_sets.note_device, shoe_sets.keep_set, causes.UNLIKE)),
-    ("hello",             "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (shoe_sets.note_device, shoe_sets.keep_set, causes.REBOOTED)),
+    ("hello",             "suspended",       "=",           (bets_were_closed, halting.power_was_lost),      (shoe_sets.note_device, shoe_sets.keep_set, causes.REBOOTED)),
     ("hello",             (*BETWEEN, *OPEN, "suspended"), "suspended", (halting.cards_were_missed,),         (halting.halt_for_missed_cards, shoe_sets.note_device)),
     ("hello",             "suspended",       "=",           (heard_later.lacks_entered,),            (shoe_sets.note_device, shoe_sets.keep_set, heard_later.halt_for_counts)),
     ("hello",             "suspended",       "=",           (),                                      (shoe_sets.note_device, shoe_sets.keep_set)),
@@ -159,9 +160,9 @@ ROWS: tuple[Row, ...] = spell(
     ("set_shown",         NO_ROUND,          "idle",        (),                                      (replaced, shoe_sets.admit_kept_set)),
     ("set_shown",         (*BEGUN, *CARDS_OUT), "suspended", (),                                     (causes.UNLIKE,)),
     ("started",           BETWEEN,           "idle",        (shoe_sets.new_shoe_shown,),                       (replaced, shoe_sets.admit_unnamed_set)),
-    ("started",           CARDS_OUT,         "suspended",   (),                                      (link_facts.lose_alignment, causes.STARTED_ANEW)),
+    ("started",           TO_THE_OUTCOME,    "suspended",   (),                                      (link_facts.lose_alignment, causes.STARTED_ANEW)),
     ("started",           "suspended",       "=",           (is_heard,),                             (link_facts.lose_alignment, hear)),
-    ("started",           "suspended",       "=",           (cards_were_out,),                       (link_facts.lose_alignment, causes.STARTED_ANEW)),
+    ("started",           "suspended",       "=",           (bets_were_closed,),                     (link_facts.lose_alignment, causes.STARTED_ANEW)),
     ("started",           STATES,            "=",           (),                                      ()),
     ("gap",               "no_shoe",         "=",           (),                                      ()),
     ("gap",               STATES,            "suspended",   (),                                      (halting.halt_for_gap,)),
@@ -308,9 +309,9 @@ ROWS: tuple[Row, ...] = spell(
     # — what people say —
     ("place_your_bets",   "idle",            "=",           (link_facts.only_a_person_aligns,),                 (_ALIGN_FIRST,)),
     ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
-    ("no_more_bets",      "betting",         "closed",      (reset.cards_open_the_round,),           (reset.close_bets_on_cards,)),
+    ("no_more_bets",      "betting",         "closed",      (reset.cards_open_the_round,),           (reset.close_bets_on_cards, look_at_differential)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets, look_at_differential, early.look_for_opening)),
-    ("differential_due",  ("closed", "dealing", "suspended"), "suspended", (),                                    (halting.halt_for_differential,)),
+    ("differential_due",  (*AFTER_BETS, "suspended"), "suspended", (),                                     (halting.halt_for_differential,)),
     ("place_wager",       "idle",            "=",           (is_implied, link_facts.only_a_person_aligns),      (_ALIGN_FIRST,)),
     ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (kept, open_round, change_wager)),
     *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
@@ -347,7 +348,7 @@ ROWS: tuple[Row, ...] = spell(
     *(("resume",          "suspended",       state,         (review.resumes_the_round, returns_here), (review.resume,)) for state in RESUMABLE),
     ("resume",            "suspended",       "=",           (review.may_resume,),                    (review.resume,)),
     ("resume",            "suspended",       "=",           (),                                      (Refuse(review.why_not_resume),)),
-    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_recordable,),                     (record,)),
+    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_recordable,),                     (record, look_at_differential_again)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_of_wagers,),                      (Refuse(why_not_recorded),)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "suspended", (is_declared,),               (declare,)),
     ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (),                                   (Refuse(why_not_declared),)),

@@ -70,6 +70,11 @@ def recipient(
     return Recipient(Player(id=found.player, seat=found.seat), clause, rule)
 
 
+def has_wager_on(player: Player, hand: str, wagers: Wagers, rules: WagerRules) -> bool:
+    """A main wager of this Player plays on this hand."""
+    return player.id in _stakes(wagers, hand, rules)
+
+
 def _stakes(wagers: Wagers, hand: str, rules: WagerRules) -> dict[str, _Stake]:
     """By Player: all that plays on this hand's main wagers, at the seat of the first of them."""
     found: dict[str, _Stake] = {}

@@ -25,6 +25,7 @@ from .arguments import (
     read,
 )
 from .handling import Handling, Player
+from .inputs import TableCommand
 from .methods import Recipient
 from .settings import TableSettings
 from .state import TableState
@@ -173,15 +174,25 @@ def is_nobodys(now: TableState, game: Game, settings: TableSettings, hand: str) 
 
 
 def due_to(turn: Turn, hand: str) -> Recipient | None:
-    """Who is to have the hand in Method A, by the wagers; None also once it is opened."""
+    """Who is to have the hand in Method A, by the wagers; None also once it is opened.
+
+    Where staff declared single wagers and no others are recorded, nobody: it is for the dealer.
+    """
     handling = turn.round.hands.of(hand)
     if turn.method != "A" or handling.with_dealer or not is_unopened(turn, hand):
+        return None
+    if not methods.is_fed(turn.now.wagers):
         return None
     return methods.recipient(turn.now.wagers, hand, handling.refused, turn.wager_rules)
 
 
 def _lies_face_down(turn: Turn, hand: str) -> bool:
     return any(not dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
+
+
+def is_held_unseen(turn: Turn, hand: str) -> bool:
+    """A Player holds the hand, and a card of it that nobody has seen."""
+    return turn.round.hands.of(hand).holder is not None and _lies_face_down(turn, hand)
 
 
 def _keeps_off(turn: Turn) -> str | None:
@@ -241,6 +252,8 @@ def deliver(turn: Turn, args: HandToPlayer) -> None:
     entitled = due_to(turn, args.hand)
     if entitled is not None:
         _give(turn, args.hand, entitled.player, entitled.rule)
+        held = turn.round.hands.of(args.hand)
+        _set(turn, args.hand, msgspec.structs.replace(held, by_wagers=True))
     else:
         _give(turn, args.hand, player(turn, args), _clause(turn, "highest_wager"))
 
@@ -279,10 +292,41 @@ def deliver_as_named(turn: Turn, args: HandToPlayer) -> None:
 
 
 def retrieve(turn: Turn, hand: str, taker: Player, rule: str | None) -> None:
-    """The hand, unexposed, comes back from the Player who should not have it (5.7)."""
+    """The hand comes back from the Player who should not have it, or no longer (5.7)."""
     _set(turn, hand, Handling(refused=turn.round.hands.of(hand).refused))
     data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
-    turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **by_whom(turn)})
+    who = by_whom(turn) if isinstance(turn.happened, TableCommand) else {}
+    turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **who})
+
+
+def take_back(turn: Turn, hand: str, rule: str | None) -> None:
+    """The hand is the dealer's to pass anew; a Player who holds it gives it back."""
+    handling = turn.round.hands.of(hand)
+    if handling.holder is None:
+        _set(turn, hand, Handling(refused=handling.refused))
+    else:
+        retrieve(turn, hand, handling.holder, rule)
+
+
+def follow_withdrawals(turn: Turn) -> None:
+    """Withdrawals are done: who has a hand by wagers that others now exceed gives it back.
+
+    Then it goes to whom the wagers name as they stand (I/N/T 3.10.2, F 3.9.2). A hand that is
+    opened stays with a Player who still has a wager on it.
+    """
+    for hand in ("player", "banker"):
+        handling = turn.round.hands.of(hand)
+        if handling.by_wagers and not _is_still_due(turn, hand, handling):
+            take_back(turn, hand, _clause(turn, "highest_wager"))
+
+
+def _is_still_due(turn: Turn, hand: str, handling: Handling) -> bool:
+    assert handling.holder is not None, "by_wagers has a holder"
+    wagers, rules, holder = turn.now.wagers, turn.wager_rules, handling.holder
+    if not is_unopened(turn, hand) and methods.has_wager_on(holder, hand, wagers, rules):
+        return True
+    due = methods.recipient(wagers, hand, handling.refused, rules)
+    return due is not None and methods.is_same(due.player, holder)
 
 
 def give_to_dealer(turn: Turn, hand: str) -> None:
@@ -327,8 +371,7 @@ def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
 def _give(
     turn: Turn, hand: str, taker: Player, rule: str | None, *, through_dealer: bool = False
 ) -> None:
-    held = turn.round.hands.of(hand)
-    _set(turn, hand, msgspec.structs.replace(held, holder=taker, with_dealer=False))
+    _set(turn, hand, Handling(holder=taker, refused=turn.round.hands.of(hand).refused))
     data = {
         "round_id": turn.round.id,
         "hand": hand,

@@ -13,8 +13,6 @@ from shoe_ctl.games.decided import decide
 from .turn import Turn
 
 KEY = "power_failure"
-UNDECIDED = "power"
-"""The step at which it is not settled yet which rule holds."""
 
 
 def established(turn: Turn) -> dict[str, Any]:

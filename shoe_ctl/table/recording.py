@@ -21,8 +21,10 @@ from .wagers.request import Accepted, Answered, Refused, Staked
 
 
 class OfStake(Args, frozen=True, kw_only=True):
-    """What is declared of which wager; ``amount`` in minor units.
+    """What is declared of which wager.
 
+    ``amount``, in minor units, is always chips that lie there, never a change: of a wager outside
+    the limits all of them, late ones too; of a late wager those of them that came late.
     ``earlier``: of a wager that an earlier round settled.
     """
 
@@ -159,11 +161,28 @@ def record(turn: Turn) -> None:
     seen = {"seen": turn.command.reason}
     secret = seen if args.player is None else {**seen, "player": str(args.player)}
     tell_raised(turn, args.key, kind.seen, of, **secret)
+    open_before = _open_limit(turn, args)
     if args.given:
         answer = _answer(turn, args)
         assert isinstance(answer, Accepted), answer
         take_on(turn, answer)
+    who = {name: value for name, value in secret.items() if name == "player"}
     end = "earlier_settled" if args.earlier else kind.end(turn)
     if end is not None:
-        who = {name: value for name, value in secret.items() if name == "player"}
         tell_resolved(turn, args.key, end, turn.game.rule(args.key, end), of, **who)
+        if open_before is not None and _open_limit(turn, args) is None:
+            _tell_only_late(turn, args, open_before, who)
+    elif _open_limit(turn, args) is None:
+        _tell_only_late(turn, args, args.key, who)
+
+
+def _open_limit(turn: Turn, args: OfStake) -> str | None:
+    """The key under which this wager is outside the limits; it is open until it is settled."""
+    held = turn.now.wagers.find(str(args.player), args.seat or 0, args.wager or "")
+    return None if held is None else held.declared
+
+
+def _tell_only_late(turn: Turn, args: OfStake, key: str, who: Mapping[str, object]) -> None:
+    """It was outside the limits with its late chips alone: those go back, the rest plays (5.4)."""
+    of = {"seat": args.seat, "wager": args.wager}
+    tell_resolved(turn, key, "late", found.late_rule(turn.wager_rules), of, **who)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from . import belated, conduct, fitting, power, revealing
-from .irregularities import stack
+from .irregularities import power_lost, stack
 from .irregularities.grounds import halt_of
 from .settings import TableSettings
 from .slots import next_slot
@@ -79,6 +79,9 @@ def _look_again(turn: Turn) -> None:
 
 
 def _looked_at_again(turn: Turn, opened: Opened) -> Opened:
-    if (opened.key, opened.step) != (power.KEY, power.UNDECIDED):
+    if opened.key != power.KEY or opened.step not in power_lost.AT_FIRST:
         return opened
-    return msgspec.structs.replace(opened, noted={**opened.noted, **power.established(turn)})
+    noted = {**opened.noted, **power.established(turn)}
+    leads = power_lost.first_step(turn, noted) == power_lost.CONTINUE
+    step = power_lost.CONTINUE if leads else opened.step
+    return msgspec.structs.replace(opened, noted=noted, step=step)

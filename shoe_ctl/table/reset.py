@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.events import Hello
 
-from . import conduct, dealing, shoe_sets, wagering
+from . import conduct, dealing, passing, shoe_sets, wagering
 from .handling import Hands
 from .settings import TableSettings
 from .state import TableState
@@ -51,7 +51,12 @@ def clear_hands(turn: Turn) -> None:
 
 
 def bet_again(turn: Turn) -> None:
-    """Players may wager again; what was not withdrawn stands (5.9)."""
+    """Players may wager again; what was not withdrawn stands (5.9).
+
+    Hands that Players hold are taken back: they go by the wagers as they stand after that.
+    """
+    for hand in ("player", "banker"):
+        passing.take_back(turn, hand, turn.game.rule("device_reset", "reset"))
     wagering.open_bets(turn)
 
 

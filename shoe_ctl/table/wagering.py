@@ -141,8 +141,26 @@ def close_bets(turn: Turn) -> None:
 
 def look_at_differential(turn: Turn) -> None:
     """Bets are closed: what exceeds the table differential is dealt with now (I 5.16, 5.18)."""
-    if differential.assess(turn.now.wagers, turn.wager_rules).exceeded:
+    found = differential.assess(turn.now.wagers, turn.wager_rules)
+    measured = msgspec.structs.replace(turn.now.wagers, measured=(found.player, found.banker))
+    turn.change(wagers=measured)
+    if found.exceeded:
         turn.then("differential_due")
+
+
+def differential_has_changed(turn: Turn) -> bool:
+    """Main wagers that play changed after *no more bets*, and exceed the table differential."""
+    wagers = turn.now.wagers
+    if wagers.betting != "closed":
+        return False
+    found = differential.assess(wagers, turn.wager_rules)
+    return found.exceeded and wagers.measured != (found.player, found.banker)
+
+
+def look_at_differential_again(turn: Turn) -> None:
+    """What is declared changed wagers; while something halts the table it is looked at after it."""
+    if turn.now.halt is None and differential_has_changed(turn):
+        look_at_differential(turn)
 
 
 def change_wager(turn: Turn) -> None:

@@ -111,9 +111,18 @@ def parse(source: bytes, file: str, *, name: str) -> Scenario:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Wrong(f"{file}: expected TOML: {error}") from None
     try:
-        return _scenario(Fields(plain, ""), name)
+        return of_plain(plain, name)
     except Wrong as wrong:
         raise Wrong(f"{file}: {wrong}") from None
+
+
+def of_plain(plain: dict[str, Any], name: str) -> Scenario:
+    """The scenario in these plain values, as a file spells them.
+
+    Raises:
+        Wrong: they are not a scenario of version 1.
+    """
+    return _scenario(Fields(plain, ""), name)
 
 
 def _scenario(fields: Fields, name: str) -> Scenario:

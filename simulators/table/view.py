@@ -40,10 +40,11 @@ Act = Draws | Says
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How this table is run: who announces, who turns the cards."""
+    """How this table is run: who announces, who turns the cards, whether hands are passed."""
 
     announces: bool
     turns: bool
+    passes: bool = False
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Manners:
@@ -52,6 +53,7 @@ class Manners:
         return cls(
             announces=table.get("announcements", "explicit") == "explicit",
             turns=faces == "turned_by_dealer",
+            passes=table.get("method") == "A",
         )
 
 
@@ -64,6 +66,8 @@ class View:
         self._open = self._closed = self._announced = False
         self._totals = 0
         self._cards: dict[tuple[str, int], Card | None] = {}
+        self._wagers: dict[int, tuple[str, int]] = {}
+        self._not_passed: set[str] = set(HANDS)
 
     def take(self, told: Told) -> None:
         """Sees one event."""
@@ -72,6 +76,7 @@ class View:
             case "round.opened":
                 self.rounds.append(data["round_id"])
                 self._open, self._announced, self._totals = True, False, 0
+                self._wagers, self._not_passed = {}, set(HANDS)
             case "round.bets_closed":
                 self._closed = True
             case "round.card_dealt" if data["hand"] in HANDS:
@@ -88,12 +93,25 @@ class View:
                 self.halted = told.type == "table.halted"
             case "irregularity.resolved":
                 self._bet_again(data["how"])
+            case _:
+                self._take_of_players(told)
+
+    def _take_of_players(self, told: Told) -> None:
+        """Their wagers, and the hands that are with them."""
+        data = told.data
+        match told.type:
+            case "wager.accepted":
+                self._wagers[data["number"]] = data["wager"], data["amount"]
+            case "cards.passed" | "cards.refused":
+                self._not_passed.discard(data["hand"])
+            case "cards.retrieved":
+                self._not_passed.add(data["hand"])
 
     def _bet_again(self, how: str) -> None:
         if how in BET_AGAIN:
             self._closed = False
         if how == SET_ASIDE:
-            self._cards, self._totals = {}, 0
+            self._cards, self._totals, self._not_passed = {}, 0, set(HANDS)
 
     def next_act(self, manners: Manners) -> Act | None:
         """What the dealer does in an ordinary round; None while others have to do something."""
@@ -106,7 +124,10 @@ class View:
     def _after_four(self, manners: Manners) -> Act | None:
         """Faces, totals, third cards, the outcome."""
         for hand in HANDS:
-            if any(seen is None for (of, _), seen in self._cards.items() if of == hand):
+            of_hand = [seen for (of, _), seen in self._cards.items() if of == hand]
+            if not any(of_hand) and manners.passes and self._is_due(hand):
+                return Says("pass_cards", {"hand": hand})
+            if None in of_hand:
                 return Says("expose", {"hand": hand}) if manners.turns else None
         if self._totals < len(HANDS):
             return Says("announce_totals") if manners.announces else None
@@ -115,6 +136,11 @@ class View:
         if not manners.announces:
             return None
         return Says("settle") if self._announced else Says("announce_outcome")
+
+    def _is_due(self, hand: str) -> bool:
+        """A Player has a wager on the hand, and it was not passed to the highest yet (3.10.2)."""
+        staked = any(wager == hand and amount for wager, amount in self._wagers.values())
+        return staked and hand in self._not_passed
 
     def _another_is_due(self) -> bool:
         judge = Judge()

@@ -27,6 +27,10 @@ GAMES = (
 )  # fmt: skip
 
 
+LIMITS = {"minimum": 100, "maximum": 1000, "differential": 900}
+"""Of a table where several Players have wagers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that goes wrong, ``at_s`` seconds after the start; its number names it."""
@@ -43,7 +47,8 @@ class Fault:
 class Plan:
     """``lasts_s`` is how long faults may strike; then all is well, and the table has to go on.
 
-    ``memory`` is how many events the shoe keeps; only a ``reference`` shoe keeps any.
+    ``memory`` is how many events the shoe keeps; only a ``reference`` shoe keeps any. In Method A
+    several Players have wagers and squeeze the cards; elsewhere one has, and handles none.
     """
 
     seed: int
@@ -54,17 +59,20 @@ class Plan:
     faults: tuple[Fault, ...]
     profile: str = "reference"
     memory: int = CAPACITY
+    method: str | None = None
 
     def table(self) -> Mapping[str, Any]:
         """The table as a configuration file has it."""
         faces: dict[str, Any] = {"faces": "turned_by_dealer"}
         if self.face_up_after_ms is not None:
             faces = {"faces": "face_up", "face_up_after_ms": self.face_up_after_ms}
+        handed = {} if self.method is None else {"method": self.method, "limits": LIMITS}
         return {
             "id": "sim-1",
             "game": self.game,
             "announcements": "explicit" if self.announces else "implied",
             "method_b": faces,
+            **handed,
         }
 
     def chance(self, what: str) -> random.Random:
@@ -107,9 +115,11 @@ def plan_of(seed: int, kinds: Mapping[str, float], apart: Mapping[str, float]) -
         if alone.random() < likely:
             more = [round(alone.uniform(0.0, lasts_s), 3) for _ in range(alone.randint(1, 3))]
             times, drawn = [*times, *more], [*drawn, *[kind] * len(more)]
+    handed = not face_up and random.Random(f"{seed}/method").random() < 0.5
     return Plan(
         seed=seed,
         lasts_s=lasts_s,
+        method="A" if handed else None,
         game=chance.choice([g for g in GAMES if g not in NOT_PLAYED.get(profile, ())]),
         announces=profile == "reference" and (not face_up or chance.random() < 0.5),
         face_up_after_ms=chance.choice((0, 300, 1000)) if face_up else None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from tests.simulation.desk import Answer, Desk, NoAnswer
@@ -20,6 +20,21 @@ HALT_RESTS_S = 8.0
 """The longest that people look at a halt before they decide: it may end by itself."""
 
 PLAYER, SEAT, AMOUNT = "17", 1, 500
+
+PLAYERS = (("17", 1), ("23", 3), ("31", 5))
+"""Who has wagers where several do, each at a seat."""
+
+MAINS = ("player", "banker")
+STAKES = (200, 500, 900)
+
+FOUND = {"late_wager": (100, 300), "over_maximum": (1100, 1300, 1600)}
+"""What is found on the layout of a main wager, and how much of it."""
+
+FINDS = 0.03
+"""How often somebody finds such a thing."""
+
+TAKES_FIRST = 0.5
+"""How often people take the choice that stands first where several Players are asked."""
 
 DECLARED = ("wrong_order", "power_failure", "device_reset", "other", "order_altered", "unshuffled")
 
@@ -47,12 +62,23 @@ class Room(Protocol):
 
 
 class Staff:
-    """One person for all positions. ``pace_s`` is multiplied by ``slower``."""
+    """One person for all positions, and the Players. ``players`` is chance of their own.
 
-    def __init__(self, desk: Desk, room: Room, chance: random.Random, table: str) -> None:
+    Without it there is one Player, who does nothing but place a wager.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        room: Room,
+        chance: random.Random,
+        table: str,
+        players: random.Random | None = None,
+    ) -> None:
         self._desk = desk
         self._room = room
         self._chance = chance
+        self._players = players
         self._table = table
         self._said = 0
         self._last: dict[str, Any] | None = None
@@ -120,6 +146,8 @@ class Staff:
         if any(parked["waiting"] for parked in stands["parked"]) and self._chance.random() < 0.2:
             await self._desk.ask({"request": "redeliver"})
         self._looked_s = self._looked_s + pause_s if stands["halt"] else 0.0
+        if self._players is not None and self._players.random() < FINDS:
+            self._also.append(self._found(self._players))
         if self._also:
             await self._say(self._also.pop(0), stands)
         elif (act := self._next(stands)) is not None:
@@ -161,6 +189,8 @@ class Staff:
                 if card is None:
                     continue
                 args["card"] = card
+            if self._players is not None:
+                args |= self._of_a_player(self._players, offer.get("args", ()))
             can.append(
                 {
                     "command": "decide",
@@ -170,10 +200,29 @@ class Staff:
                     "consented_by": "Ann" if offer.get("second_person") else None,
                 }
             )
+        if can and self._players is not None and self._players.random() < TAKES_FIRST:
+            return can[0]
         return self._chance.choice(can) if can else None
+
+    def _of_a_player(self, chance: random.Random, wanted: Sequence[str]) -> dict[str, Any]:
+        """Which Player, and which wager, a choice is about."""
+        player, seat = chance.choice(PLAYERS)
+        of = {"player": player, "seat": seat}
+        of |= {"wager": chance.choice(MAINS), "amount": chance.choice(STAKES)}
+        return {name: of[name] for name in of if name in wanted}
+
+    def _found(self, chance: random.Random) -> dict[str, Any]:
+        """Chips that lie there and should not."""
+        key = chance.choice(sorted(FOUND))
+        of = self._of_a_player(chance, ("player", "seat", "wager"))
+        args = {"key": key, **of, "amount": chance.choice(FOUND[key])}
+        return {"command": "declare", "args": args, "reason": "seen on the layout"}
 
     def _wager(self, wager: str) -> dict[str, Any]:
         args = {"player": PLAYER, "seat": SEAT, "wager": wager, "amount": AMOUNT}
+        if self._players is not None:
+            player, seat = self._players.choice(PLAYERS)
+            args |= {"player": player, "seat": seat, "amount": self._players.choice(STAKES)}
         return {"command": "place_wager", "args": args, "position": "dealer"}
 
     async def _say(self, act: dict[str, Any], stands: Mapping[str, Any]) -> None:

@@ -97,7 +97,8 @@ class World:
         )
         self.promises = self._promise(folder / "scratch")
         self.desk = Desk()
-        self.staff = Staff(self.desk, self, plan.chance("staff"), self._table["id"])
+        players = None if plan.method is None else plan.chance("players")
+        self.staff = Staff(self.desk, self, plan.chance("staff"), self._table["id"], players)
         self.host = Host(
             self.disk, self._daemon, died=self.cable.process_died, crashed=self.promises.crashed
         )

@@ -27,7 +27,7 @@ from shoe_ctl.table import machine
 from shoe_ctl.table.by_hand import HANDS, ORDER
 from shoe_ctl.table.inputs import LinkUp, Tick
 from shoe_ctl.table.state import TableState
-from tests.table.offers import At, decisions, declarations, spares
+from tests.table.offers import At, decisions, declarations, found_on_the_layout, spares
 from tests.table.playing import DEVICE
 from tests.table.tried import EVENTS_TRIED, NAMES, Tried, asked, facts, next_cards, said
 
@@ -45,7 +45,7 @@ def causes(at: At) -> Iterator[Tried]:
     )
     happened = ((NAMES[type(fact)], fact) for fact in facts(t_us))
     yield from ((named, each) for named, each in (*happened, *heard) if named in HALTING)
-    for args in declarations(at):
+    for args in (*declarations(at), *found_on_the_layout(at)):
         position = args.pop("position")
         yield asked(at, "declare", args, position=position)
     yield asked(at, "pause", {})

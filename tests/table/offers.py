@@ -51,6 +51,17 @@ def declarations(at: At) -> Iterator[dict[str, Any]]:
                 yield {"key": key, "position": procedure.declared.by, **args}
 
 
+def found_on_the_layout(at: At) -> Iterator[dict[str, Any]]:
+    """What may be declared of wagers that lie there: more than the maximum, or some of it late."""
+    for held in at.now.wagers.standing:
+        of = {"player": held.player, "seat": held.seat, "wager": held.wager}
+        most = at.settings.limits.of(held.wager)[1]
+        if most is not None:
+            lies = max(most, held.chips) + 1
+            yield {"key": "over_maximum", "position": "dealer", **of, "amount": lies}
+        yield {"key": "late_wager", "position": "dealer", **of, "amount": 100}
+
+
 def filled(at: At, kind: type[Args]) -> Iterator[dict[str, Any]]:
     """Each way to fill in what is taken beside the choice or the key; what may be left out, is."""
     fields = [f for f in msgspec.structs.fields(kind) if f.name not in ("choice", "key")]

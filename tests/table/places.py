@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from firmware_proto.events import CuttingCard, Reply, Status
+from firmware_proto.events import CardPushedBack, CuttingCard, Reply, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
@@ -19,7 +19,7 @@ from tests.table.playing import Playing, game, settings
 from tests.table.sessions import KINDS, WAYS, kind_of, played
 
 HLGA = "Paiza Club"
-LIMITS = TableLimits(differential=800)
+LIMITS = TableLimits(maximum=1000, differential=800)
 STAKES: tuple[dict[str, Any], ...] = (
     {"player": "ann", "seat": 1, "wager": "player", "amount": 500},
     {"player": "ben", "seat": 3, "wager": "player", "amount": 500},
@@ -92,6 +92,32 @@ def too_much_on_one_hand(table: Playing) -> None:
     plays_out(table)
 
 
+def power_lost_first(table: Playing) -> None:
+    """The host loses its power after no more bets, before the first card."""
+    for boot in ("b1", "b2"):
+        table.restart(boot)
+        table.connect()
+        if table.profile == "reference":
+            table.hello()
+        if boot == "b1":
+            if table.profile == "bee_tek":
+                table.does("align")
+            table.does("place_your_bets")
+            table.does("place_wager", **STAKES[0])
+            table.does("no_more_bets")
+    plays_out(table)
+
+
+def third_card_back(table: Playing) -> None:
+    """Player's third card is pushed back into the shoe."""
+    table.open_round()
+    table.deal(" ".join(_card(table, number) for number in range(5)))
+    if table.profile == "reference":
+        last = table.now.round.cards[-1].card
+        table.says(CardPushedBack(card=last, number=table.now.shoe.drawn))
+    plays_out(table)
+
+
 def unread(table: Playing) -> None:
     """A card that nobody could read waits in its place."""
     table.open_round()
@@ -121,6 +147,7 @@ def counted_apart(table: Playing) -> None:
 
 SESSIONS = (
     with_wagers, cutting_card_first, two_in_one_pull, too_much_on_one_hand, unread, counted_apart,
+    power_lost_first, third_card_back,
 )  # fmt: skip
 
 

@@ -151,6 +151,11 @@ class Playing:
     def rules(self, ruling: str) -> None:
         self.does("decide", choice=ruling, reason="as it lies")
 
+    def refers(self, ruling: str) -> None:
+        """After a loss of power with nothing decided: whoever decides rules on it (6.1)."""
+        self.does("decide", choice="refer", position="dealer", reason="no rule helps")
+        self.rules(ruling)
+
     def looks(self) -> None:
         """The room sees what lies open."""
         while self.settings.faces == "face_up" and any(
@@ -161,6 +166,8 @@ class Playing:
     def concludes(self) -> None:
         """After a loss of power: nobody withdraws, where they may, and play goes on by rule."""
         self.looks()
+        if self.now.halt.top.step == "take_back":
+            self.does("decide", choice="take_hands_back", position="dealer")
         if self.now.halt.top.noted["end"] == "withdrawal":
             self.does("decide", choice="offer_withdrawal", position="dealer")
             self.does("decide", choice="close_window", position="dealer")

@@ -38,7 +38,7 @@ def power_cut(table: Playing) -> None:
     half_a_round(table)
     table.restart("b2")
     table.connect()
-    table.rules("void")
+    table.refers("void")
 
 
 def power_and_a_window(table: Playing) -> None:

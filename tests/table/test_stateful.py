@@ -27,7 +27,8 @@ from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.alphabet import by_hand
 from tests.table.following import at, follow
 from tests.table.holding import holds
-from tests.table.offers import decisions, declarations, spares
+from tests.table.offers import decisions, declarations, found_on_the_layout, spares
+from tests.table.places import LIMITS
 from tests.table.playing import Playing, game
 from tests.table.sessions import KINDS, WAYS, kind_of
 from tests.table.test_any_order import told
@@ -70,7 +71,7 @@ class AnyTable(RuleBasedStateMachine):
             *WAYS,
         ]
         way = dict(data.draw(st.sampled_from(conducted)))
-        limits = TableLimits(differential=800) if way.get("method") else TableLimits()
+        limits = LIMITS if way.get("method") else TableLimits()
         decks = data.draw(st.sampled_from([1, 8]))
         self.given = {**kind_of(shoe), **way, "limits": limits, "decks": decks}
         self._sit_down(Held(**self.given))
@@ -96,6 +97,11 @@ class AnyTable(RuleBasedStateMachine):
     @rule(data=st.data())
     def what_may_be_declared(self, data: st.DataObject) -> None:
         self._asks("declare", data.draw(st.sampled_from(list(declarations(at(self.table))))))
+
+    @rule(data=st.data())
+    def what_is_found_on_the_layout(self, data: st.DataObject) -> None:
+        if found := list(found_on_the_layout(at(self.table))):
+            self._asks("declare", data.draw(st.sampled_from(found)))
 
     def _asks(self, command: str, given: dict[str, Any]) -> None:
         self.table.asks(command, reason="seen", consented_by="lee", **given)

@@ -137,7 +137,7 @@ def test_any_of_them_may_go_where_the_rule_says_so() -> None:
 
 def test_decided_wagers_stay_where_only_the_remaining_may_go() -> None:
     table = wagered(codes="9C 2D KD 3H")
-    table.does("decide", choice="void", reason="to begin again")
+    table.refers("void")
     table.does("place_your_bets")
     bets(table, "player", 500)
     bets(table, "big_tiger", 100)
@@ -162,7 +162,7 @@ def test_where_no_wagers_are_recorded_the_window_is_the_whole_tables() -> None:
     table.does("decide", choice="offer_withdrawal", position="dealer")
     (told,) = table.told("withdrawal.opened")
     assert (told["whose"], told["seats"]) == ("table", None)
-    assert [c.name for c in offered(table)] == ["close_window"]
+    assert [c.name for c in offered(table)] == ["close_window", "refer"]
     table.does("decide", choice="close_window", position="dealer")
     assert table.told("withdrawal.closed")[-1]["whose"] == "table"
 

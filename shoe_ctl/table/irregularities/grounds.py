@@ -18,17 +18,22 @@ from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Halt, Kept, Opened
 from shoe_ctl.table.turn import Turn
 
+from .procedure import Standing
+
 CARDS_OUT = ("dealing", "revealing", "drawing")
 """The states in which cards of an unfinished round lie on the table."""
+
+TO_THE_OUTCOME = ("closed", *CARDS_OUT)
+"""The states from *no more bets* to the outcome."""
 
 INSPECTS = "inspects"
 """Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
 
 
-def halt_of(turn: Turn) -> Halt:
+def halt_of(at: Standing) -> Halt:
     """The halt: something is open."""
-    assert turn.now.halt is not None
-    return turn.now.halt
+    assert at.now.halt is not None
+    return at.now.halt
 
 
 def set_top(turn: Turn, **fields: Any) -> None:
@@ -57,14 +62,14 @@ def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
     turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
 
 
-def own_kept(turn: Turn) -> tuple[Kept, ...]:
+def own_kept(at: Standing) -> tuple[Kept, ...]:
     """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
-    deciding = halt_of(turn).deciding
+    deciding = halt_of(at).deciding
     before = deciding[0].kept_before
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
         kept
-        for place, kept in enumerate(turn.now.kept)
+        for place, kept in enumerate(at.now.kept)
         if place >= before or kept.number in inspected
     )
 
@@ -91,6 +96,11 @@ def take_first_kept(turn: Turn) -> Kept:
 def cards_were_out(turn: Turn) -> bool:
     """The table was halted with cards of an unfinished round on it."""
     return turn.now.halt is not None and turn.now.halt.back_to in CARDS_OUT
+
+
+def bets_were_closed(turn: Turn) -> bool:
+    """The table was halted between *no more bets* and the outcome, with cards out or not."""
+    return turn.now.halt is not None and turn.now.halt.back_to in TO_THE_OUTCOME
 
 
 def same_shoe_is_back(turn: Turn) -> bool:

@@ -5,48 +5,59 @@ In: nothing. Out: its procedure. Must not know: how the power came back, which w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from shoe_ctl.table import power
+from shoe_ctl.table import passing, power, shoe_cards
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
-from .grounds import CARDS_OUT, shoe_is_not_ready
+from .grounds import (
+    TO_THE_OUTCOME,
+    halt_of,
+    own_kept,
+    shoe_is_not_ready,
+    something_is_missing,
+)
 from .procedure import Choice, Declared, End, Procedure, Standing, Step
-from .withdrawal import has_window, window_step
+from .withdrawal import close_window, has_window, window_step
 
 _KEY = power.KEY
 _RULED = (_KEY, "ruled")
+_WITHDRAWAL = (_KEY, "withdrawal")
+_CONTINUED = (_KEY, "continued")
+
+CONTINUE = "continue"
+TAKE_BACK = "take_back"
+OFFER = "power"
+RULING = "ruling"
+
+AT_FIRST = frozenset({CONTINUE, TAKE_BACK, OFFER})
+"""The steps at which the cards that the room has seen say which rule holds."""
 
 
 # What decides which rule holds. All of it is seen by everyone at the table.
 
 
-def _holds_cards(standing: Standing) -> bool:
-    """A Player has cards in hand that nobody has seen: the rules for lost power are silent."""
-    played = standing.now.round
-    assert played is not None
-    return any(not d.revealed and played.hands.of(d.hand).holder is not None for d in played.cards)
+def first_step(turn: Turn, noted: Mapping[str, Any]) -> str:
+    """Where it begins, by what ``power.established`` found.
+
+    A wager is decided: play goes on (I 5.15.2, N/T/F 5.17.2), whoever holds cards. None is: Players
+    may withdraw (I 5.15.1, N/T/F 5.17.1), and a hand that a Player holds is taken back before
+    *(reading)*. A game without a rule for it leaves it to whoever decides.
+    """
+    if noted["rule"] is None:
+        return RULING
+    if noted["end"] == "continued":
+        return CONTINUE
+    if not has_window(turn, _KEY):
+        return RULING
+    return TAKE_BACK if _held(turn) else OFFER
 
 
-def _by_rule(standing: Standing, end: str) -> bool:
-    halt = standing.now.halt
-    assert halt is not None
-    noted = halt.top.noted
-    covered = noted["rule"] is not None and not _holds_cards(standing)
-    return covered and noted["end"] == end
-
-
-def _may_withdraw(standing: Standing) -> bool:
-    return _by_rule(standing, "withdrawal") and has_window(standing, _KEY)
-
-
-def _must_go_on(standing: Standing) -> bool:
-    return _by_rule(standing, "continued")
-
-
-def _not_covered(standing: Standing) -> bool:
-    return not (_may_withdraw(standing) or _must_go_on(standing))
+def _held(turn: Turn) -> list[str]:
+    """Hands that a Player holds and that have a card that nobody has seen."""
+    return [hand for hand in ("player", "banker") if passing.is_held_unseen(turn, hand)]
 
 
 def _some_are_being_seen(turn: Turn) -> str | None:
@@ -56,6 +67,28 @@ def _some_are_being_seen(turn: Turn) -> str | None:
     return "the cards are being seen" if opens and down else None
 
 
+def _is_not_ready(turn: Turn) -> str | None:
+    """What keeps the round from going on: the shoe, or cards that it has no place for.
+
+    Before the first card a shoe that names its hands need not be aligned: that card aligns it.
+    """
+    if halt_of(turn).back_to != "closed":
+        return shoe_is_not_ready(turn)
+    if not turn.now.link.up:
+        return "the link to the shoe is down"
+    if shoe_cards.cards_are_lost(turn):
+        return "the shoe counts more cards than were heard of"
+    names_hands = turn.now.link.names_hands
+    return something_is_missing(turn) if names_hands else shoe_is_not_ready(turn)
+
+
+def _cannot_go_on(standing: Standing) -> bool:
+    """No waiting for the shoe brings the round to its end: the rule alone does not help."""
+    now, shoe = standing.now, standing.now.shoe
+    lost = shoe is not None and shoe.told_drawn > shoe.drawn
+    return lost or now.loaded is not None or bool(own_kept(standing))
+
+
 def _stood(standing: Standing) -> dict[str, Any]:
     halt = standing.now.halt
     if halt is None or halt.top.key != _KEY:
@@ -63,22 +96,36 @@ def _stood(standing: Standing) -> dict[str, Any]:
     return {name: halt.top.noted[name] for name in ("decided", "end", "rule")}
 
 
+def _is_ruled_on(standing: Standing) -> dict[str, Any]:
+    stood = _stood(standing)
+    return {"decided": stood["decided"], "end": "ruled"} if stood else {}
+
+
+# What is done.
+
+
+def _take_hands_back(turn: Turn) -> None:
+    rule = turn.game.rule(*_WITHDRAWAL)
+    for hand in _held(turn):
+        passing.take_back(turn, hand, rule)
+
+
 def _prompt(rest: str) -> str:
-    return f"leave the cards as they lie; {rest}"
+    return f"no wager is decided: {rest}"
 
 
 # The procedure.
 
-_CONCLUDE = Choice(PLAY_ON, "dealer", "concluded", (), shoe_is_not_ready, reason=False)
-_CONTINUE = _CONCLUDE._replace(then="continued", when=_must_go_on)
-_RULED_ON = GO_ON._replace(when=_not_covered)
+_GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _is_not_ready, reason=False)
+_REFER = Choice("refer", "dealer", RULING)
+_PLAY_ON_PROMPT = "when the power is back and the shoe is connected, play the round to its end"
 
 POWER_FAILURE = Procedure(
     _KEY,
     (
         Step(
-            power.UNDECIDED,
-            _prompt("with no wager decided each Player may withdraw all, else play goes on"),
+            OFFER,
+            _prompt("leave the cards as they lie; offer each Player to withdraw all wagers"),
             (
                 Choice(
                     "offer_withdrawal",
@@ -86,33 +133,61 @@ POWER_FAILURE = Procedure(
                     "window",
                     unless=_some_are_being_seen,
                     reason=False,
-                    when=_may_withdraw,
                 ),
-                _CONTINUE,
-                _RULED_ON,
-                CALL_VOID,
+                _REFER,
             ),
             facts=_stood,
+            turns=(CONTINUE,),
+        ),
+        Step(
+            TAKE_BACK,
+            _prompt("take back, face down and unseen, every hand that a Player holds"),
+            (
+                Choice("take_hands_back", "dealer", OFFER, (_take_hands_back,), reason=False),
+                _REFER,
+            ),
+            facts=_stood,
+            turns=(CONTINUE,),
         ),
         window_step(
             "window",
             _prompt("ask each Player: withdraw all wagers or none; then close the window"),
             _KEY,
             "conclude",
+            _REFER._replace(do=(close_window,)),
         ),
         Step(
             "conclude",
-            "when the power is back and the shoe is connected, play the round to its end",
-            (_CONCLUDE, CALL_VOID),
+            _PLAY_ON_PROMPT,
+            (_GOES_ON, _REFER),
+            cites=_WITHDRAWAL,
+        ),
+        Step(
+            CONTINUE,
+            f"a wager is decided: nobody withdraws; {_PLAY_ON_PROMPT}",
+            (
+                _GOES_ON._replace(then="continued"),
+                _REFER._replace(when=_cannot_go_on),
+            ),
+            facts=_stood,
+        ),
+        Step(
+            RULING,
+            "leave the cards as they lie, and call whoever decides",
+            (GO_ON, CALL_VOID),
+            facts=_is_ruled_on,
+            cites=_RULED,
         ),
     ),
     (
-        End("concluded", "concluded", (_KEY, "withdrawal")),
-        End("continued", "continued", (_KEY, "continued")),
+        End("concluded", "concluded", _WITHDRAWAL),
+        End("continued", "continued", _CONTINUED),
         stands(_RULED),
         void(_RULED),
     ),
-    Declared("dealer", ("closed", *CARDS_OUT, "suspended"), "a loss of power is declared"),
+    Declared("dealer", (*TO_THE_OUTCOME, "suspended"), "a loss of power is declared"),
     covers=("link_lost",),
     facts=power.established,
+    begins=(CONTINUE, TAKE_BACK, RULING),
+    begins_by=first_step,
 )

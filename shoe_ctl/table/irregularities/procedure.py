@@ -186,6 +186,7 @@ class Procedure(NamedTuple):
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
     ``facts`` are told in public when it is raised, and noted: all at the table can see them.
     ``of_cards``: it is about cards that lie in the round, and nothing once they have left it.
+    ``begins_by``: the step at which it begins, by the table and what ``facts`` found there.
     """
 
     key: str
@@ -196,6 +197,7 @@ class Procedure(NamedTuple):
     facts: Facts = no_facts
     begins: tuple[str, ...] = ()
     of_cards: bool = False
+    begins_by: Callable[[Turn, Mapping[str, Any]], str] | None = None
 
     def step(self, name: str) -> Step:
         """The step of this name.

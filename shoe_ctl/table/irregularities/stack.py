@@ -188,16 +188,20 @@ def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -
 
 def _opened(turn: Turn, cause: Cause) -> Opened:
     procedure = PROCEDURES[cause.key]
-    assert cause.step is None or cause.step in procedure.begins, cause
+    facts, step = procedure.facts(turn), cause.step
+    if step is None and procedure.begins_by is not None:
+        step = procedure.begins_by(turn, facts)
+    first = procedure.steps[0].name
+    assert step in (None, first, *procedure.begins), cause
     return Opened(
         key=cause.key,
         subject=cause.subject,
-        step=cause.step or procedure.steps[0].name,
+        step=step or first,
         seen=cause.seen,
         publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
         kept_before=len(turn.now.kept),
-        noted={**PROCEDURES[cause.key].facts(turn), **cause.noted},
+        noted={**facts, **cause.noted},
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.decided import decide
-from shoe_ctl.table import methods, wager_events, wagering
+from shoe_ctl.table import methods, passing, wager_events, wagering
 from shoe_ctl.table.arguments import Name, OfChoice, checked
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.rows import Refuse
@@ -59,7 +59,7 @@ def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -
             STAND, "dealer", name, (_stand,), _why_no_answer, reason=False,
             takes=OfThePlayer, when=_asks_players,
         ),
-        Choice(CLOSE, "dealer", then, (_close,), reason=False),
+        Choice(CLOSE, "dealer", then, (close_window,), reason=False),
     )  # fmt: skip
     return Step(name, prompt, (*answers, *more), facts=_facts, window=window)
 
@@ -178,10 +178,14 @@ def _stand(turn: Turn) -> None:
     _answer(turn, player, _seats(turn, player), "stands")
 
 
-def _close(turn: Turn) -> None:
-    """The dealer closes the window; a Player who has not answered is taken to stand."""
+def close_window(turn: Turn) -> None:
+    """The dealer closes the window; a Player who has not answered is taken to stand.
+
+    A hand that goes by wagers is with nobody any more who is not named by those that are left.
+    """
     _tell(turn, "withdrawal.closed", _window(turn), {"answer": "stands"})
     set_top(turn, window=None)
+    passing.follow_withdrawals(turn)
 
 
 def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from . import checks
 from .held import Wagers, holding
-from .ledger import added, amount_of, not_honoured, written
+from .ledger import added, not_honoured, written
 from .limits import WagerRules
 from .request import Accepted, Answered, Asked, Refused, Staked
 
@@ -25,25 +25,33 @@ def found(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
 
 
 def outside(wagers: Wagers, asked: Staked, rules: WagerRules, key: str) -> Answered:
-    """In all so much lies there from before *no more bets*, and it is outside the limits.
+    """In all so much lies there, late chips too, and what came in time is outside the limits.
 
-    ``key`` is ``under_minimum`` or ``over_maximum``; it is settled under that one's ends.
+    ``key`` is ``under_minimum`` or ``over_maximum``; it is settled under that one's ends. Where it
+    is over the maximum only with its late chips nothing changes: they go back in any case (5.4).
     """
     held = wagers.find(asked.player, asked.seat, asked.wager)
-    more = msgspec.structs.replace(asked, amount=asked.amount - amount_of(held))
-    refused = (
-        _unfit(wagers, asked, rules, rules.game.rule(key, "refused"))
-        or _still_open(wagers)
-        or _within(asked, rules, key)
-        or (_known(amount_of(held)) if more.amount < 1 else None)
-    )
-    answer = refused or found(wagers, more, rules)
+    known = 0 if held is None else held.chips
+    late = 0 if held is None else held.not_honoured
+    in_time = msgspec.structs.replace(asked, amount=asked.amount - late)
+    refused = _unfit(wagers, asked, rules, rules.game.rule(key, "refused")) or _still_open(wagers)
+    if refused is not None:
+        return refused
+    if (within := _within(in_time, rules, key, late)) is not None:
+        only_late = asked.amount == known and _within(asked, rules, key) is None
+        return Accepted(wagers=wagers) if only_late else within
+    if asked.amount <= known:
+        return _known(known)
+    answer = found(wagers, msgspec.structs.replace(asked, amount=asked.amount - known), rules)
     if isinstance(answer, Refused):
         return answer
-    now = answer.wagers.find(asked.player, asked.seat, asked.wager)
-    assert now is not None, "found there"
-    marked = holding(answer.wagers, msgspec.structs.replace(now, declared=key))
-    return Accepted(wagers=marked, entry=answer.entry)
+    return Accepted(wagers=_marked(answer.wagers, asked, key), entry=answer.entry)
+
+
+def _marked(wagers: Wagers, asked: Asked, key: str | None) -> Wagers:
+    held = wagers.find(asked.player, asked.seat, asked.wager)
+    assert held is not None, "it lies there"
+    return holding(wagers, msgspec.structs.replace(held, declared=key))
 
 
 def earlier(wagers: Wagers, asked: Staked, rules: WagerRules, key: str) -> Answered:
@@ -64,10 +72,26 @@ def earlier(wagers: Wagers, asked: Staked, rules: WagerRules, key: str) -> Answe
 
 
 def found_late(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
-    """So much was placed after *no more bets* and lies there: it is not honoured (5.4)."""
-    rule = rules.game.rule("late_wager", "returned") or rules.game.rule("late_wager", "refused")
+    """So much of what lies there was placed after *no more bets*: it is not honoured (5.4).
+
+    A wager that was over the maximum with it is so no longer, if the rest is within.
+    """
+    rule = late_rule(rules)
     refused = _unfit(wagers, asked, rules, rule) or _still_open(wagers)
-    return refused or not_honoured(wagers, asked, rule)
+    if refused is not None:
+        return refused
+    done = not_honoured(wagers, asked, rule)
+    held = done.wagers.find(asked.player, asked.seat, asked.wager)
+    assert held is not None, "it lies there"
+    over = checks.over_maximum(held.wager, held.amount, rules)
+    if held.declared == "over_maximum" and over is None:
+        return Accepted(wagers=_marked(done.wagers, asked, None), entry=done.entry)
+    return done
+
+
+def late_rule(rules: WagerRules) -> str | None:
+    """The rule under which late chips go back: T/F 5.4 returns them, I/N 5.4 refuses them."""
+    return rules.game.rule("late_wager", "returned") or rules.game.rule("late_wager", "refused")
 
 
 def taken_back(wagers: Wagers, asked: Asked, rules: WagerRules) -> Answered:
@@ -94,14 +118,15 @@ def _unfit(wagers: Wagers, asked: Asked, rules: WagerRules, rule: str | None) ->
     )
 
 
-def _within(asked: Staked, rules: WagerRules, key: str) -> Refused | None:
-    """It is not outside the limits at all."""
+def _within(asked: Staked, rules: WagerRules, key: str, late: int = 0) -> Refused | None:
+    """It is not outside the limits at all; ``late`` chips that lie there are not in it."""
     is_outside = checks.under_minimum if key == "under_minimum" else checks.over_maximum
     if is_outside(asked.wager, asked.amount, rules) is not None:
         return None
     where = key.replace("_", " the ")
     rule = rules.game.rule(key, "refused")
-    return Refused(why=f"{asked.amount} on {asked.wager} is not {where}", rule=rule)
+    but = f" without the {late} that came late" if late else ""
+    return Refused(why=f"{asked.amount} on {asked.wager}{but} is not {where}", rule=rule)
 
 
 def _known(amount: int) -> Refused:

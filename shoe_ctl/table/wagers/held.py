@@ -24,7 +24,8 @@ class Wager(msgspec.Struct, frozen=True, kw_only=True):
     """One Player's wager on one playing area (a seat's place for this wager).
 
     ``number`` counts the round's wagers from 1. Amounts are minor units: ``amount`` plays,
-    ``not_honoured`` came after *no more bets* and only goes back. ``raised_us`` is when it reached
+    ``not_honoured`` came after *no more bets* and only goes back. ``found`` of ``amount`` was not
+    placed here but found lying there: it may turn out to be late. ``raised_us`` is when it reached
     its amount and ``raised`` the history entry that did so. ``taken_back``: the Player took the
     chips after *no more bets*; the wager plays all the same. ``declared`` is the key under which it
     was declared to be outside the limits, open until it is settled.
@@ -36,6 +37,7 @@ class Wager(msgspec.Struct, frozen=True, kw_only=True):
     wager: str
     amount: int
     not_honoured: int = 0
+    found: int = 0
     placed_us: int
     raised_us: int
     raised: int
@@ -83,7 +85,8 @@ class Wagers(msgspec.Struct, frozen=True, kw_only=True):
     is settled or void, ``between`` rounds else. ``history`` is the present round's, and the last
     one's between rounds. ``restriction`` is a Pit Manager's lower number of wagers per area,
     ``restriction_next`` the one that holds from the next round. ``settled_once`` names the
-    Players whose wagers under the minimum were settled already.
+    Players whose wagers under the minimum were settled already. ``measured`` are the totals on
+    Player and Banker when the table differential was last looked at in this round.
     """
 
     betting: Literal["between", "open", "closed"] = "between"
@@ -93,6 +96,7 @@ class Wagers(msgspec.Struct, frozen=True, kw_only=True):
     restriction: int | None = None
     restriction_next: int | None = None
     settled_once: tuple[str, ...] = ()
+    measured: tuple[int, int] | None = None
 
     def find(self, player: str, seat: int, wager: str) -> Wager | None:
         """This Player's wager on this area."""

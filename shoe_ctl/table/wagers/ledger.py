@@ -119,6 +119,7 @@ def added(wagers: Wagers, asked: Staked, act: Act, rule: str | None) -> Accepted
     raised = msgspec.structs.replace(
         held,
         amount=held.amount + asked.amount,
+        found=held.found + (asked.amount if act == "found" else 0),
         raised_us=asked.by.t_us,
         raised=len(wagers.history) + 1,
     )
@@ -126,22 +127,35 @@ def added(wagers: Wagers, asked: Staked, act: Act, rule: str | None) -> Accepted
 
 
 def not_honoured(wagers: Wagers, asked: Staked, rule: str | None) -> Accepted:
-    """So much lies on the wager's area and does not play."""
+    """So much lies on the wager's area and does not play.
+
+    They are the chips that were found there before, as far as those go: what was placed here came
+    in time. The rest lies there besides.
+    """
     held = wagers.find(asked.player, asked.seat, asked.wager) or _begun(wagers, asked)
-    late = msgspec.structs.replace(held, not_honoured=held.not_honoured + asked.amount)
+    known = min(held.found, asked.amount)
+    late = msgspec.structs.replace(
+        held,
+        amount=held.amount - known,
+        found=held.found - known,
+        not_honoured=held.not_honoured + asked.amount,
+    )
+    if known and not late.found:
+        late = _raised_as_placed(wagers, late)
     return written(wagers, late, asked, "found_late", rule)
 
 
 def lessened(wagers: Wagers, asked: Staked, rule: str | None) -> Accepted:
     """So much goes back to the Player."""
     held = _stands(wagers, asked)
-    less = msgspec.structs.replace(held, amount=held.amount - asked.amount)
+    left = held.amount - asked.amount
+    less = msgspec.structs.replace(held, amount=left, found=min(held.found, left))
     return written(wagers, less, asked, "decreased", rule)
 
 
 def taken_out(wagers: Wagers, asked: Asked, act: Act, rule: str | None) -> Accepted:
     """All of it goes back to the Player and the wager is gone."""
-    gone = msgspec.structs.replace(_stands(wagers, asked), amount=0, not_honoured=0)
+    gone = msgspec.structs.replace(_stands(wagers, asked), amount=0, found=0, not_honoured=0)
     return written(wagers, gone, asked, act, rule)
 
 
@@ -185,6 +199,18 @@ def _begun(wagers: Wagers, asked: Asked) -> Wager:
         raised_us=asked.by.t_us,
         raised=len(wagers.history) + 1,
     )
+
+
+def _raised_as_placed(wagers: Wagers, held: Wager) -> Wager:
+    """With nothing found on it any more it reached its amount when it was last placed or raised."""
+    raised = [e for e in wagers.history if e.wager_number == held.number and e.act in _RAISES]
+    if not raised:
+        return held
+    last = raised[-1]
+    return msgspec.structs.replace(held, raised_us=last.t_us, raised=last.number)
+
+
+_RAISES: frozenset[Act] = frozenset({"placed", "increased"})
 
 
 def _stands(wagers: Wagers, asked: Asked) -> Wager:

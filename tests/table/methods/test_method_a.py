@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.cards import card
+from firmware_proto.events import Armed, CardsDrawn, Locked
+from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.methods.handing import (
     CASINO,
     STAND,
@@ -18,6 +20,7 @@ from tests.table.methods.handing import (
 )
 from tests.table.playing import ROUNDS, Playing
 
+GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger")
 ANN, BOB, CAT = ("ann", 3, "player", 500), ("bob", 5, "player", 300), ("cat", 7, "banker", 900)
 
 
@@ -50,6 +53,124 @@ def test_who_refuses_is_passed_over_and_the_hand_goes_on() -> None:
     table.does("pass_cards", hand="player")
     assert held(table, "player") == 5
     assert table.told("cards.passed")[-1]["rule"] == "3.10.3"
+
+
+def test_a_wager_that_was_only_declared_gives_nobody_the_hand() -> None:
+    table = dealt(limits=TableLimits(maximum=1000))
+    of = {"player": "ann", "seat": 3, "wager": "player", "amount": 1500}
+    table.does("declare", key="over_maximum", reason="counted", **of)
+    table.does("expose", hand="player")
+    assert "rule" not in table.told("round.card_revealed")[-1]
+
+
+# After withdrawals.
+
+
+def together(table: Playing, *choices: str, withdraws: str = "ann") -> None:
+    """Both third cards leave the shoe as one; this Player withdraws all before they are ordered."""
+    both, known = (card("4C"), card("5D")), "order_from_shoe" in choices
+    table.says(CardsDrawn(cards=both, number=table.now.shoe.drawn + 1, order_known=known))
+    for choice in choices:
+        table.does("decide", choice=choice, reason="seen")
+    table.does("decide", choice="withdraw_all", player=withdraws)
+
+
+WINDOWS = (("order_from_shoe",), ("order_unknown", "upper_first"))
+"""5.8.1, and 5.8.2.2."""
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("choices", WINDOWS)
+def test_who_withdrew_gives_the_hand_back_and_it_goes_to_whom_the_wagers_name_then(
+    game: str, choices: tuple[str, ...]
+) -> None:
+    table = dealt(ANN, BOB, CAT, name=game)
+    clause = table.game.methods["A"].clauses["highest_wager"]
+    for hand in ("player", "banker"):
+        table.does("pass_cards", hand=hand)
+    together(table, *choices)
+    assert (held(table, "player"), held(table, "banker")) == (3, 7)  # until the window is closed
+    table.does("decide", choice="close_window")
+    assert (held(table, "player"), held(table, "banker")) == (None, 7)
+    (told,) = table.told("cards.retrieved")
+    assert (told["hand"], told["seat"], told["rule"]) == ("player", 3, clause)
+    table.does("decide", choice="reconstruct", reason="seen")
+    assert table.now.state == "revealing"
+    assert "no Player holds the player hand" in refused(table, "expose", hand="player", by="holder")
+    assert "pass the player hand to seat 5 first" in refused(table, "expose", hand="player")
+    assert "goes to seat 5" in refused(table, "pass_cards", hand="player", seat=3)
+    table.does("pass_cards", hand="player")
+    assert held(table, "player") == 5
+    table.does("expose", hand="player", by="holder")
+
+
+def test_with_nobody_left_on_it_the_pit_names_who_takes_the_hand() -> None:
+    table = dealt(ANN, CAT)
+    table.does("pass_cards", hand="player")
+    together(table, "order_from_shoe")
+    table.does("decide", choice="close_window")
+    table.does("decide", choice="reconstruct")
+    assert "a Pit Supervisor names" in refused(table, "pass_cards", hand="player", seat=3)
+
+
+def test_a_hand_stays_where_the_wagers_still_name_its_holder_or_the_pit_gave_it() -> None:
+    table = dealt(ANN, BOB, CAT)
+    table.does("pass_cards", hand="player")
+    table.does("allow_squeeze", hand="banker", seat=2, designee="Eve")
+    together(table, "order_from_shoe", withdraws="bob")
+    table.does("decide", choice="close_window")
+    assert (held(table, "player"), held(table, "banker")) == (3, 2)
+    assert table.told("cards.retrieved") == []
+
+
+def test_an_opened_hand_whose_holder_withdrew_is_the_dealers_to_expose() -> None:
+    table = opened(ANN, BOB, CAT)
+    table.does("announce_totals")
+    assert held(table, "player") == 3
+    together(table, "order_from_shoe")
+    table.does("decide", choice="close_window")
+    assert held(table, "player") is None
+    table.does("decide", choice="reconstruct")
+    table.does("expose", hand="player", by="dealer")
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("withdraws", [True, False])
+def test_after_a_reset_hands_go_by_the_wagers_as_they_stand_then(
+    game: str, *, withdraws: bool
+) -> None:
+    table = dealt(ANN, BOB, CAT, name=game)
+    for hand in ("player", "banker"):
+        table.does("pass_cards", hand=hand)
+    table.does("declare", key="device_reset", reason="drawn too early")
+    if withdraws:
+        table.does("decide", choice="withdraw_all", player="ann")
+    for choice in ("close_window", "device_is_reset", "open_round"):
+        table.does("decide", choice=choice, reason="seen")
+    assert (held(table, "player"), held(table, "banker")) == (None, None)
+    retrieved = {(told["hand"], told["seat"]) for told in table.told("cards.retrieved")}
+    assert retrieved == {("player", 3), ("banker", 7)}
+    if not withdraws:
+        table.does("increase_wager", player="bob", seat=5, wager="player", amount=400)
+    table.does("no_more_bets")
+    assert not table.asks("expose", hand="player", by="holder").accepted
+    for hand in ("player", "banker"):
+        table.does("pass_cards", hand=hand)
+    assert (held(table, "player"), held(table, "banker")) == (5, 7)
+
+
+def test_who_was_away_at_a_reset_no_longer_keeps_the_hand_with_the_dealer() -> None:
+    table = dealt(ANN, BOB, CAT)
+    table.does("pass_cards", hand="banker")
+    table.does("set_first_hand", hand="player")
+    table.does("declare", key="holder_absent", hand="banker", reason="not there")
+    table.does("decide", choice="expose_later")
+    table.does("declare", key="device_reset", reason="drawn too early")
+    for choice in ("close_window", "device_is_reset", "open_round"):
+        table.does("decide", choice=choice, reason="seen")
+    table.does("no_more_bets")
+    table.does("pass_cards", hand="banker")
+    assert held(table, "banker") == 7
 
 
 def test_a_hand_may_be_refused_before_it_is_passed() -> None:

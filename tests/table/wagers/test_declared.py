@@ -201,6 +201,102 @@ def test_what_an_earlier_round_settled_stays_settled(game: str, key: str, amount
     assert table.now.wagers.settled_once == once
 
 
+# Late and over the maximum, said of the same chips.
+
+
+SAME_CHIPS: dict[str, tuple[str, int]] = {
+    "late_wager": ("player", 300),
+    "over_maximum": ("player", 1200),
+}
+"""900 was placed in time, 300 late: 1200 lies there, and 1000 is the maximum."""
+
+
+@pytest.mark.parametrize("game", STAFFED)
+@pytest.mark.parametrize("wins", [True, False])
+@pytest.mark.parametrize("when", ["before the cards", "after the outcome"])
+@pytest.mark.parametrize("order", [tuple(SAME_CHIPS), tuple(SAME_CHIPS)[::-1]])
+def test_late_chips_go_back_and_the_rest_plays_in_whichever_order_it_is_declared(
+    game: str, order: tuple[str, ...], when: str, *, wins: bool
+) -> None:
+    table = closed(game, player=900)
+    if when == "after the outcome":
+        to_its_outcome(table, PLAYER_WINS if wins else BANKER_WINS)
+    for key in order:
+        declares(table, key, *SAME_CHIPS[key])
+    late = FIVE_FOUR.get(game, "refused")
+    assert resolved(table) == {"late_wager": (late, "5.4"), "over_maximum": ("late", "5.4")}
+    (held,) = table.now.wagers.standing
+    assert (held.amount, held.not_honoured, held.declared) == (900, 300, None)
+    if when == "after the outcome":
+        table.does("settle")
+    else:
+        finishes(table, PLAYER_WINS if wins else BANKER_WINS)
+    (line,) = secret(table, "wager.settled")
+    assert line["applied"] == [{"key": "late_wager", "end": late, "rule": "5.4"}]
+    assert line["stake"] == 1200
+    assert (line["pays"] > 0, line["collected"]) == ((True, 0) if wins else (False, 900))
+    assert len(table.told("irregularity.resolved")) == 2
+
+
+def test_late_chips_are_taken_from_those_that_were_found_and_the_rest_lies_there_besides() -> None:
+    table = closed(player=900)
+    declares(table, "over_maximum", "player", 1200)
+    declares(table, "late_wager", "player", 100)
+    (held,) = table.now.wagers.standing
+    assert (held.amount, held.not_honoured, held.chips) == (1100, 100, 1200)
+    assert resolved(table) == {"late_wager": ("returned", "5.4")}
+    declares(table, "late_wager", "player", 500)
+    (held,) = table.now.wagers.standing
+    assert (held.amount, held.not_honoured, held.chips) == (900, 600, 1500)
+    changes = [(told["act"], told["change"]) for told in table.told("wager.accepted")]
+    assert changes == [("placed", 900), ("found", 300), ("found_late", 0), ("found_late", 300)]
+
+
+def test_all_that_lies_there_is_counted_late_chips_too() -> None:
+    table = closed(player=900)
+    declares(table, "late_wager", "player", 300)
+    declares(table, "over_maximum", "player", 1500)
+    (held,) = table.now.wagers.standing
+    assert (held.amount, held.not_honoured) == (1200, 300)
+    (line,) = finishes(table, BANKER_WINS)
+    assert (line["stake"], line["collected"], line["returned"]) == (1500, 1000, 500)
+    assert resolved(table)["over_maximum"] == ("to_maximum", "5.15")
+
+
+@pytest.mark.parametrize(
+    ("key", "lies", "why"),
+    [
+        ("over_maximum", 1250, "950 on player without the 300 that came late is not over the "),
+        ("over_maximum", 1100, "800 on player without the 300 that came late is not over the "),
+        ("under_minimum", 400, "100 on player without the 300 that came late is not under the "),
+        ("under_minimum", 350, "the ledger holds 1200 there; chips that are gone are a withdr"),
+    ],
+)
+def test_what_is_not_so_without_the_late_chips_is_not_recorded(
+    key: str, lies: int, why: str
+) -> None:
+    table = closed(player=900)
+    declares(table, "late_wager", "player", 300)
+    before = table.now.wagers
+    of: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "player", "amount": lies}
+    answer = table.asks("declare", key=key, reason="r", **of)
+    assert (answer.error or "").startswith(f"declare: {why}")
+    assert table.now.wagers == before
+
+
+def test_among_equals_found_chips_that_were_late_leave_the_order_as_it_was() -> None:
+    """In Method A the cards go to whoever had as much first (3.10.4)."""
+    table = betting(LIMITS, method="A")
+    for player, seat in (("ann", 3), ("bob", 5)):
+        table.does("place_wager", player=player, seat=seat, wager="player", amount=900)
+    table.does("no_more_bets")
+    declares(table, "over_maximum", "player", 1200)
+    declares(table, "late_wager", "player", 300)
+    table.deal("2D 3C TS TH")
+    table.does("pass_cards", hand="player")
+    assert table.told("cards.passed")[-1]["seat"] == 3
+
+
 def test_whose_wager_was_found_is_not_public() -> None:
     table = closed()
     declares(table, "under_minimum", "player", 40)

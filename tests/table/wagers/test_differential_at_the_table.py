@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Locked
+from firmware_proto.cards import card
+from firmware_proto.events import CardsDrawn, Locked
 from shoe_ctl.table.status import status
 from tests.table.playing import SHIFT, Playing
 from tests.table.staking import IMPLIED, betting, playing, secret
@@ -36,6 +37,165 @@ def decides(table: Playing, choice: str, who: str = "", *amount: int, **more: An
 
 def ended(table: Playing) -> list[tuple[str, str]]:
     return [(d["how"], d["rule"]) for d in table.told("irregularity.resolved")]
+
+
+# Looked at again when wagers change.
+
+EVEN = (("ann", 1, "player", 1900), ("ben", 2, "banker", 1600))
+
+
+def even(codes: str = "", game: str = "tiger", **given: Any) -> Playing:
+    """No more bets: Player 1900 against Banker 1600, and these cards."""
+    table = betting(LIMITS, name=game, **given)
+    for player, seat, wager, amount in EVEN:
+        table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
+    table.does("no_more_bets")
+    table.deal(codes)
+    return table
+
+
+def declares(table: Playing, key: str, amount: int) -> None:
+    """Of ann's wager on Player."""
+    of = {"player": "ann", "seat": 1, "wager": "player", "amount": amount}
+    table.does("declare", key=key, reason="seen", **of)
+
+
+def leaves(table: Playing, who: str, key: str) -> None:
+    """In the window that this opens this Player withdraws all."""
+    table.does("declare", key=key, reason="seen")
+    if key == "power_failure":
+        table.does("decide", choice="offer_withdrawal")
+    table.does("decide", choice="withdraw_all", player=who)
+    table.does("decide", choice="close_window")
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_what_is_found_before_the_first_card_is_met_by_players_like_at_no_more_bets(
+    game: str,
+) -> None:
+    table = even(game=game)
+    assert table.now.state == "closed"
+    declares(table, "over_maximum", 2500)
+    assert (table.now.state, table.key) == ("suspended", "table_differential")
+    raised = table.told("irregularity.raised")[-1]
+    assert (raised["step"], raised["differential"]["excess"]) == ("changing", 400)
+    of = {"player": "ben", "seat": 2, "wager": "banker", "amount": 400}
+    table.does("decide", choice="increase", **of)
+    assert table.now.state == "closed"
+
+
+@pytest.mark.parametrize("game", STAFFED)
+def test_with_power_lost_before_the_first_card_it_is_looked_at_after_the_window(game: str) -> None:
+    table = even(game=game)
+    leaves(table, "ben", "power_failure")
+    assert table.key == "power_failure"
+    table.does("decide", choice="play_on")
+    assert (table.key, table.told("irregularity.raised")[-1]["step"]) == (
+        "table_differential",
+        "changing",
+    )
+
+
+RULED = ("play_on", "void")
+
+
+def is_for_the_shift_manager(table: Playing) -> bool:
+    """It is the differential, and under 6.1."""
+    assert table.now.halt is not None, table.now.state
+    halt = status(table.now, table.game, table.settings)["halt"]
+    offered = [(choice["choice"], choice["position"]) for choice in halt["choices"]]
+    assert offered == [(choice, SHIFT) for choice in RULED]
+    return bool(table.key == "table_differential")
+
+
+@pytest.mark.parametrize("codes", ["2D", "2D 3C TS TH"])
+@pytest.mark.parametrize("method", ["A", "B", "C"])
+def test_what_is_found_with_cards_out_is_the_shift_managers(codes: str, method: str) -> None:
+    area = {"area": "Paiza Club"} if method == "C" else {}
+    table = even(codes, method=method, **area)
+    declares(table, "over_maximum", 2500)
+    assert is_for_the_shift_manager(table)
+    table.rules("play_on")
+    assert ended(table)[-1] == ("play_on", "6.1")
+    assert table.now.halt is None
+    table.does("declare", key="other", reason="a lamp went out")
+    table.rules("play_on")
+    assert table.now.halt is None  # what was ruled on is not asked again
+
+
+def test_a_wager_found_after_the_outcome_is_looked_at_before_it_is_settled() -> None:
+    table = even("9C 2D KD 3H")
+    table.turn_over()
+    table.does("announce_totals")
+    table.does("announce_outcome")
+    declares(table, "over_maximum", 2500)
+    assert is_for_the_shift_manager(table)
+    table.rules("play_on")
+    table.does("settle")
+    assert table.now.state == "idle"
+
+
+def test_what_lies_late_does_not_count_and_what_turns_out_late_counts_no_longer() -> None:
+    table = even()
+    declares(table, "late_wager", 700)
+    assert table.now.state == "closed"
+    table = even("2D")
+    declares(table, "over_maximum", 2600)
+    assert is_for_the_shift_manager(table)
+    declares(table, "late_wager", 700)
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+
+
+def test_late_chips_on_the_lower_hand_may_exceed_it() -> None:
+    table = even("2D")
+    of = {"player": "ben", "seat": 2, "wager": "banker"}
+    table.does("declare", key="over_maximum", reason="seen", amount=2300, **of)
+    assert table.now.state == "dealing"
+    declares(table, "over_maximum", 2400)
+    assert table.now.state == "dealing"
+    table.does("declare", key="late_wager", reason="seen", amount=700, **of)
+    assert is_for_the_shift_manager(table)
+
+
+@pytest.mark.parametrize("key", ["power_failure", "double_draw"])
+def test_who_withdraws_in_a_window_with_cards_out_leaves_it_to_the_shift_manager(key: str) -> None:
+    table = even("2D" if key == "power_failure" else "")
+    if key == "power_failure":
+        leaves(table, "ben", key)
+        table.does("decide", choice="play_on")
+    else:
+        table.says(CardsDrawn(cards=(card("2D"), card("3C")), number=1, order_known=True))
+        table.does("decide", choice="order_from_shoe", reason="its count")
+        table.does("decide", choice="withdraw_all", player="ben")
+        table.does("decide", choice="close_window")
+        assert table.key == "double_draw"
+        table.does("decide", choice="reconstruct")
+    assert is_for_the_shift_manager(table)
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+
+
+def test_a_round_bet_on_again_with_its_cards_on_the_table_is_looked_at_with_no_more_bets() -> None:
+    table = even("2D 3C")
+    table.does("declare", key="device_reset", reason="drawn too early")
+    table.does("decide", choice="withdraw_all", player="ben")
+    for choice in ("close_window", "device_is_reset", "open_round"):
+        table.does("decide", choice=choice, reason="seen")
+    assert table.now.state == "betting"
+    table.does("no_more_bets")
+    assert is_for_the_shift_manager(table)
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+
+
+def test_found_while_the_table_is_halted_it_waits_for_what_halts_it() -> None:
+    table = even("2D")
+    table.does("declare", key="other", reason="a lamp went out")
+    declares(table, "over_maximum", 2500)
+    assert table.key == "other"
+    table.rules("play_on")
+    assert is_for_the_shift_manager(table)
 
 
 @pytest.mark.parametrize("game", STAFFED)
