@@ -68,14 +68,28 @@ def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     return slot
 
 
-def _make_way(turn: Turn) -> tuple[str, int]:
-    """Whatever must have been said before a card is dealt there."""
+def deal_pending(turn: Turn) -> None:
+    """Deal the card that was drawn as the table halted: the room sees it in its time."""
+    _begin(turn)
+    placing.lay_pending(turn)
+    revealing.reveal_due(turn)
+    stand(turn)
+
+
+def _begin(turn: Turn) -> None:
+    """The round is open, bets are closed, and what was ruled to open it does."""
     if turn.now.round is None:
         dealing.open_round(turn)
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
     if not turn.round.cards:
         early.deal_opening(turn)
+
+
+def _make_way(turn: Turn) -> tuple[str, int]:
+    """Whatever must have been said, or dealt, before a card is dealt there."""
+    _begin(turn)
+    placing.lay_pending(turn)
     slot = due_slot(turn)
     assert slot is not None, "looked at before"
     if slot not in INITIAL_DEAL and not turn.round.totals_announced:

@@ -171,7 +171,8 @@ def _out_of_place(turn: Turn) -> tuple[Kept, ...]:
     now = turn.now
     opening = () if turn.round.cards else now.opening
     turn.change(opening=tuple(k for k in now.opening if k not in opening))
-    return (*opening, *now.early, *now.kept, *halt_of(turn).outside)
+    pending = () if now.pending is None else (now.pending,)
+    return (*opening, *pending, *now.early, *now.kept, *halt_of(turn).outside)
 
 
 def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:

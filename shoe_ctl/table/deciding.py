@@ -12,10 +12,12 @@ from . import (
     arguments,
     link_facts,
     outcome,
+    pending,
     positions,
     replacing,
     retaking,
     revealing,
+    set_aside,
     shoe_cards,
     shoe_sets,
     unread,
@@ -224,13 +226,13 @@ def _take(turn: Turn, taken: Choice | Hears) -> None:
         return
     if end is None:
         stack.go_to(turn, then)
+        _take_pending(turn)
         return
     if end.leads == VOID:
         _void(turn, end)
         return
     stack.close(turn, end)
-    if turn.now.halt is None:
-        go_on(turn)
+    resume(turn)
 
 
 def _answer(turn: Turn, end: End | None) -> None:
@@ -245,13 +247,34 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
         action(turn)
 
 
+def resume(turn: Turn) -> None:
+    """What was decided last is over: the table goes on, or what was open before does."""
+    if turn.now.halt is None:
+        go_on(turn)
+    else:
+        _take_pending(turn)
+
+
+def _take_pending(turn: Turn) -> None:
+    """The open step wanted the card that was drawn for it while something else was decided."""
+    card, wanted = turn.now.pending, stack.draw_wanted(turn)
+    if card is None or wanted is None or (card.hand, card.index) != wanted:
+        return
+    step = stack.open_step(turn)
+    set_aside.lay_pending(turn)
+    stack.go_to(turn, next(heard.then for heard in step.hears if heard.trigger == "card_drawn"))
+
+
 def go_on(turn: Turn) -> None:
     """The round, or the table between rounds, goes on where it was left."""
     if turn.state not in CARDS_OUT:
         shoe_cards.write_off_lost_cards(turn)
     if shoe_sets.stands_in_the_way(turn):
+        pending.set_down(turn)
         turn.then("set_shown")
-    elif turn.now.round is not None:
+        return
+    pending.deal(turn)
+    if turn.now.round is not None:
         unread.close_known(turn)
         revealing.reveal_due(turn)
         revealing.advance(turn)
@@ -271,6 +294,7 @@ def _void(turn: Turn, end: End) -> None:
         withdrawal.tell_ended(turn, opened)
     turn.tell("round.void", data, restricted={**data, **who, "key": key})
     retaking.take_out_all(turn)
+    pending.set_down(turn)
     wagering.return_all(turn, rule)
     stack.close(turn, end)
     shoe_cards.write_off_lost_cards(turn)

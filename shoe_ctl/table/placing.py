@@ -11,6 +11,7 @@ import msgspec
 from firmware_proto.cards import Card
 
 from . import shoe_cards
+from .slots import ASIDE, next_slot
 from .state import Dealt
 from .turn import Turn
 
@@ -32,6 +33,19 @@ def lay(turn: Turn, slot: tuple[str, int], card: Card | None, number: int) -> No
     turn.tell_restricted(
         "round.card_drawn", {"hand": hand, "index": index, "card": code, "number": number}
     )
+
+
+def lay_pending(turn: Turn) -> None:
+    """Put the card that waits for its slot into the slot that is due."""
+    card, slot = turn.now.pending, next_slot(turn.now)
+    if card is None or slot is None or card.hand == ASIDE:
+        return
+    assert card.number is not None
+    turn.change(pending=None)
+    lay(turn, slot, card.card, card.number)
+    look_if_unread(turn, slot)
+    if card.exposed and len(turn.round.cards) == 1:
+        turn.then("face_up_first")
 
 
 def look_if_unread(turn: Turn, slot: tuple[str, int]) -> None:

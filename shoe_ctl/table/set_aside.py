@@ -6,11 +6,14 @@ the order drawn. Must not know: why they were laid aside, which card they are.
 
 from __future__ import annotations
 
+from firmware_proto.cards import Card
+
 from . import fitting, placing, revealing, shoe_cards
+from .slots import ASIDE
 from .state import Kept
 from .turn import Turn
 
-HAND = "set_aside"
+HAND = ASIDE
 MOST = 2
 """A round has no more than two cards after its initial deal."""
 
@@ -40,13 +43,25 @@ def shoe_is_sorted(turn: Turn) -> bool:
 
 def lay(turn: Turn) -> None:
     """The card drawn now is counted, and lies face down behind those before it."""
-    drawn, index = turn.drawn, len(turn.round.set_aside) + 1
+    drawn = turn.drawn
     shoe_cards.count_card(turn, drawn.card, drawn.number)
-    number = turn.shoe.drawn
-    laid = Kept(card=drawn.card, number=number, hand=HAND, index=index)
+    _lay(turn, drawn.card, turn.shoe.drawn)
+
+
+def lay_pending(turn: Turn) -> None:
+    """The card was drawn for it while something else was decided, and is counted."""
+    card = turn.now.pending
+    assert card is not None and card.number is not None
+    turn.change(pending=None)
+    _lay(turn, card.card, card.number)
+
+
+def _lay(turn: Turn, card: Card | None, number: int) -> None:
+    index = len(turn.round.set_aside) + 1
+    laid = Kept(card=card, number=number, hand=HAND, index=index)
     turn.set_round(set_aside=(*turn.round.set_aside, laid))
     place = {"hand": HAND, "index": index}
-    code = None if drawn.card is None else drawn.card.code
+    code = None if card is None else card.code
     turn.tell("round.card_dealt", {**place, "face": "down"})
     turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
 

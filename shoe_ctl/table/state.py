@@ -301,7 +301,9 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
     irregularities that are open and halt nothing yet. ``kept`` are cards drawn while the table was
     halted, ``early`` those drawn early whose fate is open, ``opening`` those that were ruled to
-    open the next round, in the order drawn.
+    open the next round, in the order drawn. ``disarmed`` is the arm last taken back: a card may
+    have left on it already. ``pending`` is such a card: it waits for the slot that it was drawn for
+    until the table goes on.
     """
 
     state: str = "no_shoe"
@@ -320,6 +322,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     opening: tuple[Kept, ...] = ()
     loaded: LoadedSet | None = None
     armed: tuple[int, str, int] | None = None
+    disarmed: tuple[int, str, int] | None = None
+    pending: Kept | None = None
     refused: ArmRefused | None = None
     wake_us: int | None = None
     answered: dict[str, Answer] = {}

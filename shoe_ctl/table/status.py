@@ -97,6 +97,8 @@ def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
         **stack.guide(at),
         "choices": choices,
     }
+    if at.now.pending is not None:
+        told["pending"] = {"hand": at.now.pending.hand, "index": at.now.pending.index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.publicly, "rules": rules}
