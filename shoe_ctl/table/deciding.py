@@ -56,6 +56,12 @@ def is_decided(turn: Turn) -> bool:
     return objection_to_choice(turn) is None
 
 
+def contradicts_reading(turn: Turn) -> bool:
+    """The choice could be taken, and names a card otherwise than the shoe has read it."""
+    choice = _chosen(turn)
+    return choice is not None and is_decided(turn) and choice.contradicts(turn)
+
+
 def ends_the_round(turn: Turn) -> bool:
     """What is chosen makes the round void."""
     end = _end(turn, _chosen(turn))
@@ -151,6 +157,8 @@ def objection_to_choice(turn: Turn) -> Objection | None:
     if isinstance(args := arguments.read(turn, choice.takes), str):
         return Objection(f"{choice.name}: {args}")
     why = choice.unless(turn)
+    if isinstance(why, Objection):
+        return why._replace(why=f"{choice.name}: {why.why}")
     return None if why is None else Objection(f"{choice.name}: {why}")
 
 
@@ -202,6 +210,14 @@ def declare(turn: Turn) -> None:
     seen = turn.command.reason
     cause = Cause(key, seen, declared.seen, subject=subject, noted=noted, step=step)
     stack.raise_irregularity(turn, cause)
+
+
+def halt_for_reading(turn: Turn) -> None:
+    """People and the shoe say otherwise of a card: nothing is done, and it is decided (6.1)."""
+    seen = "a card was entered that is not what the shoe read"
+    data = {"key": halt_of(turn).top.key, "step": "the entry is not what the shoe read"}
+    turn.tell_restricted("irregularity.step", {**data, **stack.who_said(turn, "decide")})
+    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
 def decide(turn: Turn) -> None:

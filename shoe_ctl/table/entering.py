@@ -10,7 +10,7 @@ from typing import Literal
 
 from firmware_proto.cards import Card, card
 
-from . import placing, shoe_cards
+from . import placing, positions, pulls, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
 from .state import Dealt
@@ -21,6 +21,12 @@ class EnterCard(OfChoice, frozen=True, kw_only=True):
     """The card that lies there, by its code: rank, then suit (``TS``)."""
 
     card: Name
+
+
+class SeenCard(EnterCard, frozen=True, kw_only=True):
+    """The same; ``against_reading``: where the shoe read it otherwise, the people are right."""
+
+    against_reading: bool = False
 
 
 class MissedCard(OfChoice, frozen=True, kw_only=True):
@@ -52,9 +58,37 @@ def named(turn: Turn) -> Card:
     return card(checked(turn, EnterCard).card)
 
 
+def seen(turn: Turn) -> Card:
+    """The card that lies open by what the command says, which was looked at before."""
+    return card(checked(turn, SeenCard).card)
+
+
 def no_card_of_the_shoe(turn: Turn) -> str | None:
     """The card that is named cannot be one of the shoe's."""
     return why_not(turn, checked(turn, EnterCard).card)
+
+
+def no_card_to_name(turn: Turn) -> Objection | str | None:
+    """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
+    args = checked(turn, SeenCard)
+    if args.against_reading and (low := too_low_against_reading(turn)) is not None:
+        return low
+    return why_not(turn, args.card)
+
+
+def too_low_against_reading(turn: Turn) -> Objection | None:
+    """Only whoever decides may say that the shoe read a card wrongly."""
+    decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
+    if positions.may(turn.command.position, decides, highest=highest):
+        return None
+    return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
+
+
+def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
+    """What the shoe read of this card, or of those of its pull, does not say otherwise."""
+    if dealt.card is not None:
+        return dealt.card == face
+    return pulls.can_be(turn.now, [(dealt.number, face)])
 
 
 def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
@@ -77,6 +111,15 @@ def why_not_of_deck(turn: Turn, code: str) -> str | None:
     except ValueError:
         return f"{code} is no card; name rank and suit, as in {turn.game.deck.cards[0].code}"
     return None if face in turn.game.deck else f"{code} is not a card of this deck"
+
+
+def name(turn: Turn, dealt: Dealt, face: Card) -> None:
+    """This is the card that lies there, by what people see of it."""
+    if dealt.card is None:
+        pulls.name(turn, dealt.number, face)
+    elif dealt.card != face:
+        shoe_cards.overrule(turn, dealt.card, face)
+    placing.set_card(turn, (dealt.hand, dealt.index), face)
 
 
 def replace(turn: Turn, dealt: Dealt, right: Card) -> None:

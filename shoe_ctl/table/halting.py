@@ -194,8 +194,10 @@ def look_after_the_round(turn: Turn) -> None:
 
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
-    seen = "more cards of one face were counted than the decks hold"
-    raise_irregularity(turn, Cause("extra_card", seen, subject=str(turn.now.inputs)))
+    seen, key = "more cards of one face were counted than the decks hold", "extra_card"
+    if not shoe_cards.has_too_many(turn):
+        seen, key = "a card of another deck was counted", "foreign_card"
+    raise_irregularity(turn, Cause(key, seen, subject=str(turn.now.inputs)))
 
 
 def halt_for_reverse_run(turn: Turn) -> None:

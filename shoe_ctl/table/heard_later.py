@@ -65,6 +65,8 @@ def compare(turn: Turn) -> None:
     turn.set_shoe(entered=left)
     data = {"number": number, "entered": entered, "card": None if drawn is None else drawn.code}
     turn.tell_restricted("round.entry_compared", data)
+    if drawn is not None and entered not in (None, drawn.code):
+        shoe_cards.note_reading(turn, drawn)
     if entered is not None or drawn is None:
         return
     played = turn.now.round

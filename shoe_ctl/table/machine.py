@@ -43,10 +43,12 @@ from . import (
 )
 from .dealing import close_bets, deal, is_implied, open_round
 from .deciding import (
+    contradicts_reading,
     decide,
     declare,
     ends_the_halt,
     ends_the_round,
+    halt_for_reading,
     hear,
     hears_the_last,
     is_asked,
@@ -353,6 +355,7 @@ ROWS: tuple[Row, ...] = spell(
     ("enter_round",       "suspended",       "resolved",    (by_hand.is_entered,),                   (by_hand.enter_round,)),
     ("enter_round",       "suspended",       "=",           (),                                      (Refuse(by_hand.why_not),)),
     *unless(revising.why_not,                "revise_round",        ("resolved", *BETWEEN, "betting"), revising.revise),
+    ("decide",            "suspended",       "=",           (contradicts_reading,),                  (halt_for_reading,)),
     ("decide",            "suspended",       "idle",        (is_decided, ends_the_round),            (decide,)),
     *(("decide",          "suspended",       state,         (is_decided, ends_the_halt, returns_here), (decide,)) for state in RESUMABLE),
     ("decide",            "suspended",       "=",           (is_decided,),                           (decide,)),

@@ -31,6 +31,8 @@ def is_for_its_place(turn: Turn) -> bool:
         return False
     if now.kept or now.pending is not None or now.loaded is not None:
         return False
+    if any(not card.counted for card in now.early):
+        return False  # the shoe objects to a card that it did not give yet: this is that one
     is_next = drawn.number == now.disarmed[0] == now.shoe.drawn + 1
     return is_next and not fitting.is_left_over(turn) and _still_waits(turn, now.disarmed[1:])
 

@@ -10,7 +10,7 @@ import msgspec
 
 from firmware_proto.cards import Card
 
-from . import shoe_cards
+from . import pulls, shoe_cards
 from .slots import ASIDE, next_slot
 from .state import Dealt
 from .turn import Turn
@@ -74,7 +74,7 @@ def set_card(turn: Turn, slot: tuple[str, int], card: Card) -> None:
 
 def read_again(turn: Turn, slot: tuple[str, int], card: Card) -> None:
     """The shoe, or its record, names the card in this slot that could not be read before."""
-    shoe_cards.name_unseen(turn, card)
+    pulls.name(turn, find(turn, slot).number, card)
     set_card(turn, slot, card)
     data = {"hand": slot[0], "index": slot[1], "card": card.code}
     number = find(turn, slot).number

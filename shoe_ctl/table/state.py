@@ -104,6 +104,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     step: int = 0
 
 
+class Pull(msgspec.Struct, frozen=True, kw_only=True):
+    """Cards drawn as one, in an order that the shoe does not have.
+
+    ``numbers`` are the draws whose cards nobody named yet; ``read`` is what the shoe read of all,
+    None where it could not; ``named`` is what people named so far.
+    """
+
+    numbers: tuple[int, ...]
+    read: tuple[Card | None, ...]
+    named: tuple[Card, ...] = ()
+
+
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
@@ -119,6 +131,9 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
+    ``pulls`` are cards drawn as one of which nobody knows which is which; ``counts`` has them as
+    they were read. ``overruled`` are readings, by code, that people ruled to be wrong: not counted,
+    but one card too many is looked for with them.
     """
 
     id: str
@@ -141,6 +156,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     replaced_under: str | None = None
     recorded: bool = False
     run: Run | None = None
+    pulls: tuple[Pull, ...] = ()
+    overruled: dict[str, int] = {}
 
 
 class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):

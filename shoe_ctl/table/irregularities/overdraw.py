@@ -71,7 +71,7 @@ def _why_not_first(turn: Turn) -> str | None:
     card = _card(turn)
     assert card is not None
     if card.card is None:
-        return "the shoe did not read the card"
+        return "it is not known which card it is"
     if card.exposed:
         return "a card that was seen never opens a round"
     if turn.now.opening:

@@ -79,6 +79,7 @@ CARD_TAKEN = Procedure(
                     (taking.take_value, _must_be_replaced, align),
                     lambda turn: taking.why_not_known(turn) or something_is_missing(turn),
                     reason=False, second=True, takes=taking.OfSource,
+                    contradicts=taking.contradicts_reading,
                 ),
                 Choice("not_known", DECIDES, "first_aside", unless=_why_not_unknown),
                 GO_ON,
