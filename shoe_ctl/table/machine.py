@@ -170,6 +170,7 @@ ROWS: tuple[Row, ...] = spell(
     ("gap",               STATES,            "suspended",   (),                                      (halting.halt_for_gap,)),
     ("cards_drawn",       "idle",            "closed",      (together.begins_a_round,),              (kept, open_round, close_bets, together.ask, look_at_differential)),
     ("cards_drawn",       "betting",         "closed",      (together.begins_a_round,),              (close_bets, together.ask, look_at_differential)),
+    ("cards_drawn",       "suspended",       "=",           (is_heard,),                             (hear,)),
     ("cards_drawn",       STATES,            "suspended",   (),                                      (together.halt,)),
     ("drawn_together",    "closed",          "suspended",   (),                                      (together.halt,)),
     ("card_pushed_back",  ("closed", *CARDS_OUT, "suspended"), "suspended", (pushed_back.is_of_a_round,), (pushed_back.halt,)),
@@ -376,7 +377,7 @@ OWN_TRIGGERS = frozenset({
 
 TRIGGERS = tuple(dict.fromkeys(r.trigger for r in ROWS))
 
-HEARD = ("hello", "card_drawn", "started", "reset_done")
+HEARD = ("hello", "card_drawn", "cards_drawn", "started", "reset_done")
 """What the shoe says that an open step of a procedure may take."""
 
 UNFORESEEN = "unforeseen"

@@ -202,8 +202,11 @@ def _shoes_opinion(turn: Turn, codes: list[str]) -> str:
 
 def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
     """What the decks lack, less the cards laid aside, against what is said to be missing."""
-    laid = [kept.card.code for kept in turn.round.set_aside if kept.card is not None]
-    if len(laid) < len(turn.round.set_aside):
+    aside = turn.round.set_aside
+    laid = [kept.card.code for kept in aside if kept.card is not None]
+    if (pull := pulls.find(turn.now, aside[0].number if aside else None)) is not None:
+        laid += [card.code for card in pulls.left(pull) if card is not None]
+    if len(laid) < len(aside):
         return "unread"
     return "agrees" if Counter(short) == Counter(laid) + Counter(codes) else "differs"
 
