@@ -204,6 +204,8 @@ def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:
             pulls.name(turn, number, face)
         numbers.add(number)
         placing.lay(turn, slot, face, number)
+        if not any(k.number == number and k.card == face for k in spare):
+            placing.set_card(turn, slot, face, entered=True)
 
 
 def _spare(turn: Turn, kept: tuple[Kept, ...]) -> list[Kept]:

@@ -119,16 +119,24 @@ def name(turn: Turn, dealt: Dealt, face: Card) -> None:
         pulls.name(turn, dealt.number, face)
     elif dealt.card != face:
         shoe_cards.overrule(turn, dealt.card, face)
-    placing.set_card(turn, (dealt.hand, dealt.index), face)
+    placing.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
+
+
+def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
+    """The ledger counts the right card; what the shoe read in its place it keeps beside it."""
+    assert dealt.card is not None, "it was counted as some card"
+    by_people = dealt.entered or dealt.number in turn.shoe.entered
+    change = shoe_cards.correct if by_people else shoe_cards.overrule
+    change(turn, dealt.card, right)
 
 
 def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
     """A card that lies open was read as another: ledger, slot and streams have the right one."""
     wrong = dealt.card
     assert wrong is not None, "it lies open"
-    shoe_cards.correct(turn, wrong, right)
+    correct(turn, dealt, right)
     shoe_cards.show_instead(turn, wrong, right)
-    placing.set_card(turn, (dealt.hand, dealt.index), right)
+    placing.set_card(turn, (dealt.hand, dealt.index), right, entered=True)
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.tell("round.card_corrected", data)
     tell_entered(turn, dealt.hand, dealt.index, right)

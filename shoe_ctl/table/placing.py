@@ -63,10 +63,10 @@ def find(turn: Turn, slot: tuple[str, int]) -> Dealt:
     return next(d for d in turn.round.cards if (d.hand, d.index) == slot)
 
 
-def set_card(turn: Turn, slot: tuple[str, int], card: Card) -> None:
-    """What lies in this slot is this card."""
+def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) -> None:
+    """What lies in this slot is this card, as people ``entered`` it or as the shoe read it."""
     cards = tuple(
-        msgspec.structs.replace(d, card=card) if (d.hand, d.index) == slot else d
+        msgspec.structs.replace(d, card=card, entered=entered) if (d.hand, d.index) == slot else d
         for d in turn.round.cards
     )
     turn.set_round(cards=cards)
@@ -75,7 +75,7 @@ def set_card(turn: Turn, slot: tuple[str, int], card: Card) -> None:
 def read_again(turn: Turn, slot: tuple[str, int], card: Card) -> None:
     """The shoe, or its record, names the card in this slot that could not be read before."""
     pulls.name(turn, find(turn, slot).number, card)
-    set_card(turn, slot, card)
+    set_card(turn, slot, card, entered=False)
     data = {"hand": slot[0], "index": slot[1], "card": card.code}
     number = find(turn, slot).number
     turn.tell_restricted("round.card_drawn", {**data, "number": number})

@@ -23,7 +23,8 @@ class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     """One card of the round, in its slot. ``number`` counts draws from the set, from 1.
 
     Below 0 the shoe counts no draw for it: the cards of a round stand in the order they were laid.
-    ``card`` is None while nobody could read it: then it is not revealed either.
+    ``card`` is None while nobody could read it: then it is not revealed either. ``entered``: people
+    said which card it is, not the shoe.
     """
 
     hand: str
@@ -32,6 +33,7 @@ class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     drawn_us: int
     revealed: bool = False
+    entered: bool = False
 
 
 class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -169,8 +169,11 @@ def _no_shoe(now: TableState) -> str:
     return "push a shoe in"
 
 
+_PENDING = "; the card that was drawn waits face down, and takes its place when the table goes on"
+
+
 def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(halt.top).prompt
+    prompt = stack.step_of(halt.top).prompt + (_PENDING if at.now.pending is not None else "")
     if is_on_top(at.now):
         return _do("resume", prompt)
     slot = stack.draw_wanted(at)

@@ -225,7 +225,7 @@ def replace(turn: Turn) -> None:
             pulls.name(turn, dealt.number, face)
         else:
             shoe_cards.recount(turn, dealt.card, face)
-        placing.set_card(turn, (dealt.hand, dealt.index), face)
+        placing.set_card(turn, (dealt.hand, dealt.index), face, entered=True)
         data = {"round_id": turn.round.id, "hand": dealt.hand, "index": dealt.index}
         rule = turn.game.rule(KEY, "replaced")
         turn.tell("cards.replaced", {**data, "rule": rule})

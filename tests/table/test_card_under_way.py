@@ -237,6 +237,8 @@ def test_the_status_says_that_a_card_waits_and_not_which() -> None:
     shown = status(table.now, table.game, table.settings)["halt"]
     assert shown["pending"] == {"hand": "player", "index": 3}
     assert "4C" not in str(shown)
+    text = status(table.now, table.game, table.settings)["next"]["text"]
+    assert text.endswith("waits face down, and takes its place when the table goes on")
 
 
 def test_set_aside_in_a_pause_it_is_one_of_the_two() -> None:

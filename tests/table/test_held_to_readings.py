@@ -10,6 +10,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CardPushedBack, CardsDrawn
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.status import status
 from tests.table.playing import ROUNDS, SHIFT, Playing, balanced, cards
 from tests.table.sessions import WAYS
 from tests.table.test_double_draw import GAMES, decides, of_deck, pulled, slots
@@ -188,6 +189,20 @@ def test_a_fifth_seven_of_diamonds_is_noticed_though_people_entered_something_el
     assert balanced(table.now)
 
 
+def test_an_outcome_that_is_revised_leaves_what_the_shoe_read_in_the_ledger() -> None:
+    table = Playing(decks=4, **WAYS[0]).open_shoe()
+    table.play("7D 7D TS TH")
+    table.play("7D 7C TS TH")
+    table.play("7D 8C TS TH")
+    table.does("revise_round", player="6H TS", banker="8C TH", reason="r", consented_by="lee")
+    assert (table.now.shoe.counts["7D"], table.now.shoe.overruled) == (3, {"7D": 1})
+    table.does("revise_round", player="6C TS", banker="8C TH", reason="r", consented_by="lee")
+    assert table.now.shoe.overruled == {"7D": 1}  # 6H was what people said, not the shoe
+    table.open_round()
+    table.draw("7D")
+    assert table.key == "extra_card" and balanced(table.now)
+
+
 def test_entered_while_the_link_was_away_and_read_otherwise_the_reading_is_kept() -> None:
     table = Playing(decks=4, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
     table.play("7D 7D TS TH")
@@ -326,6 +341,14 @@ def test_what_else_lies_face_down_makes_no_difference_to_what_is_told(
         answer = enters(table, entered)
         told.append(([(e.type, e.data) for e in table.public], answer, table.desires))
     assert told[0] == told[1]
+
+
+def test_the_status_asks_for_the_card_and_says_nothing_of_the_others() -> None:
+    table = ordered()
+    shown = status(table.now, table.game, table.settings)
+    assert shown["halt"]["reason"] == "double_draw"
+    assert [c["choice"] for c in shown["halt"]["choices"]] == ["enter", "void"]
+    assert "5D" not in str(shown) and "4C" not in str(shown)
 
 
 def test_who_named_it_and_what_is_in_the_restricted_stream_alone() -> None:
