@@ -38,12 +38,12 @@ def is_read_in_turn(turn: Turn) -> bool:
     """The shoe has read the card after all, and it is the one that was due."""
     if own_kept(turn) or halt_of(turn).back_to not in DUE:
         return False
-    return fitting.is_for(turn, belated.due_slot(turn))
+    return fitting.is_for(turn, belated.free_slot(turn))
 
 
 def is_unread_in_turn(turn: Turn) -> bool:
     """It is the card that was due, told by a shoe that raised its alarm first."""
-    drawn, slot = turn.drawn, belated.due_slot(turn)
+    drawn, slot = turn.drawn, belated.free_slot(turn)
     if drawn.card is not None or own_kept(turn) or halt_of(turn).back_to not in DUE:
         return False
     return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
@@ -58,7 +58,7 @@ def contradicts_reading(turn: Turn) -> bool:
 
 def no_place_for_it(turn: Turn) -> str | None:
     """No card was due, or others came as well."""
-    if belated.due_slot(turn) is None:
+    if belated.free_slot(turn) is None:
         return "no card is due"
     return cards_have_no_place(turn)
 
