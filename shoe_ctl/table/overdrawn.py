@@ -172,6 +172,8 @@ def _opened(turn: Turn) -> Opened:
     number = turn.now.early[0].number
     assert number is not None
     named = early.subject(number)
+    if not stack.is_open(turn, KEY, named):
+        wait_left_over(turn)
     return next(o for o in turn.now.waiting if (o.key, o.subject) == (KEY, named))
 
 

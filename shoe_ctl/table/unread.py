@@ -26,6 +26,8 @@ def waits_for_a_reading(turn: Turn) -> bool:
     drawn, played = turn.drawn, turn.now.round
     if played is None or drawn.card is None or drawn.number is not None:
         return False
+    if drawn.card not in turn.game.deck:
+        return False
     named = (drawn.hand, drawn.index)
     return any(d.card is None and (d.hand, d.index) == named for d in played.cards)
 

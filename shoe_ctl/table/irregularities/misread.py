@@ -31,7 +31,9 @@ def slot_of(turn: Turn) -> tuple[str, int]:
 def is_read_now(turn: Turn) -> bool:
     """The shoe names the very slot and has read the card after all."""
     drawn = turn.drawn
-    return drawn.card is not None and (drawn.hand, drawn.index) == slot_of(turn)
+    if drawn.card is None or drawn.card not in turn.game.deck:
+        return False
+    return (drawn.hand, drawn.index) == slot_of(turn)
 
 
 def is_read_in_turn(turn: Turn) -> bool:
