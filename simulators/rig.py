@@ -41,6 +41,7 @@ class Rig:
         self._timer: asyncio.TimerHandle | None = None
         self._replug: asyncio.TimerHandle | None = None
         self._turning = False
+        self._held = False
         self.connections = 0
         """How often a host has opened the port."""
 
@@ -77,9 +78,18 @@ class Rig:
         self.port.reopen()
         self.turn()
 
+    def hold(self) -> None:
+        """Nothing goes over the line, either way, until it is released."""
+        self._held = True
+
+    def release(self) -> None:
+        """What was said meanwhile arrives."""
+        self._held = False
+        self.turn()
+
     def turn(self) -> None:
         """Lets happen what is due; call it after touching device or dealer from outside."""
-        if self._turning:
+        if self._turning or self._held:
             return
         self._turning = True
         try:

@@ -24,7 +24,14 @@ ENDS: Mapping[str, tuple[str, ...]] = {
     "wrong_order": ("reconstructed", "void"),
     "wrong_player": ("retrieved", "stands"),
     # Too many cards, or too few.
-    "double_draw": ("withdrawal", "reconstructed", "void", "ordered", "remaining_withdrawal"),
+    "double_draw": (
+        "withdrawal",
+        "reconstructed",
+        "void",
+        "ordered",
+        "remaining_withdrawal",
+        "named",
+    ),
     "overdraw": ("kept", "next_round", "set_aside"),
     "missed_draw": ("reconstructed", "ruled"),
     "device_reset": ("withdrawal", "reset", "next_round", "set_aside", "ruled"),

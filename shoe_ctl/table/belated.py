@@ -12,7 +12,7 @@ from firmware_proto.cards import Card
 from shoe_ctl.games.table_of_play import next_hand
 
 from . import dealing, early, placing, revealing
-from .slots import INITIAL_DEAL, next_slot
+from .slots import INITIAL_DEAL, next_slot, pending_cards
 from .state import Kept
 from .turn import Turn
 
@@ -24,6 +24,15 @@ def due_slot(turn: Turn) -> tuple[str, int] | None:
         return slot
     hand = next_hand(played.hand("player"), played.hand("banker"))
     return None if hand is None else (hand, 3)
+
+
+def free_slot(turn: Turn) -> tuple[str, int] | None:
+    """The same behind a card that waits for its slot until the table goes on: that one is first."""
+    if not pending_cards(turn.now):
+        return due_slot(turn)
+    played, now = turn.now.round, turn.now
+    lie = len((() if played is None else played.cards) or now.opening) + 1
+    return INITIAL_DEAL[lie] if lie < len(INITIAL_DEAL) else None
 
 
 def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple[str, int]:
@@ -52,6 +61,10 @@ def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
 
 def lay_all(turn: Turn, lying: tuple[Kept, ...]) -> tuple[Kept, ...]:
     """Lay cards that are counted already where each is due. Gives those for which none is."""
+    if turn.now.pending is not None and due_slot(turn) is not None:
+        _begin(turn)
+        placing.lay_pending(turn)
+        stand(turn)
     for place, kept in enumerate(lying):
         if due_slot(turn) is None or kept.number is None:
             _follow_all(turn, place)
@@ -68,14 +81,28 @@ def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     return slot
 
 
-def _make_way(turn: Turn) -> tuple[str, int]:
-    """Whatever must have been said before a card is dealt there."""
+def deal_pending(turn: Turn) -> None:
+    """Deal the card that was drawn as the table halted: the room sees it in its time."""
+    _begin(turn)
+    placing.lay_pending(turn)
+    revealing.reveal_due(turn)
+    stand(turn)
+
+
+def _begin(turn: Turn) -> None:
+    """The round is open, bets are closed, and what was ruled to open it does."""
     if turn.now.round is None:
         dealing.open_round(turn)
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
     if not turn.round.cards:
         early.deal_opening(turn)
+
+
+def _make_way(turn: Turn) -> tuple[str, int]:
+    """Whatever must have been said, or dealt, before a card is dealt there."""
+    _begin(turn)
+    placing.lay_pending(turn)
     slot = due_slot(turn)
     assert slot is not None, "looked at before"
     if slot not in INITIAL_DEAL and not turn.round.totals_announced:

@@ -17,7 +17,7 @@ from . import (
     link_facts,
     outcome,
     placing,
-    positions,
+    pulls,
     revealing,
     shoe_cards,
 )
@@ -26,7 +26,7 @@ from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
 from .rows import Objection
 from .slots import INITIAL_DEAL
-from .state import Dealt, Kept
+from .state import Kept, TableState
 from .turn import Turn
 
 HANDS = ("player", "banker")
@@ -85,10 +85,7 @@ def _why_not_said(turn: Turn, args: ByHand) -> Objection | str | None:
         return "a reason is missing: what is entered is recorded with it"
     if (alone := entering.lacks_second(turn)) is not None:
         return alone
-    decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
-    if args.against_reading and not positions.may(command.position, decides, highest=highest):
-        return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
-    return None
+    return entering.too_low_against_reading(turn) if args.against_reading else None
 
 
 def _why_no_hands(turn: Turn, args: ByHand) -> str | None:
@@ -124,15 +121,26 @@ def why_incomplete(entered: dict[tuple[str, int], str]) -> str | None:
 
 
 def contradicts_reading(turn: Turn) -> bool:
-    """The shoe read a card that lay face down otherwise, and nobody ruled that it was wrong."""
+    """The shoe read a card that lay face down otherwise, and nobody ruled that it was wrong.
+
+    Also a card that it gave meanwhile, where people name another for the place it must lie in.
+    """
     if why_not(turn) is not None:
         return False
     args = arguments.checked(turn, ByHand)
-    entered = args.cards()
-    read = [d for d in turn.round.cards if d.card is not None]
-    return not args.against_reading and any(
-        d.card is not None and d.card.code != entered[d.hand, d.index] for d in read
-    )
+    if args.against_reading:
+        return False
+    entered = {slot: card(code) for slot, code in args.cards().items()}
+    here = {(d.hand, d.index): d for d in turn.round.cards}
+    if not all(d.card in (None, entered[slot]) for slot, d in here.items()):
+        return True
+    known = [(d.number, entered[slot]) for slot, d in here.items() if d.card is None]
+    left = {slot: face for slot, face in entered.items() if slot not in here}
+    spare = _spare(turn, _out_of_place(turn))
+    matched = _matched(turn.now, left, spare)
+    known += [(matched[slot], face) for slot, face in left.items() if slot in matched]
+    lies_nowhere = any(k.card is not None and k.number not in matched.values() for k in spare)
+    return not pulls.can_be(turn.now, known) or (len(matched) < len(left) and lies_nowhere)
 
 
 def is_entered(turn: Turn) -> bool:
@@ -153,6 +161,8 @@ def halt_for_reading(turn: Turn) -> None:
 def enter_round(turn: Turn) -> None:
     """All that halted the table ends, every card takes its slot, and the outcome is told."""
     drawn_meanwhile = _out_of_place(turn)
+    if not turn.round.cards:
+        turn.change(opening=())
     stack.close_all(turn, "entered by hand")
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
@@ -170,19 +180,19 @@ def _out_of_place(turn: Turn) -> tuple[Kept, ...]:
     """Cards that are out and in no slot, and may be this round's."""
     now = turn.now
     opening = () if turn.round.cards else now.opening
-    turn.change(opening=tuple(k for k in now.opening if k not in opening))
-    return (*opening, *now.early, *now.kept, *halt_of(turn).outside)
+    pending = () if now.pending is None else (now.pending,)
+    return (*opening, *pending, *now.early, *now.kept, *halt_of(turn).outside)
 
 
 def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:
     entered = {s: card(code) for s, code in arguments.checked(turn, ByHand).cards().items()}
     here = {(d.hand, d.index): d for d in turn.round.cards}
     for slot, dealt in here.items():
-        _confirm(turn, slot, dealt, entered[slot])
+        entering.name(turn, dealt, entered[slot])
     left = {slot: face for slot, face in entered.items() if slot not in here}
     numbers = {d.number for d in here.values()}
-    spare = [k for k in kept if k.counted and k.number is not None and k.number not in numbers]
-    matched = _matched(left, spare)
+    spare = _spare(turn, kept)
+    matched = _matched(turn.now, left, spare)
     for slot, face in left.items():
         number = matched.get(slot)
         if number is None:
@@ -191,21 +201,22 @@ def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:
             shoe_cards.note_entered(turn, number, face.code)
             shoe_cards.name_unseen(turn, face)
         elif next(k for k in spare if k.number == number).card is None:
-            shoe_cards.name_unseen(turn, face)
+            pulls.name(turn, number, face)
         numbers.add(number)
         placing.lay(turn, slot, face, number)
+        if not any(k.number == number and k.card == face for k in spare):
+            placing.set_card(turn, slot, face, entered=True)
 
 
-def _confirm(turn: Turn, slot: tuple[str, int], dealt: Dealt, face: Card) -> None:
-    """A card on the table is what it was entered as."""
-    if dealt.card is None:
-        shoe_cards.name_unseen(turn, face)
-    elif dealt.card != face:
-        shoe_cards.correct(turn, dealt.card, face)
-    placing.set_card(turn, slot, face)
+def _spare(turn: Turn, kept: tuple[Kept, ...]) -> list[Kept]:
+    """Of these the cards that the ledger has, and that lie in no slot."""
+    numbers = {dealt.number for dealt in turn.round.cards}
+    return [k for k in kept if k.counted and k.number is not None and k.number not in numbers]
 
 
-def _matched(left: dict[tuple[str, int], Card], spare: list[Kept]) -> dict[tuple[str, int], int]:
+def _matched(
+    now: TableState, left: dict[tuple[str, int], Card], spare: list[Kept]
+) -> dict[tuple[str, int], int]:
     """Cards drawn meanwhile are those of the round: each counts once, read ones by their face."""
     matched: dict[tuple[str, int], int] = {}
     free = list(spare)
@@ -214,7 +225,14 @@ def _matched(left: dict[tuple[str, int], Card], spare: list[Kept]) -> dict[tuple
         if found is not None and found.number is not None:
             matched[slot] = found.number
             free.remove(found)
-    unread = [k.number for k in free if k.card is None and k.number is not None]
+    unknown = [k.number for k in free if k.card is None and k.number is not None]
+    of_pulls = [number for number in unknown if pulls.find(now, number) is not None]
+    for slot, face in left.items():
+        fits = (number for number in of_pulls if pulls.can_be(now, [(number, face)]))
+        if slot not in matched and (number := next(fits, None)) is not None:
+            matched[slot] = number
+            of_pulls.remove(number)
+    unread = [number for number in unknown if number not in matched.values()]
     for slot in left:
         if slot not in matched and unread:
             matched[slot] = unread.pop(0)

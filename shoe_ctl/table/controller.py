@@ -11,7 +11,7 @@ import difflib
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import arming, conduct, engine, freed, machine, methods, outbox, positions, replayed
+from . import arming, conduct, engine, freed, machine, methods, outbox, pending, positions, replayed
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
@@ -160,6 +160,7 @@ def _assert_desires(turn: Turn) -> None:
         turn.effects.append(desired)
         if armed is not None:
             freed.order(turn, armed[0])
+        pending.note_disarmed(turn, armed)
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))

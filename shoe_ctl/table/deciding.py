@@ -12,10 +12,12 @@ from . import (
     arguments,
     link_facts,
     outcome,
+    pending,
     positions,
     replacing,
     retaking,
     revealing,
+    set_aside,
     shoe_cards,
     shoe_sets,
     unread,
@@ -52,6 +54,12 @@ def is_asked(turn: Turn) -> bool:
 def is_decided(turn: Turn) -> bool:
     """The choice can be taken: somebody may, and nothing is in its way."""
     return objection_to_choice(turn) is None
+
+
+def contradicts_reading(turn: Turn) -> bool:
+    """The choice could be taken, and names a card otherwise than the shoe has read it."""
+    choice = _chosen(turn)
+    return choice is not None and is_decided(turn) and choice.contradicts(turn)
 
 
 def ends_the_round(turn: Turn) -> bool:
@@ -149,6 +157,8 @@ def objection_to_choice(turn: Turn) -> Objection | None:
     if isinstance(args := arguments.read(turn, choice.takes), str):
         return Objection(f"{choice.name}: {args}")
     why = choice.unless(turn)
+    if isinstance(why, Objection):
+        return why._replace(why=f"{choice.name}: {why.why}")
     return None if why is None else Objection(f"{choice.name}: {why}")
 
 
@@ -202,6 +212,14 @@ def declare(turn: Turn) -> None:
     stack.raise_irregularity(turn, cause)
 
 
+def halt_for_reading(turn: Turn) -> None:
+    """People and the shoe say otherwise of a card: nothing is done, and it is decided (6.1)."""
+    seen = "a card was entered that is not what the shoe read"
+    data = {"key": halt_of(turn).top.key, "step": "the entry is not what the shoe read"}
+    turn.tell_restricted("irregularity.step", {**data, **stack.who_said(turn, "decide")})
+    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
+
+
 def decide(turn: Turn) -> None:
     """The choice is taken: to the next step, or to an end."""
     choice = _chosen(turn)
@@ -224,13 +242,13 @@ def _take(turn: Turn, taken: Choice | Hears) -> None:
         return
     if end is None:
         stack.go_to(turn, then)
+        _take_pending(turn)
         return
     if end.leads == VOID:
         _void(turn, end)
         return
     stack.close(turn, end)
-    if turn.now.halt is None:
-        go_on(turn)
+    resume(turn)
 
 
 def _answer(turn: Turn, end: End | None) -> None:
@@ -245,13 +263,34 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
         action(turn)
 
 
+def resume(turn: Turn) -> None:
+    """What was decided last is over: the table goes on, or what was open before does."""
+    if turn.now.halt is None:
+        go_on(turn)
+    else:
+        _take_pending(turn)
+
+
+def _take_pending(turn: Turn) -> None:
+    """The open step wanted the card that was drawn for it while something else was decided."""
+    card, wanted = turn.now.pending, stack.draw_wanted(turn)
+    if card is None or wanted is None or (card.hand, card.index) != wanted:
+        return
+    step = stack.open_step(turn)
+    set_aside.lay_pending(turn)
+    stack.go_to(turn, next(heard.then for heard in step.hears if heard.trigger == "card_drawn"))
+
+
 def go_on(turn: Turn) -> None:
     """The round, or the table between rounds, goes on where it was left."""
     if turn.state not in CARDS_OUT:
         shoe_cards.write_off_lost_cards(turn)
     if shoe_sets.stands_in_the_way(turn):
+        pending.set_down(turn)
         turn.then("set_shown")
-    elif wagering.differential_has_changed(turn):
+        return
+    pending.deal(turn)
+    if wagering.differential_has_changed(turn):
         wagering.look_at_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
         unread.close_known(turn)
@@ -273,6 +312,7 @@ def _void(turn: Turn, end: End) -> None:
         withdrawal.tell_ended(turn, opened)
     turn.tell("round.void", data, restricted={**data, **who, "key": key})
     retaking.take_out_all(turn)
+    pending.set_down(turn)
     wagering.return_all(turn, rule)
     stack.close(turn, end)
     shoe_cards.write_off_lost_cards(turn)

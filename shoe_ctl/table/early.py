@@ -169,9 +169,12 @@ def deal_opening(turn: Turn) -> None:
 
 
 def _place(turn: Turn, card: Kept) -> None:
-    """It lies in the slot that is due."""
+    """It lies in the slot that is due, behind one that waits for its own."""
+    assert card.number is not None
+    if turn.now.pending is not None and (turn.now.pending.number or 0) < card.number:
+        placing.lay_pending(turn)
     slot = next_slot(turn.now)
-    assert slot is not None and card.number is not None
+    assert slot is not None
     if card.card is None:
         shoe_cards.count_card(turn, None, card.number)
     placing.lay(turn, slot, card.card, card.number)

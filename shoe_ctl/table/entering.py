@@ -10,7 +10,7 @@ from typing import Literal
 
 from firmware_proto.cards import Card, card
 
-from . import placing, shoe_cards
+from . import placing, positions, pulls, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
 from .state import Dealt
@@ -21,6 +21,12 @@ class EnterCard(OfChoice, frozen=True, kw_only=True):
     """The card that lies there, by its code: rank, then suit (``TS``)."""
 
     card: Name
+
+
+class SeenCard(EnterCard, frozen=True, kw_only=True):
+    """The same; ``against_reading``: where the shoe read it otherwise, the people are right."""
+
+    against_reading: bool = False
 
 
 class MissedCard(OfChoice, frozen=True, kw_only=True):
@@ -52,9 +58,37 @@ def named(turn: Turn) -> Card:
     return card(checked(turn, EnterCard).card)
 
 
+def seen(turn: Turn) -> Card:
+    """The card that lies open by what the command says, which was looked at before."""
+    return card(checked(turn, SeenCard).card)
+
+
 def no_card_of_the_shoe(turn: Turn) -> str | None:
     """The card that is named cannot be one of the shoe's."""
     return why_not(turn, checked(turn, EnterCard).card)
+
+
+def no_card_to_name(turn: Turn) -> Objection | str | None:
+    """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
+    args = checked(turn, SeenCard)
+    if args.against_reading and (low := too_low_against_reading(turn)) is not None:
+        return low
+    return why_not(turn, args.card)
+
+
+def too_low_against_reading(turn: Turn) -> Objection | None:
+    """Only whoever decides may say that the shoe read a card wrongly."""
+    decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
+    if positions.may(turn.command.position, decides, highest=highest):
+        return None
+    return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
+
+
+def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
+    """What the shoe read of this card, or of those of its pull, does not say otherwise."""
+    if dealt.card is not None:
+        return dealt.card == face
+    return pulls.can_be(turn.now, [(dealt.number, face)])
 
 
 def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
@@ -79,13 +113,30 @@ def why_not_of_deck(turn: Turn, code: str) -> str | None:
     return None if face in turn.game.deck else f"{code} is not a card of this deck"
 
 
+def name(turn: Turn, dealt: Dealt, face: Card) -> None:
+    """This is the card that lies there, by what people see of it."""
+    if dealt.card is None:
+        pulls.name(turn, dealt.number, face)
+    elif dealt.card != face:
+        shoe_cards.overrule(turn, dealt.card, face)
+    placing.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
+
+
+def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
+    """The ledger counts the right card; what the shoe read in its place it keeps beside it."""
+    assert dealt.card is not None, "it was counted as some card"
+    by_people = dealt.entered or dealt.number in turn.shoe.entered
+    change = shoe_cards.correct if by_people else shoe_cards.overrule
+    change(turn, dealt.card, right)
+
+
 def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
     """A card that lies open was read as another: ledger, slot and streams have the right one."""
     wrong = dealt.card
     assert wrong is not None, "it lies open"
-    shoe_cards.correct(turn, wrong, right)
+    correct(turn, dealt, right)
     shoe_cards.show_instead(turn, wrong, right)
-    placing.set_card(turn, (dealt.hand, dealt.index), right)
+    placing.set_card(turn, (dealt.hand, dealt.index), right, entered=True)
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.tell("round.card_corrected", data)
     tell_entered(turn, dealt.hand, dealt.index, right)

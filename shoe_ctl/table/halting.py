@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
 
-from . import composition, face_up, fitting, shoe_cards, shoe_sets, slots
+from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slots
 from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities import stakes
 from .irregularities.reviewing import is_on_top
-from .irregularities.stack import raise_irregularity, tell_of
+from .irregularities.stack import go_to, raise_irregularity, tell_of
 from .state import Kept
 from .turn import Turn
 
@@ -146,8 +148,23 @@ def halt_for_count(turn: Turn) -> None:
 
 def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
-    step = stakes.RULING if turn.round.cards or turn.now.kept else None
+    out = turn.round.cards or turn.now.kept or turn.now.pending is not None
+    step = stakes.RULING if out else None
     raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
+
+
+def rule_on_differential(turn: Turn) -> None:
+    """A card came that was on its way as bets closed: with a card out it is ruled on (6.1)."""
+    halt = turn.now.halt
+    assert halt is not None
+    if halt.top.key == stakes.KEY and halt.top.step != stakes.RULING:
+        go_to(turn, stakes.RULING)
+        return
+    under = tuple(
+        msgspec.structs.replace(one, step=stakes.RULING) if one.key == stakes.KEY else one
+        for one in halt.stack
+    )
+    turn.change(halt=msgspec.structs.replace(halt, stack=under))
 
 
 def halt_for_fault(turn: Turn) -> None:
@@ -191,8 +208,10 @@ def look_after_the_round(turn: Turn) -> None:
 
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
-    seen = "more cards of one face were counted than the decks hold"
-    raise_irregularity(turn, Cause("extra_card", seen, subject=str(turn.now.inputs)))
+    seen, key = "more cards of one face were counted than the decks hold", "extra_card"
+    if not shoe_cards.has_too_many(turn):
+        seen, key = "a card of another deck was counted", "foreign_card"
+    raise_irregularity(turn, Cause(key, seen, subject=str(turn.now.inputs)))
 
 
 def halt_for_reverse_run(turn: Turn) -> None:
@@ -235,7 +254,8 @@ def keep_another(turn: Turn) -> None:
     """A card drawn while halted; one that is not the shoe's is an irregularity of its own."""
     wrong = fitting.not_the_shoes(turn)
     if wrong is not None:
-        raise_irregularity(turn, wrong)
+        due = pending.is_for_its_place(turn) and is_on_top(turn.now)
+        raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_on_top(turn.now):
         # A row above takes the next card; this one is not it.
         raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))

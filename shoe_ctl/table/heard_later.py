@@ -65,7 +65,12 @@ def compare(turn: Turn) -> None:
     turn.set_shoe(entered=left)
     data = {"number": number, "entered": entered, "card": None if drawn is None else drawn.code}
     turn.tell_restricted("round.entry_compared", data)
+    if drawn is not None and entered not in (None, drawn.code) and drawn in turn.game.deck:
+        shoe_cards.note_reading(turn, drawn)
     if entered is not None or drawn is None:
+        return
+    if drawn not in turn.game.deck:  # it is inspected, and its place stays to be entered
+        turn.then("one_too_many")
         return
     played = turn.now.round
     here = next((d for d in (played.cards if played else ()) if d.number == number), None)

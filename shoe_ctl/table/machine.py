@@ -24,6 +24,7 @@ from . import (
     overdrawn,
     parked,
     passing,
+    pending,
     positions,
     pushed_back,
     replayed,
@@ -42,10 +43,12 @@ from . import (
 )
 from .dealing import close_bets, deal, is_implied, open_round
 from .deciding import (
+    contradicts_reading,
     decide,
     declare,
     ends_the_halt,
     ends_the_round,
+    halt_for_reading,
     hear,
     hears_the_last,
     is_asked,
@@ -168,6 +171,7 @@ ROWS: tuple[Row, ...] = spell(
     ("gap",               STATES,            "suspended",   (),                                      (halting.halt_for_gap,)),
     ("cards_drawn",       "idle",            "closed",      (together.begins_a_round,),              (kept, open_round, close_bets, together.ask, look_at_differential)),
     ("cards_drawn",       "betting",         "closed",      (together.begins_a_round,),              (close_bets, together.ask, look_at_differential)),
+    ("cards_drawn",       "suspended",       "=",           (is_heard,),                             (hear,)),
     ("cards_drawn",       STATES,            "suspended",   (),                                      (together.halt,)),
     ("drawn_together",    "closed",          "suspended",   (),                                      (together.halt,)),
     ("card_pushed_back",  ("closed", *CARDS_OUT, "suspended"), "suspended", (pushed_back.is_of_a_round,), (pushed_back.halt,)),
@@ -238,9 +242,11 @@ ROWS: tuple[Row, ...] = spell(
     *(("card_drawn",      "suspended",       state,         (hears_the_last, returns_here),          (hear,)) for state in RESUMABLE),
     ("card_drawn",        "suspended",       "=",           (is_heard,),                             (hear,)),
     ("card_drawn",        "suspended",       "=",           (replayed.was_armed_for,),               (replayed.take_slot,)),
+    ("card_drawn",        "suspended",       "=",           (pending.was_armed_for,),                (pending.keep, halting.rule_on_differential)),
     ("card_drawn",        "suspended",       "=",           (overdrawn.comes_undecided_in_review,),  (overdrawn.wait,)),
     ("card_drawn",        "suspended",       "=",           (overdrawn.comes_in_review,),            (overdrawn.halt_in_review,)),
     ("card_drawn",        "suspended",       "=",           (),                                      (halting.keep_another,)),
+    ("card_drawn",        "revealing",       "=",           (pending.was_armed_to_set_aside,),       (set_aside.lay,)),
     ("card_drawn",        "revealing",       "=",           (overdrawn.is_early, overdrawn.is_undecided), (overdrawn.wait,)),
     ("card_drawn",        STATES,            "suspended",   (overdrawn.is_early,),                   (overdrawn.halt,)),
     ("card_drawn",        STATES,            "suspended",   (),                                      (halting.halt_for_card,)),
@@ -356,6 +362,7 @@ ROWS: tuple[Row, ...] = spell(
     ("enter_round",       "suspended",       "resolved",    (by_hand.is_entered,),                   (by_hand.enter_round,)),
     ("enter_round",       "suspended",       "=",           (),                                      (Refuse(by_hand.why_not),)),
     *unless(revising.why_not,                "revise_round",        ("resolved", *BETWEEN, "betting"), revising.revise),
+    ("decide",            "suspended",       "=",           (contradicts_reading,),                  (halt_for_reading,)),
     ("decide",            "suspended",       "idle",        (is_decided, ends_the_round),            (decide,)),
     *(("decide",          "suspended",       state,         (is_decided, ends_the_halt, returns_here), (decide,)) for state in RESUMABLE),
     ("decide",            "suspended",       "=",           (is_decided,),                           (decide,)),
@@ -376,7 +383,7 @@ OWN_TRIGGERS = frozenset({
 
 TRIGGERS = tuple(dict.fromkeys(r.trigger for r in ROWS))
 
-HEARD = ("hello", "card_drawn", "started", "reset_done")
+HEARD = ("hello", "card_drawn", "cards_drawn", "started", "reset_done")
 """What the shoe says that an open step of a procedure may take."""
 
 UNFORESEEN = "unforeseen"

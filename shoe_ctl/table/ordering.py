@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from . import belated, early, shoe_cards
+from . import belated, early, pulls
 from .slots import INITIAL_DEAL
 from .state import Dealt, Kept, TableState
 from .turn import Turn
@@ -67,7 +67,8 @@ def lay(turn: Turn, lying: tuple[Kept, ...], of_no_order: frozenset[int]) -> Non
     deals = halt.back_to in _LAYS
     if deals and played is not None and not played.cards and turn.now.opening:
         early.deal_opening(turn)
-    ordered = tuple(_forget(turn, one) if one.number in of_no_order else one for one in lying)
+    pulls.begin(turn, tuple(one for one in lying if one.number in of_no_order))
+    ordered = tuple(_unknown(one) if one.number in of_no_order else one for one in lying)
     # Cards drawn early before them go first, and their turn has not come.
     left = belated.lay_all(turn, ordered) if deals and not turn.now.early else ordered
     turn.change(early=(*turn.now.early, *left))
@@ -78,13 +79,12 @@ def lay(turn: Turn, lying: tuple[Kept, ...], of_no_order: frozenset[int]) -> Non
 def forget(turn: Turn, lying: tuple[Dealt | Kept, ...]) -> None:
     """Which of these is which nobody knows any more: each is entered when it lies open."""
     of = {card.number for card in lying}
-    cards = tuple(_forget(turn, d) if d.number in of else d for d in turn.round.cards)
+    pulls.begin(turn, lying)
+    cards = tuple(_unknown(d) if d.number in of else d for d in turn.round.cards)
     turn.set_round(cards=cards)
-    turn.change(early=tuple(_forget(turn, k) if k.number in of else k for k in turn.now.early))
+    turn.change(early=tuple(_unknown(k) if k.number in of else k for k in turn.now.early))
     turn.then("card_unread")
 
 
-def _forget(turn: Turn, lying: _Lying) -> _Lying:
-    if lying.card is not None:
-        shoe_cards.forget(turn, lying.card)
+def _unknown(lying: _Lying) -> _Lying:
     return msgspec.structs.replace(lying, card=None)

@@ -12,6 +12,7 @@ from .cause import Cause
 from .inputs import ShoeSaid
 from .irregularities import reviewing, stack
 from .irregularities.overdraw import OVERDRAW
+from .slots import INITIAL_DEAL, pending_cards
 from .state import Opened
 from .turn import Turn
 
@@ -43,9 +44,17 @@ def comes_in_review(turn: Turn) -> bool:
 
 def comes_undecided_in_review(turn: Turn) -> bool:
     """The same, and what everyone has seen does not say whether it is due."""
-    halt = turn.now.halt
-    reveals = halt is not None and halt.back_to == "revealing"
-    return reveals and comes_in_review(turn) and is_undecided(turn)
+    return comes_in_review(turn) and _is_undecided_after_it(turn)
+
+
+def _is_undecided_after_it(turn: Turn) -> bool:
+    """Once the review is over revealed cards say whether it was due."""
+    halt, played = turn.now.halt, turn.now.round
+    if halt is None or played is None:
+        return False
+    if pending_cards(turn.now):
+        return halt.back_to == "drawing" or len(played.cards) + 1 >= len(INITIAL_DEAL)
+    return halt.back_to == "revealing" and is_undecided(turn)
 
 
 def is_known_already(turn: Turn) -> bool:
@@ -163,6 +172,8 @@ def _opened(turn: Turn) -> Opened:
     number = turn.now.early[0].number
     assert number is not None
     named = early.subject(number)
+    if not stack.is_open(turn, KEY, named):
+        wait_left_over(turn)
     return next(o for o in turn.now.waiting if (o.key, o.subject) == (KEY, named))
 
 

@@ -10,7 +10,8 @@ import msgspec
 
 from firmware_proto.cards import Card
 
-from . import shoe_cards
+from . import pulls, shoe_cards
+from .slots import ASIDE, next_slot
 from .state import Dealt
 from .turn import Turn
 
@@ -34,6 +35,19 @@ def lay(turn: Turn, slot: tuple[str, int], card: Card | None, number: int) -> No
     )
 
 
+def lay_pending(turn: Turn) -> None:
+    """Put the card that waits for its slot into the slot that is due."""
+    card, slot = turn.now.pending, next_slot(turn.now)
+    if card is None or slot is None or card.hand == ASIDE:
+        return
+    assert card.number is not None
+    turn.change(pending=None)
+    lay(turn, slot, card.card, card.number)
+    look_if_unread(turn, slot)
+    if card.exposed and len(turn.round.cards) == 1:
+        turn.then("face_up_first")
+
+
 def look_if_unread(turn: Turn, slot: tuple[str, int]) -> None:
     """What could not be read is entered, sooner or later."""
     if find(turn, slot).card is None:
@@ -49,10 +63,10 @@ def find(turn: Turn, slot: tuple[str, int]) -> Dealt:
     return next(d for d in turn.round.cards if (d.hand, d.index) == slot)
 
 
-def set_card(turn: Turn, slot: tuple[str, int], card: Card) -> None:
-    """What lies in this slot is this card."""
+def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) -> None:
+    """What lies in this slot is this card, as people ``entered`` it or as the shoe read it."""
     cards = tuple(
-        msgspec.structs.replace(d, card=card) if (d.hand, d.index) == slot else d
+        msgspec.structs.replace(d, card=card, entered=entered) if (d.hand, d.index) == slot else d
         for d in turn.round.cards
     )
     turn.set_round(cards=cards)
@@ -60,8 +74,8 @@ def set_card(turn: Turn, slot: tuple[str, int], card: Card) -> None:
 
 def read_again(turn: Turn, slot: tuple[str, int], card: Card) -> None:
     """The shoe, or its record, names the card in this slot that could not be read before."""
-    shoe_cards.name_unseen(turn, card)
-    set_card(turn, slot, card)
+    pulls.name(turn, find(turn, slot).number, card)
+    set_card(turn, slot, card, entered=False)
     data = {"hand": slot[0], "index": slot[1], "card": card.code}
     number = find(turn, slot).number
     turn.tell_restricted("round.card_drawn", {**data, "number": number})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.events import CardPushedBack
 
-from . import early, retaking, shoe_cards
+from . import early, pending, retaking, shoe_cards
 from .cause import Cause
 from .irregularities import grounds, stack
 from .irregularities.altered import KEY, PUSHED_BACK
@@ -52,6 +52,10 @@ def note(turn: Turn) -> None:
         shoe_cards.take_back(turn, one.card)
     if kept:
         grounds.drop_kept(turn, kept)
+    waiting = turn.now.pending
+    if waiting is not None and waiting.number == number:
+        shoe_cards.take_back(turn, waiting.card)
+        pending.set_down(turn)
     turn.change(opening=tuple(one for one in turn.now.opening if one not in opening))
 
 

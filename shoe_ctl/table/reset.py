@@ -31,6 +31,9 @@ def some_are_exposed(now: TableState, settings: TableSettings) -> bool:
     """A card of the round was seen, or lies face up."""
     cards = () if now.round is None else now.round.cards
     face_up = conduct.faces(now, settings) == "face_up"
+    pending = now.pending
+    if pending is not None and (pending.exposed or face_up):
+        return True
     return any(dealt.revealed or face_up for dealt in cards)
 
 
@@ -44,7 +47,7 @@ def cards_open_the_round(turn: Turn) -> bool:
 
 def clear_hands(turn: Turn) -> None:
     """The cards of the round are set aside: they stay counted, and are in no hand."""
-    turn.change(kept=())
+    turn.change(kept=(), pending=None)
     turn.set_round(
         cards=(), due=None, totals_announced=False, result=None, complete_us=None, hands=Hands()
     )

@@ -6,7 +6,7 @@ Must not know: why it went back, who decides so.
 
 from __future__ import annotations
 
-from . import early, shoe_cards
+from . import early, pulls, shoe_cards
 from .slots import INITIAL_DEAL
 from .state import Dealt, Kept, Opened, TableState
 from .turn import Turn
@@ -59,4 +59,5 @@ def _forget(turn: Turn, card: Dealt | Kept) -> None:
     shoe = turn.shoe
     turn.set_shoe(pushed_back=tuple(number for number in shoe.pushed_back if number != card.number))
     if card.number is not None and card.number <= shoe.drawn:
+        pulls.give_up(turn, card.number)
         shoe_cards.take_back(turn, card.card)

@@ -77,5 +77,4 @@ def halt_for_outage(turn: Turn) -> None:
 def resume(turn: Turn) -> None:
     """The table is where it was."""
     stack.lift(turn)
-    if turn.now.halt is None:
-        deciding.go_on(turn)
+    deciding.resume(turn)

@@ -117,7 +117,12 @@ def _dealt(last: Settled, entered: dict[tuple[str, int], Card]) -> tuple[Dealt, 
     template = last.round.cards[-1]
     return tuple(
         msgspec.structs.replace(
-            there.get(slot, template), hand=slot[0], index=slot[1], card=face, revealed=True
+            was := there.get(slot, template),
+            hand=slot[0],
+            index=slot[1],
+            card=face,
+            revealed=True,
+            entered=was.entered or was.card != face,
         )
         for slot, face in entered.items()
     )
@@ -125,15 +130,16 @@ def _dealt(last: Settled, entered: dict[tuple[str, int], Card]) -> tuple[Dealt, 
 
 def _correct_ledger(turn: Turn, last: Settled, entered: dict[tuple[str, int], Card]) -> None:
     """Each card that was another is counted as what it was; one nobody knew of is counted now."""
-    there = {(d.hand, d.index): d.card for d in last.round.cards}
+    there = {(d.hand, d.index): d for d in last.round.cards}
     for slot, face in entered.items():
-        wrong = there.get(slot)
-        if wrong is None:
+        dealt = there.get(slot)
+        wrong = None if dealt is None else dealt.card
+        if dealt is None or wrong is None:
             shoe_cards.count_card(turn, None, None)
             shoe_cards.name_unseen(turn, face)
             shoe_cards.show(turn, face)
         elif wrong != face:
-            shoe_cards.correct(turn, wrong, face)
+            entering.correct(turn, dealt, face)
             shoe_cards.show_instead(turn, wrong, face)
 
 

@@ -6,11 +6,17 @@ the order drawn. Must not know: why they were laid aside, which card they are.
 
 from __future__ import annotations
 
-from . import fitting, placing, revealing, shoe_cards
+import msgspec
+
+from firmware_proto.cards import Card
+from firmware_proto.events import CardsDrawn
+
+from . import fitting, placing, pulls, revealing, shoe_cards
+from .slots import ASIDE
 from .state import Kept
 from .turn import Turn
 
-HAND = "set_aside"
+HAND = ASIDE
 MOST = 2
 """A round has no more than two cards after its initial deal."""
 
@@ -23,6 +29,23 @@ def is_for_it(turn: Turn) -> bool:
     if drawn.armed is False or fitting.not_the_shoes(turn) is not None:
         return False
     return drawn.number in (None, turn.shoe.drawn + 1)
+
+
+def are_the_two(turn: Turn) -> bool:
+    """Both came in one pull: the next two cards of this shoe, and none was laid aside before."""
+    event = turn.shoe_event
+    assert isinstance(event, CardsDrawn)
+    if event.armed is False or len(event.cards) != MOST or turn.round.set_aside:
+        return False
+    strange = any(fitting.strange(turn, card) is not None for card in event.cards)
+    return not strange and event.number in (None, turn.shoe.drawn + 1)
+
+
+def are_the_two_in_order(turn: Turn) -> bool:
+    """The same, and the shoe has them in the order in which they left it."""
+    event = turn.shoe_event
+    assert isinstance(event, CardsDrawn)
+    return event.order_known and are_the_two(turn)
 
 
 def has_the_next(turn: Turn) -> bool:
@@ -40,13 +63,39 @@ def shoe_is_sorted(turn: Turn) -> bool:
 
 def lay(turn: Turn) -> None:
     """The card drawn now is counted, and lies face down behind those before it."""
-    drawn, index = turn.drawn, len(turn.round.set_aside) + 1
+    drawn = turn.drawn
     shoe_cards.count_card(turn, drawn.card, drawn.number)
-    number = turn.shoe.drawn
-    laid = Kept(card=drawn.card, number=number, hand=HAND, index=index)
+    _lay(turn, drawn.card, turn.shoe.drawn)
+
+
+def lay_two(turn: Turn) -> None:
+    """Both are counted, and lie face down as they came: in an unknown order neither is known."""
+    event = turn.shoe_event
+    assert isinstance(event, CardsDrawn)
+    for place, card in enumerate(event.cards):
+        number = None if event.number is None else event.number + place
+        shoe_cards.count_card(turn, card, number)
+        _lay(turn, card, turn.shoe.drawn)
+    if not event.order_known:
+        laid = turn.round.set_aside
+        pulls.begin(turn, laid)
+        turn.set_round(set_aside=tuple(msgspec.structs.replace(one, card=None) for one in laid))
+
+
+def lay_pending(turn: Turn) -> None:
+    """The card was drawn for it while something else was decided, and is counted."""
+    card = turn.now.pending
+    assert card is not None and card.number is not None
+    turn.change(pending=None)
+    _lay(turn, card.card, card.number)
+
+
+def _lay(turn: Turn, card: Card | None, number: int) -> None:
+    index = len(turn.round.set_aside) + 1
+    laid = Kept(card=card, number=number, hand=HAND, index=index)
     turn.set_round(set_aside=(*turn.round.set_aside, laid))
     place = {"hand": HAND, "index": index}
-    code = None if drawn.card is None else drawn.card.code
+    code = None if card is None else card.code
     turn.tell("round.card_dealt", {**place, "face": "down"})
     turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
 

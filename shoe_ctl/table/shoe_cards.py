@@ -28,9 +28,18 @@ def not_a_card_of_play(turn: Turn) -> bool:
 
 
 def one_too_many(turn: Turn, card: Card) -> bool:
-    """The decks hold no further card with this face."""
+    """The decks hold no further card with this face, by all that the shoe has read."""
     shoe = turn.shoe
-    return shoe.counts.get(card.code, 0) >= shoe.decks
+    known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
+    return known >= shoe.decks
+
+
+def has_too_many(turn: Turn) -> bool:
+    """Of some card of the deck more were counted, or read, than the decks hold."""
+    shoe = turn.shoe
+    codes = (card.code for card in turn.game.deck.cards)
+    known = (shoe.counts.get(code, 0) + shoe.overruled.get(code, 0) for code in codes)
+    return any(count > shoe.decks for count in known)
 
 
 def is_empty(turn: Turn) -> bool:
@@ -228,17 +237,35 @@ def correct(turn: Turn, wrong: Card, right: Card) -> None:
     _look_for_too_many(turn, right)
 
 
-def recount(turn: Turn, was: Card | None, counted: Card) -> None:
-    """A card that left the table is the one that was counted: of all the others the decks know."""
-    if was is None:
-        turn.set_shoe(unseen=turn.shoe.unseen - 1, counts=_one_more(turn.shoe.counts, counted))
-    else:
-        turn.set_shoe(counts=_one_more(_one_less(turn.shoe.counts, was), counted))
+def overrule(turn: Turn, read: Card, right: Card) -> None:
+    """The shoe read a card that lay face down otherwise than people know it: both are kept."""
+    correct(turn, read, right)
+    turn.set_shoe(overruled=_one_more(turn.shoe.overruled, read))
+
+
+def note_reading(turn: Turn, read: Card) -> None:
+    """The shoe's record names another card than people entered: one too many is looked for."""
+    turn.set_shoe(overruled=_one_more(turn.shoe.overruled, read))
+    _look_for_too_many(turn, read)
+
+
+def bear_out(turn: Turn, read: Card) -> None:
+    """A reading that was overruled was right after all."""
+    turn.set_shoe(overruled=_one_less(turn.shoe.overruled, read))
+
+
+def recount(turn: Turn, was: Card, counted: Card) -> None:
+    """A card that left the table is the one that was counted, whatever the shoe read of it."""
+    if was != counted:
+        counts = _one_more(_one_less(turn.shoe.counts, was), counted)
+        turn.set_shoe(counts=counts, overruled=_one_more(turn.shoe.overruled, was))
 
 
 def _look_for_too_many(turn: Turn, card: Card) -> None:
     """What people enter may show that a card still hidden was not the shoe's."""
-    if turn.shoe.counts[card.code] > turn.shoe.decks:
+    shoe = turn.shoe
+    known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
+    if known > shoe.decks or card not in turn.game.deck:
         turn.then("one_too_many")
 
 

@@ -14,6 +14,10 @@ INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
 """The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
 
 
+ASIDE = "set_aside"
+"""The hand of cards that are drawn ahead and laid aside (5.11.1)."""
+
+
 def next_slot(now: TableState) -> tuple[str, int] | None:
     """The hand and index that the next card is for, where a card is due."""
     dealt = now.round.cards if now.round is not None else ()
@@ -22,6 +26,11 @@ def next_slot(now: TableState) -> tuple[str, int] | None:
     if now.round is not None and now.round.due is not None:
         return now.round.due, 3
     return None
+
+
+def pending_cards(now: TableState) -> int:
+    """How many cards wait for a slot of a hand until the table goes on: none, or one."""
+    return int(now.pending is not None and now.pending.hand != ASIDE)
 
 
 def takes_cards(*, implied: bool) -> tuple[str, ...]:

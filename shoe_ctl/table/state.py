@@ -23,7 +23,8 @@ class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     """One card of the round, in its slot. ``number`` counts draws from the set, from 1.
 
     Below 0 the shoe counts no draw for it: the cards of a round stand in the order they were laid.
-    ``card`` is None while nobody could read it: then it is not revealed either.
+    ``card`` is None while nobody could read it: then it is not revealed either. ``entered``: people
+    said which card it is, not the shoe.
     """
 
     hand: str
@@ -32,6 +33,7 @@ class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     drawn_us: int
     revealed: bool = False
+    entered: bool = False
 
 
 class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +106,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     step: int = 0
 
 
+class Pull(msgspec.Struct, frozen=True, kw_only=True):
+    """Cards drawn as one, in an order that the shoe does not have.
+
+    ``numbers`` are the draws whose cards nobody named yet; ``read`` is what the shoe read of all,
+    None where it could not; ``named`` is what people named so far.
+    """
+
+    numbers: tuple[int, ...]
+    read: tuple[Card | None, ...]
+    named: tuple[Card, ...] = ()
+
+
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
@@ -119,6 +133,9 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
+    ``pulls`` are cards drawn as one of which nobody knows which is which; ``counts`` has them as
+    they were read. ``overruled`` are readings, by code, that people ruled to be wrong: not counted,
+    but one card too many is looked for with them.
     """
 
     id: str
@@ -141,6 +158,8 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     replaced_under: str | None = None
     recorded: bool = False
     run: Run | None = None
+    pulls: tuple[Pull, ...] = ()
+    overruled: dict[str, int] = {}
 
 
 class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,7 +320,9 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
     irregularities that are open and halt nothing yet. ``kept`` are cards drawn while the table was
     halted, ``early`` those drawn early whose fate is open, ``opening`` those that were ruled to
-    open the next round, in the order drawn.
+    open the next round, in the order drawn. ``disarmed`` is the arm last taken back: a card may
+    have left on it already. ``pending`` is such a card: it waits for the slot that it was drawn for
+    until the table goes on.
     """
 
     state: str = "no_shoe"
@@ -320,6 +341,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     opening: tuple[Kept, ...] = ()
     loaded: LoadedSet | None = None
     armed: tuple[int, str, int] | None = None
+    disarmed: tuple[int, str, int] | None = None
+    pending: Kept | None = None
     refused: ArmRefused | None = None
     wake_us: int | None = None
     answered: dict[str, Answer] = {}

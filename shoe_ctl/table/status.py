@@ -97,6 +97,8 @@ def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
         **stack.guide(at),
         "choices": choices,
     }
+    if at.now.pending is not None:
+        told["pending"] = {"hand": at.now.pending.hand, "index": at.now.pending.index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.publicly, "rules": rules}
@@ -167,8 +169,11 @@ def _no_shoe(now: TableState) -> str:
     return "push a shoe in"
 
 
+_PENDING = "; the card that was drawn waits face down, and takes its place when the table goes on"
+
+
 def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(halt.top).prompt
+    prompt = stack.step_of(halt.top).prompt + (_PENDING if at.now.pending is not None else "")
     if is_on_top(at.now):
         return _do("resume", prompt)
     slot = stack.draw_wanted(at)

@@ -11,9 +11,10 @@ from typing import Any, Literal, Protocol
 
 from firmware_proto.cards import Card, card
 
-from . import entering, passing, placing, revealing, shoe_cards
+from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
 from .irregularities.grounds import halt_of, note
+from .rows import Objection
 from .state import Dealt, TableState
 from .turn import Turn
 
@@ -35,9 +36,10 @@ class OfCards(OfChoice, frozen=True, kw_only=True):
 
 
 class OfSource(OfChoice, frozen=True, kw_only=True):
-    """Who knows the value."""
+    """Who knows the value; ``against_reading``: they are right, whatever the shoe read."""
 
     source: Literal["shoe", "surveillance"]
+    against_reading: bool = False
 
 
 class OfCount(OfCards, frozen=True, kw_only=True):
@@ -98,13 +100,35 @@ def why_not_seen(turn: Turn) -> str | None:
     return _why_not(turn, checked(turn, OfCards).cards)
 
 
-def why_not_known(turn: Turn) -> str | None:
+def why_not_known(turn: Turn) -> Objection | str | None:
     """What stands against going on with the value: whoever is named does not know it."""
-    if checked(turn, OfSource).source == "surveillance":
+    args = checked(turn, OfSource)
+    if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
+        return low
+    if args.source == "surveillance":
         known = "cards" in halt_of(turn).top.noted
         return None if known else "surveillance did not say yet what was seen: seen"
-    read = all(dealt.card is not None for dealt in gone(turn))
-    return None if read else "the shoe could not read it"
+    unknown = [dealt for dealt in gone(turn) if dealt.card is None]
+    if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
+        return "it was drawn with others, and the shoe does not know which of them it is"
+    return "the shoe could not read it" if unknown else None
+
+
+def contradicts_reading(turn: Turn) -> bool:
+    """Surveillance saw another card than the shoe read."""
+    args = checked(turn, OfSource)
+    if args.source != "surveillance" or args.against_reading:
+        return False
+    named = zip(gone(turn), halt_of(turn).top.noted["cards"], strict=True)
+    return _differs(turn, [(dealt, card(code)) for dealt, code in named])
+
+
+def _differs(turn: Turn, named: list[tuple[Dealt, Card]]) -> bool:
+    """What the shoe read of these cards says otherwise."""
+    if any(dealt.card not in (None, face) for dealt, face in named):
+        return True
+    unknown = [(dealt.number, face) for dealt, face in named if dealt.card is None]
+    return not pulls.can_be(turn.now, unknown)
 
 
 def why_no_count(turn: Turn) -> str | None:
@@ -150,11 +174,7 @@ def take_value(turn: Turn) -> None:
 
 def _name(turn: Turn, dealt: Dealt, face: Card) -> None:
     """This is the card that lay there, by what was seen of it."""
-    if dealt.card is None:
-        shoe_cards.name_unseen(turn, face)
-    elif dealt.card != face:
-        shoe_cards.correct(turn, dealt.card, face)
-    placing.set_card(turn, (dealt.hand, dealt.index), face)
+    entering.name(turn, dealt, face)
     entering.tell_entered(turn, dealt.hand, dealt.index, face)
 
 
@@ -182,8 +202,11 @@ def _shoes_opinion(turn: Turn, codes: list[str]) -> str:
 
 def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
     """What the decks lack, less the cards laid aside, against what is said to be missing."""
-    laid = [kept.card.code for kept in turn.round.set_aside if kept.card is not None]
-    if len(laid) < len(turn.round.set_aside):
+    aside = turn.round.set_aside
+    laid = [kept.card.code for kept in aside if kept.card is not None]
+    if (pull := pulls.find(turn.now, aside[0].number if aside else None)) is not None:
+        laid += [card.code for card in pulls.left(pull) if card is not None]
+    if len(laid) < len(aside):
         return "unread"
     return "agrees" if Counter(short) == Counter(laid) + Counter(codes) else "differs"
 
@@ -198,8 +221,11 @@ def replace(turn: Turn) -> None:
     missing = gone(turn)
     for dealt, code in zip(missing, halt_of(turn).top.noted["counted"], strict=True):
         face = card(code)
-        shoe_cards.recount(turn, dealt.card, face)
-        placing.set_card(turn, (dealt.hand, dealt.index), face)
+        if dealt.card is None:
+            pulls.name(turn, dealt.number, face)
+        else:
+            shoe_cards.recount(turn, dealt.card, face)
+        placing.set_card(turn, (dealt.hand, dealt.index), face, entered=True)
         data = {"round_id": turn.round.id, "hand": dealt.hand, "index": dealt.index}
         rule = turn.game.rule(KEY, "replaced")
         turn.tell("cards.replaced", {**data, "rule": rule})

@@ -6,13 +6,17 @@ a halt. Must not know: who enters a card, what the round wants next.
 
 from __future__ import annotations
 
-from . import placing
+from . import placing, pulls
 from .cause import Cause
 from .irregularities import stack
+from .irregularities.double_draw import KEY as DOUBLE_DRAW
+from .irregularities.double_draw import NAME
 from .irregularities.misread import KEY, KNOWN, READ
 from .revealing import named_to_expose, shows_cards_at_once
 from .state import Dealt, Opened
 from .turn import Turn
+
+KEYS = (KEY, DOUBLE_DRAW)
 
 # What was seen.
 
@@ -21,6 +25,8 @@ def waits_for_a_reading(turn: Turn) -> bool:
     """The shoe names the slot of a card that it could not read before, and reads it now."""
     drawn, played = turn.drawn, turn.now.round
     if played is None or drawn.card is None or drawn.number is not None:
+        return False
+    if drawn.card not in turn.game.deck:
         return False
     named = (drawn.hand, drawn.index)
     return any(d.card is None and (d.hand, d.index) == named for d in played.cards)
@@ -39,17 +45,25 @@ def is_due_for_entry(turn: Turn) -> bool:
 def _open(turn: Turn) -> list[Dealt]:
     """The unread cards of the round for which nothing is open yet."""
     unread = [dealt for dealt in turn.round.cards if dealt.card is None]
-    return [d for d in unread if not stack.is_open(turn, KEY, _subject(d))]
+    return [d for d in unread if not any(stack.is_open(turn, k, _subject(d)) for k in KEYS)]
 
 
 def _subject(dealt: Dealt) -> str:
     return f"{dealt.hand} {dealt.index}"
 
 
-def _cause(dealt: Dealt) -> Cause:
-    seen = f"{dealt.hand.capitalize()}'s card {dealt.index} could not be read"
-    noted = {"hand": dealt.hand, "index": dealt.index}
-    return Cause(KEY, seen, subject=_subject(dealt), noted=noted, step="enter")
+def _cause(turn: Turn, dealt: Dealt) -> Cause:
+    """Why nobody knows the card: which of a pull it is, or what the shoe said of it, or nothing."""
+    named = f"{dealt.hand.capitalize()}'s card {dealt.index}"
+    noted, subject = {"hand": dealt.hand, "index": dealt.index}, _subject(dealt)
+    if pulls.find(turn.now, dealt.number) is not None:
+        seen = f"{named} is one of those that were drawn together"
+        return Cause(DOUBLE_DRAW, seen, subject=subject, noted=noted, step=NAME)
+    if dealt.number in turn.shoe.entered:
+        seen = f"{named} was entered, and the shoe was not heard of it"
+    else:
+        seen = f"{named} could not be read"
+    return Cause(KEY, seen, subject=subject, noted=noted, step="enter")
 
 
 # What is done.
@@ -58,13 +72,13 @@ def _cause(dealt: Dealt) -> Cause:
 def wait_face_down(turn: Turn) -> None:
     """It holds its slot, and play goes on; it is never pulled from a squeeze."""
     for dealt in _open(turn):
-        stack.wait_beside(turn, _cause(dealt))
+        stack.wait_beside(turn, _cause(turn, dealt))
 
 
 def halt_for_unread(turn: Turn) -> None:
     """It lies for all to see, and is entered at once."""
     for dealt in _open(turn):
-        stack.raise_irregularity(turn, _cause(dealt))
+        stack.raise_irregularity(turn, _cause(turn, dealt))
 
 
 def halt_for_exposed(turn: Turn) -> None:
@@ -72,7 +86,7 @@ def halt_for_exposed(turn: Turn) -> None:
     hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
     waiting = [opened for opened in turn.now.waiting if _is_of(opened, hand, index)]
     for opened in reversed(waiting):
-        stack.halt_for_waiting(turn, opened, "enter")
+        stack.halt_for_waiting(turn, opened, opened.step)
 
 
 def take_reading(turn: Turn) -> None:
@@ -94,7 +108,7 @@ def close_read(turn: Turn, slot: tuple[str, int]) -> None:
 def close_known(turn: Turn) -> None:
     """Cards that were named as a part of something else are not entered any more."""
     for opened in turn.now.waiting:
-        if opened.key == KEY and placing.find(turn, _slot(opened)).card is not None:
+        if _is_of_a_slot(opened) and placing.find(turn, _slot(opened)).card is not None:
             stack.close_waiting(turn, opened, KNOWN)
 
 
@@ -104,4 +118,9 @@ def _slot(opened: Opened) -> tuple[str, int]:
 
 def _is_of(opened: Opened, hand: object, index: object) -> bool:
     noted = opened.noted
-    return opened.key == KEY and noted["hand"] == hand and index in (None, noted["index"])
+    return _is_of_a_slot(opened) and noted["hand"] == hand and index in (None, noted["index"])
+
+
+def _is_of_a_slot(opened: Opened) -> bool:
+    """It waits until the card in a slot is known."""
+    return (opened.key, opened.step) in ((KEY, "enter"), (DOUBLE_DRAW, NAME))

@@ -62,5 +62,11 @@ class Bench(Protocol):
     def replug(self) -> None:
         """It is plugged in again."""
 
+    def hold(self) -> None:
+        """What the shoe says from now on stays in the line."""
+
+    def release(self) -> None:
+        """It arrives, and so does whatever comes."""
+
     async def host(self, what: str) -> None:
         """The controller's host: ``restart`` of the daemon, ``reboot`` of the machine."""

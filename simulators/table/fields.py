@@ -101,6 +101,13 @@ class Fields:
             raise Wrong(f"{self.at(key)}: expected a whole number {span}, not {_shown(value)}")
         return value
 
+    def flag(self, key: str) -> bool:
+        """True or false; false where the key is not there."""
+        value = self.take(key)
+        if value is not None and type(value) is not bool:
+            raise Wrong(f"{self.at(key)}: expected true or false, not {_shown(value)}")
+        return bool(value)
+
     def table(self, key: str) -> dict[str, Any]:
         """A table, empty where the key is not there."""
         value = self.take(key)

@@ -165,6 +165,14 @@ class LiveBench:
         """It is plugged in again."""
         self._rig.replug()
 
+    def hold(self) -> None:
+        """Neither end hears the other."""
+        self._rig.hold()
+
+    def release(self) -> None:
+        """Each hears what the other has said."""
+        self._rig.release()
+
     async def host(self, what: str) -> None:
         """Whoever runs the daemon is asked, and the shoe waits until it has hung up."""
         await self.client.close()

@@ -79,6 +79,7 @@ class Performance:
         self._viewed = 0
         self._waited = 0
         self._given = 0
+        self._under_way = 0
         self._answers: dict[str, dict[str, Any]] = {}
 
     async def play(self) -> None:
@@ -90,8 +91,11 @@ class Performance:
         await self._connected(1)
         await self._power_on()
         for number, step in enumerate(self._scenario.steps):
+            under_way, self._under_way = self._under_way, 0
             try:
                 await self._take(step)
+                if under_way:
+                    await self._arrive(under_way)
             except (Stuck, Refused) as stuck:
                 where = f"{self._scenario.name}: steps[{number}]"
                 raise StepFailed(f"{where}: {in_words(step)}: {stuck}") from None
@@ -124,7 +128,10 @@ class Performance:
     async def _draw(self, step: Draw) -> None:
         device = self._bench.device
         if step.manner in ("as_one", "unordered"):
-            await self._pull_as_one(step.count, order_known=step.manner == "as_one")
+            await self._pull_as_one(step)
+            return
+        if step.manner == "under_way":
+            await self._draw_under_way(step.count)
             return
         if step.manner == "together":
             for _ in range(step.count):
@@ -157,11 +164,26 @@ class Performance:
         bench.touched()
         await bench.taken_up(1)
 
-    async def _pull_as_one(self, count: int, *, order_known: bool) -> None:
-        device = self._tells_of_its_body()
-        device.pull_together(self._bench.now, count, order_known=order_known)
-        self._bench.touched()
+    async def _draw_under_way(self, count: int) -> None:
+        """The shoe gives a card, and what it says of it stays in the line."""
+        device, bench = self._bench.device, self._bench
+        await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        bench.hold()
+        device.draw(bench.now)
+        self._under_way = count
+
+    async def _arrive(self, count: int) -> None:
+        """What was held in the line comes to the host."""
+        self._bench.release()
         await self._bench.taken_up(count)
+
+    async def _pull_as_one(self, step: Draw) -> None:
+        device, order_known = self._tells_of_its_body(), step.manner == "as_one"
+        if step.when_freed:
+            await self._bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        device.pull_together(self._bench.now, step.count, order_known=order_known)
+        self._bench.touched()
+        await self._bench.taken_up(step.count)
 
     async def _draw_one(self, *, force: bool) -> None:
         self._pull(force=force)
@@ -366,7 +388,7 @@ def in_words(step: Step) -> str:
             why = "" if step.reason is None else f' ("{step.reason}")'
             second = "" if step.consented_by is None else f", {step.consented_by} consents"
             return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}{second}"
-        case Draw(count, manner):
+        case Draw(count, manner, _):
             how = "" if manner == "freed" else f", {manner.replace('_', ' ')}"
             return f"hand: draws {count}{how}"
         case Play(until):

@@ -23,7 +23,9 @@ VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
 NEEDS = ("position", "state", "consent", "other")
 
-Manner = Literal["freed", "early", "together", "as_one", "unordered", "under_key"]
+Manner = Literal[
+    "freed", "early", "together", "as_one", "unordered", "under_key", "under_way"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,13 @@ class Draw:
     ``freed``: each once the shoe shows that it may be drawn. ``early``: each at once, bolt or not.
     ``together``: all in one pull, and the shoe counts each. ``as_one``, ``unordered``: the shoe
     tells of the pull, and knows in which order they came, or does not. ``under_key``: by hand,
-    while the shoe is locked by its key.
+    while the shoe is locked by its key. ``under_way``: freed, and the host hears of it only behind
+    the next step. ``when_freed``: the pull waits until the shoe may be drawn from.
     """
 
     count: int
     manner: Manner = "freed"
+    when_freed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +129,12 @@ def _draw(fields: Fields, verb: str) -> Step:
         "draw_as_one": "as_one",
         "draw_unordered": "unordered",
         "draw_under_key": "under_key",
+        "draw_under_way": "under_way",
     }
-    return Draw(fields.whole(verb, at_least=1), manners[verb])
+    count, when_freed = fields.whole(verb, at_least=1), False
+    if manners[verb] in ("as_one", "unordered"):
+        when_freed = fields.flag("when_freed")
+    return Draw(count, manners[verb], when_freed)
 
 
 def _say(fields: Fields, verb: str) -> Step:
@@ -201,6 +209,7 @@ _READERS: dict[str, Callable[[Fields, str], Step]] = {
     "draw_as_one": _draw,
     "draw_unordered": _draw,
     "draw_under_key": _draw,
+    "draw_under_way": _draw,
     "play": _play,
     "wait": _wait,
     "shoe": _shoe,

@@ -144,6 +144,12 @@ class InProcess:
         self._port.plug(session)
         self._port.pump()
 
+    def hold(self) -> None:
+        """A command is handled before the port is looked at."""
+
+    def release(self) -> None:
+        self._port.pump()
+
     async def host(self, what: str) -> None:
         """The daemon goes, the table's state comes back from its bytes, the link is opened anew."""
         self._port.unplug()

@@ -58,6 +58,11 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
         (("{draw = 1}", "{darw = 1}"), "steps[0]: expected one of say, wager, draw"),
         (("{draw = 1}", '{draw = 1, say = "x"}'), "steps[0]: expected one of"),
         (("{draw = 1}", "{draw = 1, refused = 1}"), "steps[0].refused: unknown key"),
+        (("{draw = 1}", "{draw = 1, when_freed = true}"), "steps[0].when_freed: unknown key"),
+        (
+            ("{draw = 1}", "{draw_as_one = 2, when_freed = 1}"),
+            "steps[0].when_freed: expected true or false, not 1",
+        ),
         (
             ("{draw = 1}", '{say = "rule", refused = "no"}'),
             "steps[0].refused: expected one of position, state, consent, other, not 'no'",

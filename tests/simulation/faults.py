@@ -283,6 +283,19 @@ def _paused(world: World, chance: random.Random) -> None:
     world.staff.pause()
 
 
+@_apart("paused_as_a_card_comes", 0.4)
+def _paused_as_a_card_comes(world: World, chance: random.Random) -> None:
+    """The hand draws as surveillance says stop: the card is on its way, and so is the lock."""
+    if world.device.lamp is None:
+        return
+    try:
+        world.device.draw(world.loop.time())
+    except Refused:
+        return
+    world.staff.pause_at_once()
+    world.rig.turn()
+
+
 @_fault("declared")
 def _declared(world: World, chance: random.Random) -> None:
     world.staff.declare(chance)

@@ -17,7 +17,8 @@ CODE = re.compile("|".join(rf'"{re.escape(code)}"' for code in CARDS))
 
 RECENT = 30
 """Cards drawn last among which one that is told must be: the last rounds. Of those before, every
-code was seen at some time."""
+code was seen at some time. A card that the table still holds is among them, however long ago it
+was drawn."""
 
 
 @dataclass(slots=True)
@@ -28,10 +29,20 @@ class _Drawn:
 
 
 class Secrecy:
-    """``now`` is the loop's time. ``face_up_after_s``: None where hands turn the cards."""
+    """``now`` is the loop's time. ``face_up_after_s``: None where hands turn the cards.
 
-    def __init__(self, now: Callable[[], float], face_up_after_s: float | None) -> None:
+    ``held`` is how many cards back, from the one drawn last, a card of the open round lies, or one
+    that the table keeps.
+    """
+
+    def __init__(
+        self,
+        now: Callable[[], float],
+        face_up_after_s: float | None,
+        held: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._now = now
+        self._held = held
         self._face_up_after_s = face_up_after_s
         self._drawn: list[_Drawn] = []
         self._entered: set[str] = set()
@@ -45,7 +56,7 @@ class Secrecy:
 
     def turned(self, hand: str) -> None:
         """The cards of this hand lie open from now on."""
-        for seen in self._drawn[-RECENT:]:
+        for seen in self._remembered():
             if seen.shown_at is None and seen.place in (hand, None):
                 seen.shown_at = self._now()
 
@@ -54,7 +65,7 @@ class Secrecy:
 
         Where nobody turns cards, they look at them as they do.
         """
-        for seen in self._drawn[-RECENT:]:
+        for seen in self._remembered():
             if seen.shown_at is None:
                 seen.place = None
             else:
@@ -78,5 +89,11 @@ class Secrecy:
 
     def _seen(self) -> set[str]:
         now = self._now()
-        recent = self._drawn[-RECENT:]
-        return {d.code for d in recent if d.shown_at is not None and d.shown_at <= now + 1e-6}
+        return {
+            d.code
+            for d in self._remembered()
+            if d.shown_at is not None and d.shown_at <= now + 1e-6
+        }
+
+    def _remembered(self) -> list[_Drawn]:
+        return self._drawn[-max(RECENT, self._held()) :]

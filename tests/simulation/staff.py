@@ -60,6 +60,9 @@ class Room(Protocol):
     def unread_card(self, seen: str) -> str | None:
         """The card, lying open by now, that the shoe did not read; of several, the one ``seen``."""
 
+    def pulled_card(self, seen: str, *, rightly: bool) -> str | None:
+        """The card, lying open by now, of those that came as one; else one that is none of them."""
+
 
 class Staff:
     """One person for all positions, and the Players. ``players`` is chance of their own.
@@ -119,6 +122,19 @@ class Staff:
     def pause(self) -> None:
         """Surveillance wants to look."""
         self._also.append({"command": "pause", "position": "surveillance", "reason": "a look"})
+
+    def pause_at_once(self) -> None:
+        """The same, without a look at the table first."""
+        asked = {"command": "pause", "position": "surveillance", "reason": "stop"}
+        task = asyncio.create_task(self._say_at_once(asked), name="said at once")
+        self._side.add(task)
+        task.add_done_callback(self._side.discard)
+
+    async def _say_at_once(self, act: dict[str, Any]) -> None:
+        try:
+            await self._say(act, {"round": None})
+        except NoAnswer:
+            return
 
     def declare(self, chance: random.Random) -> None:
         """Somebody says that something is wrong."""
@@ -184,8 +200,7 @@ class Staff:
         for offer in offered:
             args: dict[str, Any] = {"choice": offer["choice"]}
             if "card" in offer.get("args", ()):
-                misread = halt.get("reason") == "misread"
-                card = self._room.unread_card(halt.get("seen", "")) if misread else None
+                card = self._named(halt)
                 if card is None:
                     continue
                 args["card"] = card
@@ -217,6 +232,15 @@ class Staff:
         of = self._of_a_player(chance, ("player", "seat", "wager"))
         args = {"key": key, **of, "amount": chance.choice(FOUND[key])}
         return {"command": "declare", "args": args, "reason": "seen on the layout"}
+
+    def _named(self, halt: Mapping[str, Any]) -> str | None:
+        """What lies there; now and then somebody misspeaks of a card that came with others."""
+        seen = halt.get("seen", "")
+        if halt.get("reason") == "misread":
+            return self._room.unread_card(seen)
+        if (halt.get("reason"), halt.get("step")) == ("double_draw", "name"):
+            return self._room.pulled_card(seen, rightly=self._chance.random() < 0.8)
+        return None
 
     def _wager(self, wager: str) -> dict[str, Any]:
         args = {"player": PLAYER, "seat": SEAT, "wager": wager, "amount": AMOUNT}

@@ -161,10 +161,30 @@ UNDER_WAY_AS_IT_WAS_VOID = Plan(
 )
 """The lock of a halt is seconds on its way, a card is drawn meanwhile, and the round is void."""
 
+MANY_CARDS_IN_ONE_ROUND = Plan(
+    seed=235404098,
+    lasts_s=46.041,
+    game="tiger",
+    announces=False,
+    face_up_after_ms=1000,
+    faults=(
+        Fault(0, 0.437, "paused"),
+        Fault(1, 11.392, "power_lost_at_disk_call"),
+        Fault(2, 17.656, "paused"),
+        Fault(3, 38.792, "power_lost_at_disk_call"),
+    ),
+    profile="angel_eye",
+    memory=1024,
+)
+"""The shoe deals on for more than thirty cards while the table stands halted in its first round."""
+
 
 @pytest.mark.parametrize(
     "plan",
     [
+        pytest.param(
+            MANY_CARDS_IN_ONE_ROUND, id="the check forgot a card that lay open in the open round"
+        ),
         pytest.param(READ_AFTER_ALL, id="a card read after all was told before it was seen"),
         pytest.param(SEVERAL_UNREAD, id="people named one unread card for another"),
         pytest.param(

@@ -27,6 +27,7 @@ from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
+from shoe_ctl.table.state import Dealt, Kept
 from simulators.rig import Rig
 from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.build import simulated_shoe
@@ -48,7 +49,7 @@ from tests.simulation.plan import Plan
 from tests.simulation.process import Host, Life
 from tests.simulation.promises import SOURCE, Promises
 from tests.simulation.remote import RemoteSystem
-from tests.simulation.secrecy import Secrecy
+from tests.simulation.secrecy import RECENT, Secrecy
 from tests.simulation.staff import Staff
 
 DEVICE = "SIM-0001"
@@ -136,7 +137,7 @@ class World:
             scratch=scratch,
             device=DEVICE,
             table=self._table["id"],
-            secrecy=Secrecy(self.loop.time, after_s),
+            secrecy=Secrecy(self.loop.time, after_s, self._held),
             chance=self.plan.chance("promises"),
         )
 
@@ -229,6 +230,20 @@ class World:
         self.promises.secrecy.entered(code)
         return code
 
+    def pulled_card(self, seen: str, *, rightly: bool) -> str | None:
+        shoe, told = self.device.shoe, self._now.runners[self._table["id"]].controller.state
+        dealt = () if told.round is None else told.round.cards
+        there = [d.number for d in dealt if seen.startswith(_place(d.hand, d.index))]
+        if not there or shoe.cards is None or not 0 < there[0] <= shoe.drawn:
+            return None
+        code = shoe.cards.cards[there[0] - 1].code
+        if not rightly:
+            lying = {card.code for card in shoe.cards.cards[: shoe.drawn][-RECENT:]}
+            others = (card.code for card in shoe.cards.deck.cards if card.code not in lying)
+            code = next(others, code)
+        self.promises.secrecy.entered(code)
+        return code
+
     def _place_of(self, number: int) -> str | None:
         """Where this card lies: where the lamp was lit; past the bolt, where the table puts it."""
         if (lit := self._places.get(number)) is not None:
@@ -236,6 +251,20 @@ class World:
         told = self._now.runners[self._table["id"]].controller.state.round
         dealt = () if told is None else told.cards
         return next((_place(d.hand, d.index) for d in dealt if d.number == number), None)
+
+    def _held(self) -> int:
+        """How many cards back the table holds one: in the round, or kept in no place of it."""
+        runner = self._now.runners.get(self._table["id"])
+        if runner is None:
+            return 0
+        now = runner.controller.state
+        cards: list[Kept | Dealt] = [*now.kept, *now.early, *now.opening]
+        cards += [] if now.pending is None else [now.pending]
+        cards += [] if now.halt is None else now.halt.outside
+        cards += [] if now.round is None else now.round.set_aside
+        cards += [] if now.round is None else now.round.cards
+        numbers = [each.number for each in cards if each.number is not None]
+        return self.device.shoe.drawn - max(0, min(numbers) - 1) if numbers else 0
 
     def _note(self, what: str, *more: bytes) -> None:
         """Kept in the trace, and so the same whenever the same plan runs."""

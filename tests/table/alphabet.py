@@ -29,7 +29,16 @@ from shoe_ctl.table.inputs import LinkUp, Tick
 from shoe_ctl.table.state import TableState
 from tests.table.offers import At, decisions, declarations, found_on_the_layout, spares
 from tests.table.playing import DEVICE
-from tests.table.tried import EVENTS_TRIED, NAMES, Tried, asked, facts, next_cards, said
+from tests.table.tried import (
+    EVENTS_TRIED,
+    NAMES,
+    Tried,
+    asked,
+    facts,
+    next_cards,
+    next_pulls,
+    said,
+)
 
 HALTING = frozenset(
     row.trigger for row in machine.ROWS if row.dest == "suspended" and row.state != "suspended"
@@ -75,7 +84,7 @@ def ways_on(at: At) -> Iterator[Tried]:
     for args in decisions(at):
         position = args.pop("position")
         yield asked(at, "decide", args, position=position)
-    for event in (*next_cards(at), *_shoe_comes(now)):
+    for event in (*next_cards(at), *next_pulls(at), *_shoe_comes(now)):
         yield said(event, t_us)
     if not now.link.up:
         yield "link_up", _link_up(now)

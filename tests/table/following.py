@@ -69,9 +69,12 @@ def decides(table: Playing) -> bool:
     assert opened is not None
     procedure, step = PROCEDURES[opened.key], stack.step_of(opened)
 
-    def rank(offer: dict[str, Any]) -> int:
+    def rank(offer: dict[str, Any]) -> tuple[int, bool]:
+        """Whoever cannot see the card that is to be named says that the shoe was wrong."""
         choice = next(c for c in stack.offered(at(table)) if c.name == offer["choice"])
-        return 0 if procedure.end(choice.then) is not None else 1 if choice.then != step.name else 2
+        ends = procedure.end(choice.then) is not None
+        leads = 0 if ends else 1 if choice.then != step.name else 2
+        return leads, not offer.get("against_reading", False)
 
     return any(
         table.asks("decide", reason="next", consented_by="lee", **offer).accepted

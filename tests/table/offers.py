@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.table import positions
 from shoe_ctl.table.arguments import Args
 from shoe_ctl.table.irregularities import stack
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
@@ -40,7 +41,8 @@ def decisions(at: At) -> Iterator[dict[str, Any]]:
     for choice in stack.offered(at):
         position = stack.who_takes(choice, at.game)
         for args in filled(at, choice.takes):
-            yield {"choice": choice.name, "position": position, **args}
+            by = positions.who_decides(at.game) if args.get("against_reading") else position
+            yield {"choice": choice.name, "position": by, **args}
 
 
 def declarations(at: At) -> Iterator[dict[str, Any]]:

@@ -78,8 +78,18 @@ def test_where_surveillance_and_shoe_differ_those_who_may_know_are_told_and_deci
     decides(table, "seen", EYES, cards="9S")
     assert opinions(table)[-1]["shoe"] == "differs"
     decides(table, "value_known", PIT, source=EYES)
+    assert (table.key, table.now.halt.earlier) == ("other", ("card_taken",))
+    assert "round.card_revealed" not in table.kinds
+    table.rules("play_on")
+    answer = table.asks(
+        "decide", choice="value_known", source=EYES, against_reading=True, position=PIT,
+        reason="r", consented_by="lee",
+    )  # fmt: skip
+    assert answer.needs == {"position": SHIFT}
+    decides(table, "value_known", source=EYES, against_reading=True)
     assert table.told("round.card_revealed")[-1]["card"] == "9S"
     assert table.now.shoe.counts.get("9S") == 1 and "2D" not in table.now.shoe.counts
+    assert table.now.shoe.overruled == {"2D": 1}
     assert balanced(table.now)
 
 

@@ -157,7 +157,7 @@ def test_face_up_the_table_goes_on_while_none_of_the_ordered_cards_has_its_slot(
     if announcements == "explicit":
         table.does("announce_totals")
     for code in ("5D", "4C"):
-        assert (table.now.state, table.key) == ("suspended", "misread")
+        assert (table.now.state, table.key) == ("suspended", "double_draw")
         decides(table, "enter", "pit_supervisor", card=code, consented_by="lee")
     _shown_until_it_asks(table)
     if announcements == "explicit":

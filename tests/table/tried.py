@@ -174,7 +174,7 @@ def inputs(at: At) -> Iterator[Tried]:
     t_us = at.now.t_us + 1
     for fact in facts(t_us):
         yield NAMES[type(fact)], fact
-    for event in (*EVENTS_TRIED, *next_cards(at), *of_arming(at)):
+    for event in (*EVENTS_TRIED, *next_cards(at), *next_pulls(at), *of_arming(at)):
         yield said(event, t_us)
     for command, args in ASKED:
         yield asked(at, command, args)
@@ -220,3 +220,12 @@ def next_cards(at: At) -> Iterator[CardDrawn]:
             yield CardDrawn(card=face, number=shoe.drawn + 1, armed=armed)
         if at.now.link.names_hands and slot is not None:
             yield CardDrawn(card=face, hand=slot[0], index=slot[1])
+
+
+def next_pulls(at: At) -> Iterator[CardsDrawn]:
+    """The two cards that come next, in one pull, where the shoe gives one."""
+    shoe, armed = at.now.shoe, at.now.armed
+    if shoe is not None and armed is not None:
+        two = tuple(card(code) for code in spares(at)[-2:])
+        for known in (True, False):
+            yield CardsDrawn(cards=two, number=shoe.drawn + 1, order_known=known, armed=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import ResetDone
-from shoe_ctl.table import outbox, reset
+from shoe_ctl.table import outbox, placing, reset
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, stands, void
@@ -31,7 +31,8 @@ def _has_no_rule(standing: Standing) -> bool:
 
 def _cards_are_out(standing: Standing) -> bool:
     played = standing.now.round
-    return bool(standing.now.kept) or (played is not None and bool(played.cards))
+    lie = standing.now.kept or standing.now.pending is not None
+    return bool(lie) or (played is not None and bool(played.cards))
 
 
 def _none_is_out(standing: Standing) -> bool:
@@ -116,7 +117,8 @@ DEVICE_RESET = Procedure(
     ),
     (
         End("again", "betting_again", (KEY, "reset"), _BETTING, (reset.bet_again,)),
-        End("opens", "cards_open_round", (KEY, "next_round"), _BETTING, (reset.bet_again,)),
+        End("opens", "cards_open_round", (KEY, "next_round"), _BETTING,
+            (placing.lay_pending, reset.bet_again)),
         End(
             "aside", "cards_set_aside", (KEY, "set_aside"), _BETTING,
             (reset.clear_hands, reset.bet_again), clears=True,

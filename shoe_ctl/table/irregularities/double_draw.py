@@ -12,12 +12,16 @@ from . import pulled
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
 from .grounds import CARDS_OUT, drop_kept, note, own_kept
+from .misread import NAME_CARD
+from .misread import enter as name_card
 from .missed import ENTER, PLACE
 from .procedure import VOID, Action, Choice, Declared, End, Procedure, Standing, Step
 from .withdrawal import has_window, window_step
 
 KEY = "double_draw"
 ORDERED = "double_draw_ordered"
+NAME = "name"
+"""The step for a card in its slot: nobody knows which of the pull it is, until it lies open."""
 
 # What is done.
 
@@ -137,6 +141,12 @@ DOUBLE_DRAW = Procedure(
             CALL_VOID,
         ),
         Step(
+            NAME,
+            "say which card it is once it lies open, with a second person; never take it from a "
+            "Player",
+            (NAME_CARD._replace(then="named"), CALL_VOID),
+        ),
+        Step(
             "lay",
             "put the cards in the order that the pit manager gave; each is named when it lies open",
             (
@@ -154,6 +164,7 @@ DOUBLE_DRAW = Procedure(
         End("reconstructed_past_deal", "reconstructed", (KEY, "reconstructed"), "revealing"),
         End("ordered", "ordered", (KEY, "ordered")),
         End("ordered_past_deal", "ordered", (KEY, "ordered"), "revealing"),
+        End("named", "named", (KEY, "named"), do=(name_card,)),
         End("unordered", "order_unknown", (KEY, "void"), VOID),
         stands(),
         aside(),
@@ -166,5 +177,6 @@ DOUBLE_DRAW = Procedure(
         pulled.OfTogether,
         pulled.why_not_declared,
     ),
+    begins=(NAME,),
     of_cards=True,
 )

@@ -27,10 +27,13 @@ def _awaits_cards(at: Standing) -> bool:
     return at.now.halt.back_to in (*CARDS_OUT, *takes_cards(implied=at.settings.implied))
 
 
-def _is_of_its_round(at: Standing) -> bool:
-    """The round whose card was missed is not over: later only a ruling is left (6.1)."""
+def _may_be_void(at: Standing) -> bool:
+    """The round whose card was missed is not over: later only a ruling is left (6.1).
+
+    A round that began since is void only where it cannot go on with the cards in the shoe.
+    """
     assert at.now.halt is not None
-    return at.now.halt.back_to in (*CARDS_OUT, "resolved")
+    return at.now.loaded is not None or at.now.halt.back_to in (*CARDS_OUT, "resolved")
 
 
 def _why_not_reconstructed(turn: Turn) -> str | None:
@@ -73,7 +76,7 @@ MISSED_DRAW = Procedure(
                 _RECONSTRUCT,
                 GO_ON,
                 LAY_ASIDE_UNPLAYED,
-                CALL_VOID._replace(when=_is_of_its_round),
+                CALL_VOID._replace(when=_may_be_void),
             ),
         ),
     ),

@@ -74,7 +74,7 @@ def _why_not(turn: Turn) -> str | None:
         if _was_seen(lying[place]):
             return f"everyone has seen {place}: it stays where it is"
         if lying[place].card is None:
-            return f"nobody could read {place}: it is named when it lies open"
+            return f"it is not known what {place} is: it is named when it lies open"
     return None
 
 

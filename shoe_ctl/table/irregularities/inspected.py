@@ -37,7 +37,7 @@ def correct(turn: Turn) -> None:
     assert wrong.card is not None and wrong.number is not None
     if wrong.counted:
         shoe_cards.correct(turn, wrong.card, right)
-    if halt_of(turn).top.noted.get("due"):
+    if halt_of(turn).top.noted.get("due") and belated.free_slot(turn) is not None:
         turn.change(kept=tuple(kept for kept in turn.now.kept if kept is not wrong))
         slot = belated.lay_next(turn, right, wrong.number)
         entering.tell_entered(turn, *slot, right)

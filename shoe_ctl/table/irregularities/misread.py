@@ -5,7 +5,8 @@ In: nothing. Out: its procedure. Must not know: how a card is seen to be unread,
 
 from __future__ import annotations
 
-from shoe_ctl.table import belated, entering, fitting, placing, revealing, shoe_cards
+from shoe_ctl.table import belated, entering, fitting, placing, revealing
+from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, LAY_ASIDE, aside, void
@@ -30,27 +31,36 @@ def slot_of(turn: Turn) -> tuple[str, int]:
 def is_read_now(turn: Turn) -> bool:
     """The shoe names the very slot and has read the card after all."""
     drawn = turn.drawn
-    return drawn.card is not None and (drawn.hand, drawn.index) == slot_of(turn)
+    if drawn.card is None or drawn.card not in turn.game.deck:
+        return False
+    return (drawn.hand, drawn.index) == slot_of(turn)
 
 
 def is_read_in_turn(turn: Turn) -> bool:
     """The shoe has read the card after all, and it is the one that was due."""
     if own_kept(turn) or halt_of(turn).back_to not in DUE:
         return False
-    return fitting.is_for(turn, belated.due_slot(turn))
+    return fitting.is_for(turn, belated.free_slot(turn))
 
 
 def is_unread_in_turn(turn: Turn) -> bool:
     """It is the card that was due, told by a shoe that raised its alarm first."""
-    drawn, slot = turn.drawn, belated.due_slot(turn)
+    drawn, slot = turn.drawn, belated.free_slot(turn)
     if drawn.card is not None or own_kept(turn) or halt_of(turn).back_to not in DUE:
         return False
     return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
 
 
+def contradicts_reading(turn: Turn) -> bool:
+    """It is named otherwise than the shoe read it, alone or among those of its pull."""
+    args = checked(turn, entering.SeenCard)
+    dealt = placing.find(turn, slot_of(turn))
+    return not args.against_reading and not entering.may_be(turn, dealt, entering.seen(turn))
+
+
 def no_place_for_it(turn: Turn) -> str | None:
     """No card was due, or others came as well."""
-    if belated.due_slot(turn) is None:
+    if belated.free_slot(turn) is None:
         return "no card is due"
     return cards_have_no_place(turn)
 
@@ -60,14 +70,9 @@ def no_place_for_it(turn: Turn) -> str | None:
 
 def enter(turn: Turn) -> None:
     """The card is what two people see it to be, and the room sees it too (6.3)."""
-    face, slot = entering.named(turn), slot_of(turn)
+    face, slot = entering.seen(turn), slot_of(turn)
     entering.tell_entered(turn, *slot, face)
-    read = placing.find(turn, slot).card
-    if read is None:
-        shoe_cards.name_unseen(turn, face)
-    else:  # the shoe has read it meanwhile
-        shoe_cards.correct(turn, read, face)
-    placing.set_card(turn, slot, face)
+    entering.name(turn, placing.find(turn, slot), face)
     revealing.reveal(turn, [placing.find(turn, slot)])
 
 
@@ -99,6 +104,11 @@ READ = End("read", "read by the shoe", ENTERED)
 KNOWN = End("known", "known otherwise", ENTERED)
 """It was named as a part of something else: what waited for a reading is over."""
 
+NAME_CARD = Choice(
+    "enter", "dealer", "entered", unless=entering.no_card_to_name, reason=False, second=True,
+    takes=entering.SeenCard, contradicts=contradicts_reading,
+)  # fmt: skip
+
 MISREAD = Procedure(
     KEY,
     (
@@ -120,15 +130,7 @@ MISREAD = Procedure(
             "enter",
             "enter the card once it lies open, with a second person; never take it from a Player",
             (
-                Choice(
-                    "enter",
-                    "dealer",
-                    "entered",
-                    unless=entering.no_card_of_the_shoe,
-                    reason=False,
-                    second=True,
-                    takes=entering.EnterCard,
-                ),
+                NAME_CARD,
                 CALL_VOID,
             ),
             (Hears("card_drawn", is_read_now, "read"),),

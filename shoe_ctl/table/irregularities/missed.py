@@ -83,7 +83,7 @@ def _no_slot(turn: Turn) -> str | None:
     takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
     if halt_of(turn).back_to not in takes or turn.now.shoe is None:
         return "no card of a round is awaited"
-    if belated.due_slot(turn) is None:
+    if belated.free_slot(turn) is None:
         return "no card is due before those on the table are seen"
     return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table import early, link_facts, outbox, shoe_cards
-from shoe_ctl.table.slots import INITIAL_DEAL
+from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
 from shoe_ctl.table.state import Kept
 from shoe_ctl.table.turn import Turn
 
@@ -32,7 +32,8 @@ def _card(at: Standing) -> Kept | None:
 
 
 def _dealt(at: Standing) -> int:
-    return 0 if at.now.round is None else len(at.now.round.cards)
+    dealt = 0 if at.now.round is None else len(at.now.round.cards)
+    return dealt + pending_cards(at.now)
 
 
 def _is_due_in_the_deal(at: Standing) -> bool:
@@ -45,7 +46,7 @@ def _is_due_after_it(at: Standing) -> bool:
     if back_to in _BEGINS:
         return _dealt(at) == len(INITIAL_DEAL) - 1
     if back_to != "revealing" or played is None:
-        return back_to == "drawing"
+        return back_to == "drawing" and not pending_cards(at.now)
     if not played.totals_announced or not played.all_revealed:
         return False
     return next_hand(played.hand("player"), played.hand("banker")) is not None
@@ -70,7 +71,7 @@ def _why_not_first(turn: Turn) -> str | None:
     card = _card(turn)
     assert card is not None
     if card.card is None:
-        return "the shoe did not read the card"
+        return "it is not known which card it is"
     if card.exposed:
         return "a card that was seen never opens a round"
     if turn.now.opening:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.table import rows
 from shoe_ctl.table.arguments import OfChoice, OfKey
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
@@ -37,7 +38,7 @@ class Standing(Protocol):
 
 Condition = Callable[[Turn], bool]
 Seen = Callable[[Standing], bool]
-Objection = Callable[[Turn], str | None]
+Objection = Callable[[Turn], str | rows.Objection | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
 Shown = Callable[[Standing], dict[str, Any]]
@@ -72,6 +73,11 @@ def never(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what i
     return False
 
 
+def agrees(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
+    """Nothing that is said could contradict the shoe."""
+    return False
+
+
 def no_draw(standing: Standing) -> None:
     """The shoe stays locked."""
 
@@ -85,7 +91,8 @@ class Choice(NamedTuple):
     ``takes`` are its arguments. ``when``: it is a choice at all, and shown as one, only then: it
     must not see a card that is not revealed. Of one name a step may have several, if never more
     than one of them is a choice. ``instead``: where it leads if what is asked for has this effect;
-    that too must not see such a card.
+    that too must not see such a card. ``contradicts``: what is said is not what the shoe has read:
+    nothing is done before people have looked again.
     """
 
     name: str
@@ -99,6 +106,7 @@ class Choice(NamedTuple):
     takes: type[OfChoice] = OfChoice
     when: Seen = always
     instead: tuple[Condition, str] | None = None
+    contradicts: Condition = agrees
 
     def is_offered(self, standing: Standing) -> bool:
         """Whether it is a choice at all, as the table stands."""

@@ -12,7 +12,7 @@ import msgspec
 
 from shoe_ctl.table import ordering
 from shoe_ctl.table.arguments import OfKey, checked
-from shoe_ctl.table.slots import INITIAL_DEAL
+from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
 from shoe_ctl.table.state import Dealt, Kept
 from shoe_ctl.table.turn import Turn
 
@@ -145,6 +145,7 @@ def _lies(at: Standing) -> int:
     cards = () if at.now.round is None else at.now.round.cards
     dealt = len(cards or at.now.opening)
     assert at.now.halt is not None
+    dealt += pending_cards(at.now)
     return dealt + len(at.now.kept) - at.now.halt.top.kept_before
 
 

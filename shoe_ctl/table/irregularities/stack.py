@@ -335,7 +335,7 @@ def close_all(turn: Turn, how: str) -> None:
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
         tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(halt=None, kept=(), waiting=(), early=())
+    turn.change(halt=None, kept=(), waiting=(), early=(), pending=None)
     turn.tell("table.resumed", {})
 
 

@@ -63,7 +63,7 @@ def _rules(standing: Standing) -> WagerRules:
 
 def _a_card_is_out(standing: Standing) -> bool:
     played = standing.now.round
-    return played is not None and bool(played.cards)
+    return standing.now.pending is not None or (played is not None and bool(played.cards))
 
 
 def _who_may_change(standing: Standing) -> dict[str, Any]:

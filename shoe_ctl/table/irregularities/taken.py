@@ -8,9 +8,11 @@ from __future__ import annotations
 from shoe_ctl.table import set_aside, shoe_cards, taking
 from shoe_ctl.table.turn import Turn
 
+from .double_draw import ORDERED
 from .endings import CALL_VOID, GO_ON, align, stands, void
-from .grounds import cards_have_no_place, halt_of, something_is_missing
+from .grounds import cards_have_no_place, halt_of, note, something_is_missing
 from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
+from .withdrawal import has_window, window_step
 
 KEY = "card_taken"
 
@@ -40,11 +42,34 @@ def _draws(index: int, then: str) -> Step:
             GO_ON,
             CALL_VOID,
         ),
-        (Hears("card_drawn", set_aside.is_for_it, then, (set_aside.lay,)),),
+        (
+            Hears("card_drawn", set_aside.is_for_it, then, (set_aside.lay,)),
+            Hears("cards_drawn", set_aside.are_the_two_in_order, "sort", (set_aside.lay_two,)),
+            Hears("cards_drawn", set_aside.are_the_two, "ordering", (set_aside.lay_two,)),
+        ),
         facts=taking.told,
         arms=armed,
         cites=(KEY, "two_set_aside"),
     )
+
+
+def _asks_players(standing: Standing) -> bool:
+    """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
+    return has_window(standing, ORDERED)
+
+
+def _asks_nobody(standing: Standing) -> bool:
+    return not _asks_players(standing)
+
+
+def _first_is(which: str) -> tuple[Choice, Choice]:
+    """The pit manager says which of the two comes first (5.8.2.2)."""
+
+    def say(turn: Turn) -> None:
+        note(turn, first=which)
+
+    to_window = Choice(f"{which}_first", "pit_manager", "remaining", (say,), when=_asks_players)
+    return to_window, to_window._replace(then="sort", when=_asks_nobody)
 
 
 def _why_not_unknown(turn: Turn) -> str | None:
@@ -79,6 +104,7 @@ CARD_TAKEN = Procedure(
                     (taking.take_value, _must_be_replaced, align),
                     lambda turn: taking.why_not_known(turn) or something_is_missing(turn),
                     reason=False, second=True, takes=taking.OfSource,
+                    contradicts=taking.contradicts_reading,
                 ),
                 Choice("not_known", DECIDES, "first_aside", unless=_why_not_unknown),
                 GO_ON,
@@ -89,6 +115,21 @@ CARD_TAKEN = Procedure(
         ),
         _draws(1, "second_aside"),
         _draws(2, "sort"),
+        Step(
+            "ordering",
+            "both came in one pull: leave them as they lie, unseen; the pit manager says which "
+            "comes first, the upper or the lower",
+            (*_first_is("upper"), *_first_is("lower"), CALL_VOID),
+            facts=taking.told,
+            cites=("double_draw", "ordered"),
+        ),
+        window_step(
+            "remaining",
+            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            ORDERED,
+            "sort",
+            CALL_VOID,
+        ),
         Step(
             "sort",
             "sort the cards left in the shoe and the discards into decks, and display them to all "
