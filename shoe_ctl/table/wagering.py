@@ -51,6 +51,22 @@ class _WhichStake(_WhichWager, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
 
+class _WhichLies(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments that name a wager that lies there; its Player may be left out.
+
+    Then it is that of the only Player who has it at the seat.
+    """
+
+    player: _Name | int | None = None
+    seat: int
+    wager: _Name
+    on_behalf: bool = False
+
+    def asked(self, by: By) -> Asked:
+        assert self.player is not None, "whose it is was found before"
+        return Asked(player=str(self.player), seat=self.seat, wager=self.wager, by=by)
+
+
 class _HowMany(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments of a restriction; null lifts it."""
 
@@ -58,7 +74,7 @@ class _HowMany(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class _Act(NamedTuple):
-    args: type[_WhichWager]
+    args: type[_WhichWager | _WhichLies]
     do: Callable[[Wagers, Any, WagerRules], Answered]
 
 
@@ -66,7 +82,7 @@ _ACTS = {
     "place_wager": _Act(_WhichStake, ledger.place),
     "increase_wager": _Act(_WhichStake, ledger.increase),
     "decrease_wager": _Act(_WhichStake, ledger.decrease),
-    "withdraw_wager": _Act(_WhichWager, ledger.withdraw),
+    "withdraw_wager": _Act(_WhichLies, ledger.withdraw),
 }
 
 _Args = TypeVar("_Args", bound=msgspec.Struct)
@@ -207,6 +223,8 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
     """The ledger's answer to the command."""
     act = _ACTS[turn.command.command]
     args = _args(turn, act.args)
+    if isinstance(args, _WhichLies):
+        args = _with_its_player(turn, args)
     if isinstance(args, Refused):
         return args
     return act.do(wagers, args.asked(by_whom(turn, on_behalf=args.on_behalf)), turn.wager_rules)
@@ -214,10 +232,27 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
 
 def named(turn: Turn) -> Asked | Refused:
     """The wager that the command names, or what is wrong with its arguments."""
-    args = _args(turn, _WhichWager)
+    args = _args(turn, _WhichLies)
+    if isinstance(args, Refused):
+        return args
+    args = _with_its_player(turn, args)
     if isinstance(args, Refused):
         return args
     return args.asked(by_whom(turn, on_behalf=args.on_behalf))
+
+
+def _with_its_player(turn: Turn, args: _WhichLies) -> _WhichLies | Refused:
+    """With the Player whose wager it is, where nobody was named."""
+    if args.player is not None:
+        return args
+    area = (args.seat, args.wager)
+    players = {held.player for held in turn.now.wagers.standing if held.area == area}
+    if not players:
+        return Refused(why=f"there is no wager on {args.wager} at seat {args.seat}")
+    if len(players) > 1:
+        why = f"several Players have a wager on {args.wager} at seat {args.seat}: say player=..."
+        return Refused(why=why)
+    return msgspec.structs.replace(args, player=players.pop())
 
 
 def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:
