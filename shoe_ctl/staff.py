@@ -168,8 +168,8 @@ class Staff:
         if not answer.accepted:
             return _refused(asked, answer.error, answer.needs)
         done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
-        waits = {"halted": answer.halted, "asks": answer.asks}
-        return done | {name: key for name, key in waits.items() if key is not None}
+        waits = {"halted": answer.halted, "asks": answer.asks, "text": answer.text}
+        return done | {name: said for name, said in waits.items() if said is not None}
 
 
 def standing_in_outage(

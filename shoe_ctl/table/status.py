@@ -192,6 +192,11 @@ def _next(
     return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
 
 
+def next_text(now: TableState, game: Game, settings: TableSettings) -> str:
+    """What the table waits for, in words."""
+    return str(_next(now, game, settings, [])["text"])
+
+
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
     """What is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
