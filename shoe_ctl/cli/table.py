@@ -1,4 +1,4 @@
-"""``shoectl table``: one command to a running daemon, or how its tables stand.
+"""``shoectl table``: the commands to a running daemon, and how its tables stand.
 
 In: a command with its arguments, who gives it. Out: the daemon's answer, exit codes 0, 1, 2, 3.
 Must not know: the round, what a command does, whether it may be given: the daemon says so.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import getpass
 import socket
 import uuid
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,79 +24,278 @@ TIMEOUT_S = 30.0
 _PIECE = 65536
 
 
-@click.command
-@click.argument("command", metavar="COMMAND|status|redeliver")
-@click.argument("args", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--config", "config_file", metavar="FILE", help="The daemon's configuration file.")
-@click.option(
-    "--socket",
-    "socket_path",
-    envvar="SHOECTL_SOCKET",
-    metavar="PATH",
-    help="The daemon's socket.  [$SHOECTL_SOCKET]",
-)
-@click.option("--table", help="Which table.  [the daemon's only one]")
-@click.option("--person", help="Who gives the command.  [the user who calls]")
-@click.option("--position", help="In which position.  [the user's highest]")
-@click.option("--reason", help="Why, where a ruling or discretion wants a reason.")
-@click.option("--consented-by", metavar="PERSON", help="The second person, where one is needed.")
-@click.option("--round", "round_id", metavar="ID", help="Refuse it if another round is open.")
-@click.option("--id", "command_id", help="The command's id: given again, it gets its first answer.")
-@click.option("--json", "as_json", is_flag=True, help="The answer as one line of JSON.")
-def table(  # noqa: PLR0913 - the options of the command line
-    command: str,
-    args: tuple[str, ...],
-    config_file: str | None,
-    socket_path: str | None,
-    table: str | None,
-    person: str | None,
-    position: str | None,
-    reason: str | None,
-    consented_by: str | None,
-    round_id: str | None,
-    command_id: str | None,
-    as_json: bool,
-) -> int:
-    """Give a table a command, or see how it stands and what it takes.
+# The commands of the group: each is made when it is asked for.
 
-    redeliver offers events that a sink would not take to it once more.
+CONFIG = "The daemon's configuration file."
+SOCKET = "The daemon's socket.  [$SHOECTL_SOCKET]"
+TABLE = "Which table.  [$SHOECTL_TABLE, else the daemon's only one]"
+
+
+def _options(*, plain: bool, environment: bool) -> list[click.Parameter]:
+    """What may be said with every command; where it is ``plain``, little of it means anything."""
+    read = {"socket": "SHOECTL_SOCKET", "table": "SHOECTL_TABLE"} if environment else {}
+    about = {"hidden": plain}
+    return [
+        click.Option(["--config", "config_file"], metavar="FILE", help=CONFIG),
+        click.Option(
+            ["--socket", "socket_path"], metavar="PATH", help=SOCKET, envvar=read.get("socket")
+        ),
+        click.Option(["--table"], metavar="ID", help=TABLE, envvar=read.get("table")),
+        click.Option(
+            ["--person"], metavar="NAME", help="Who gives the command.  [the user who calls]",
+            **about,
+        ),
+        click.Option(
+            ["--position"], metavar="POSITION", help="In which position.  [the user's highest]",
+            **about,
+        ),
+        click.Option(
+            ["--reason"], metavar="TEXT", help="Why, where a ruling or discretion wants a reason.",
+            **about,
+        ),
+        click.Option(
+            ["--consented-by"], metavar="PERSON", help="The second person, where one is needed.",
+            **about,
+        ),
+        click.Option(
+            ["--round", "round_id"], metavar="ID", help="Refuse it if another round is open.",
+            **about,
+        ),
+        click.Option(
+            ["--id", "command_id"], metavar="ID",
+            help="The command's id: given again, it gets its first answer.", **about,
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="The answer as one line of JSON."),
+    ]  # fmt: skip
+
+
+class _Group(click.Group):
+    """The table's commands, by situation. Their pages are made when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        from shoe_ctl.cli import table_pages
+
+        return sorted(table_pages.commands())
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        from shoe_ctl.cli import table_pages
+
+        if cmd_name not in table_pages.commands():
+            return None
+        return _Command(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named first, or the one that was likely meant."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            import difflib
+
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
+            likely = f": is it {near[0]}?" if near else ""
+            ctx.fail(f"no such command: {name[:64]!r}{likely}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from shoe_ctl.cli import table_pages
+
+        names = self.list_commands(ctx)
+        for situation in table_pages.SITUATIONS:
+            of_it = [name for name in table_pages.commands() if name in names]
+            rows = [
+                (name, table_pages.purpose(name))
+                for name in of_it
+                if table_pages.situation_of(name) == situation
+            ]
+            with formatter.section(situation):
+                formatter.write_dl(rows, col_max=22)
+
+
+class _Command(click.Command):
+    """One command of the table, with a page of its own."""
+
+    def __init__(self, name: str) -> None:
+        from shoe_ctl.cli import table_pages
+
+        plain = name in table_pages.REQUESTS
+        words = click.Argument(
+            ["args"], nargs=-1, metavar="[KEY=VALUE]...", shell_complete=_completed
+        )
+        super().__init__(
+            name,
+            callback=_run,
+            params=[words, *_options(plain=plain, environment=False)],
+            short_help=table_pages.purpose(name),
+        )
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The page: what it does, an example, its arguments, who, when, under which rule."""
+        from shoe_ctl.cli import table_pages
+
+        name = str(self.name)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(table_pages.purpose(name))
+            if name in table_pages.PAGES and (more := table_pages.PAGES[name].more):
+                formatter.write_text(more)
+            formatter.write_paragraph()
+            for line in _pasted(table_pages.example(name), formatter.width):
+                formatter.write(line)
+        _definitions(formatter, "Arguments", table_pages.arguments(name))
+        if name not in table_pages.REQUESTS:
+            facts = [
+                ("given by", table_pages.given_by(name)),
+                ("when", table_pages.taken_in(name)),
+                ("rule", table_pages.rules(name)),
+            ]
+            _definitions(formatter, "Who, when, under which rule", facts)
+        if name == "declare":
+            _definitions(formatter, "What can be declared", table_pages.declared())
+        if name == "decide":
+            _definitions(formatter, "Choices, by what is open", table_pages.choices())
+
+
+def _pasted(command: str, width: int) -> Iterator[str]:
+    """A command of the help on lines of its own, that can be copied."""
+    from shoe_ctl.cli.table_view import broken
+
+    for line in broken(command, indent="  ", width=width):
+        yield f"{line}\n"
+
+
+def _definitions(
+    formatter: click.HelpFormatter, title: str, lines: Sequence[tuple[str, str]]
+) -> None:
+    if lines:
+        with formatter.section(title):
+            formatter.write_dl(lines, col_max=26)
+
+
+def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """How an argument goes on, as far as the table's own tables say."""
+    from shoe_ctl.cli import table_pages
+
+    typed = [str(word) for word in ctx.params.get(str(param.name)) or ()]
+    return table_pages.completions(str(ctx.info_name), typed, incomplete)
+
+
+@click.group(
+    cls=_Group,
+    params=_options(plain=False, environment=True),
+    subcommand_metavar="COMMAND [KEY=VALUE]...",
+    context_settings={"max_content_width": 80},
+)
+def table(**_: object) -> None:
+    """Give a table a command, or see how it stands and what it takes.
 
     \b
     shoectl table status --config table.toml
     shoectl table expose hand=player
     shoectl table decide choice=play_on --reason "card found on the floor"
+
+    Each command has a page: shoectl table expose --help
     """  # noqa: D301 - click wants the very character
+
+
+class _Said(NamedTuple):
+    """What was said with a command: behind its name, or else before it."""
+
+    config_file: str | None
+    socket_path: str | None
+    table: str | None
+    person: str | None
+    position: str | None
+    reason: str | None
+    consented_by: str | None
+    round_id: str | None
+    command_id: str | None
+    as_json: bool
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
+    """Give the command that the context is of."""
+    command, before = str(ctx.info_name), ctx.parent
+    assert before is not None
+    said = _Said(**{name: own[name] or before.params[name] for name in _Said._fields})
     arguments = dict(_argument(word) for word in args)
-    given = [person, position, reason, consented_by, round_id, command_id]
-    if command == "redeliver" and (set(arguments) - {"sink"} or table or any(given)):
+    given = [*said[3:9]]
+    _refuse_placeholders(arguments, said)
+    names_table = own["table"] is not None or _was_typed(before, "table")
+    if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
         raise UsageError("redeliver takes sink=NAME and nothing else: events keep their ids")
     if command == "status" and (arguments or any(value is not None for value in given)):
         raise UsageError("status takes --table and nothing else: it changes nothing")
-    with Wire(_path(config_file, socket_path)) as wire:
+    reached = _reached(own, before)
+    with Wire(_path(said.config_file, said.socket_path)) as wire:
         if command == "status":
-            return _show_status(wire.status(table), as_json=as_json)
+            return _show_status(wire.status(said.table), reached, as_json=said.as_json)
         if command == "redeliver":
-            return _show_redelivered(wire.ask({"request": command} | arguments), as_json=as_json)
-        if table is None or position is None:
-            held = wire.status(table)
-            position = held["position"] if position is None else position
-            table = _only(held["tables"]) if table is None else table
-        envelope = {
-            "command_id": command_id if command_id is not None else str(uuid.uuid4()),
-            "table": table,
-            "round_id": round_id,
-            "command": command,
-            "args": arguments,
-            "person": person if person is not None else _login(),
-            "position": position,
-            "reason": reason,
-            "consented_by": consented_by,
-        }
-        answer = wire.ask(envelope)
-        _show_answer(answer, as_json=as_json)
-        if not as_json and (answer.get("halted") or answer.get("asks")):
-            _show_what_waits(answer, wire, table)
-        return 0 if answer.get("accepted") is True else 1
+            asked = {"request": command} | arguments
+            return _show_redelivered(wire.ask(asked), as_json=said.as_json)
+        return _give(wire, command, arguments, said, reached)
+
+
+def _give(
+    wire: Wire, command: str, arguments: dict[str, Any], said: _Said, reached: Sequence[str]
+) -> int:
+    """Give the table a command and show its answer."""
+    table, position = said.table, said.position
+    if table is None or position is None:
+        held = wire.status(table)
+        position = held["position"] if position is None else position
+        table = _only(held["tables"]) if table is None else table
+    envelope = {
+        "command_id": said.command_id if said.command_id is not None else str(uuid.uuid4()),
+        "table": table,
+        "round_id": said.round_id,
+        "command": command,
+        "args": arguments,
+        "person": said.person if said.person is not None else _login(),
+        "position": position,
+        "reason": said.reason,
+        "consented_by": said.consented_by,
+    }
+    answer = wire.ask(envelope)
+    _show_answer(answer, as_json=said.as_json)
+    if not said.as_json and (answer.get("halted") or answer.get("asks")):
+        _show_what_waits(answer, wire, table, reached)
+    return 0 if answer.get("accepted") is True else 1
+
+
+def _was_typed(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _reached(own: dict[str, Any], before: click.Context) -> list[str]:
+    """How the daemon was reached, as it is typed again; nothing where the environment says it."""
+    words: list[str] = []
+    for name, option in (("config_file", "--config"), ("socket_path", "--socket")):
+        typed = own[name] or (before.params[name] if _was_typed(before, name) else None)
+        words += [] if typed is None else [option, typed]
+    return words
+
+
+PLACEHOLDER = "..."
+"""What stands in a command that is shown, for what only whoever gives it knows."""
+
+
+def _refuse_placeholders(arguments: dict[str, Any], said: _Said) -> None:
+    """A command that was pasted as it was shown, with nothing filled in, does nothing.
+
+    Raises:
+        UsageError: it names what is to be filled in.
+    """
+    named = {f"{key}=": value for key, value in arguments.items()}
+    named |= {"--reason": said.reason, "--consented-by": said.consented_by}
+    empty = [name for name, value in named.items() if value == PLACEHOLDER]
+    if empty:
+        raise UsageError(f"fill in {', '.join(empty)} first: nothing was done")
 
 
 class Wire:
@@ -226,17 +426,21 @@ def _only(tables: list[dict[str, Any]]) -> str:
     return ids[0]
 
 
-def _show_status(answer: dict[str, Any], *, as_json: bool) -> int:
+def _show_status(answer: dict[str, Any], reached: Sequence[str], *, as_json: bool) -> int:
+    """Exit code 0; 3 while nothing can be stored, with what each table was at that moment."""
     import msgspec
 
     from shoe_ctl.cli.table_view import lines
 
     if as_json:
         click.echo(msgspec.json.encode(answer))
-        return 0
-    for held in answer["tables"]:
-        for line in lines(held):
-            click.echo(line)
+    else:
+        for held in answer["tables"]:
+            for line in lines(held, reached, answer.get("position")):
+                click.echo(line)
+    faults = (held["fault"]["text"] for held in answer["tables"] if held.get("fault"))
+    if (fault := next(faults, None)) is not None:
+        raise EnvironmentFault(fault)
     return 0
 
 
@@ -269,12 +473,17 @@ def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(answer))
     elif answer.get("accepted") is True:
-        click.echo("done: " + (" ".join(answer["events"]) or "nothing public came of it"))
+        from shoe_ctl.cli.table_view import done_lines
+
+        for line in done_lines(answer):
+            click.echo(line)
     else:
         click.echo(f"shoectl: {refusal(answer)}", err=True)
 
 
-def _show_what_waits(answer: dict[str, Any], wire: Wire, table: str | None) -> None:
+def _show_what_waits(
+    answer: dict[str, Any], wire: Wire, table: str | None, reached: Sequence[str]
+) -> None:
     """What the table waits for once a command is done, with what is typed next.
 
     A command given again has its first answer: the table may be far beyond it by now. Whatever
@@ -285,7 +494,9 @@ def _show_what_waits(answer: dict[str, Any], wire: Wire, table: str | None) -> N
 
     named = str(answer.get("halted") or answer.get("asks"))
     try:
-        lines = [line for held in wire.status(table)["tables"] for line in open_lines(held)]
+        told = wire.status(table)
+        position = told["position"]
+        lines = [x for held in told["tables"] for x in open_lines(held, reached, position)]
     except ShoeCtlError:
         lines = [f"halted for {named}: shoectl table status says what is next"]
     for line in lines or [f"it waited for {named}, which is decided since"]:

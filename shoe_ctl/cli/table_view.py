@@ -6,8 +6,9 @@ Must not know: the daemon, the round's rules.
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
@@ -19,8 +20,14 @@ _LABEL = 10
 FACE_DOWN = "[ ]"
 
 
-def lines(held: dict[str, Any]) -> Iterator[str]:
-    """The table in a few lines, what is next last but one, who may do what last."""
+def lines(
+    held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
+) -> Iterator[str]:
+    """The table in a few lines, what is next last but one, who may do what last.
+
+    ``reached`` are the words that say where the daemon is, ``position`` is the caller's highest:
+    with both, what is next can be typed as it stands.
+    """
     method = f", Method {held['method']}" if held["method"] else ""
     yield from _line(held["table"], f"{held['game']}{method}: {held['state']}")
     shoe = held["shoe"]
@@ -29,6 +36,11 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         player = _seat(held.get("shoe_with"))
         who = f", with {player}" if player else ""
         yield from _line("shoe", f"{shoe['shoe_id']}{who}{out}")
+    if held.get("fault"):
+        since = held["fault"].get("since")
+        stood = "the table stood so when it was last stored"
+        yield from _line("fault", held["fault"]["text"])
+        yield from _line("", f"since {since}: {stood}" if since else stood)
     if held["link"] != "up":
         yield from _line("link", "lost: the shoe cannot be heard")
     yield from _told(held.get("told") or {})
@@ -36,24 +48,38 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         yield from _line("refused", held["refused"]["text"])
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
+    yield from _wagers(held.get("wagers") or [])
     yield from _open(held)
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
         waits = parked["waiting"]
         left = f"; {waits} can be offered again: redeliver" if waits else "; none waits any more"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
-    yield from _line("next", next_step(held))
+    yield from _next(held, reached, position)
     takes = [
         f"{taken['command']} ({taken['position']}{asked_of(taken)})" for taken in held["takes"]
     ]
     yield from _line("takes", ", ".join(takes) or "no command now")
 
 
-def open_lines(held: dict[str, Any]) -> Iterator[str]:
+def open_lines(
+    held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
+) -> Iterator[str]:
     """What the table waits for people to decide, and what is typed next; nothing otherwise."""
     if _choices(held) or held["halt"] is not None:
         yield from _open(held)
-        yield from _line("next", next_step(held))
+        yield from _next(held, reached, position)
+
+
+def done_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """What a command brought about, and the ids of its events."""
+    ids = " ".join(answer["events"]) or "nothing public came of it"
+    if answer.get("text") is None:
+        yield f"done: {ids}"
+        return
+    told = printable(f"done: {answer['text']}")
+    yield from textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+    yield from _line("events", ids)
 
 
 def _open(held: dict[str, Any]) -> Iterator[str]:
@@ -100,16 +126,149 @@ def _seat(holder: dict[str, Any] | None) -> str | None:
     return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
 
 
-def next_step(held: dict[str, Any]) -> str:
-    """What the table waits for, with what is typed where a command brings it."""
+def _wagers(wagers: list[dict[str, Any]]) -> Iterator[str]:
+    """What lies at each seat; once the outcome is announced, what it is paid or loses."""
+    for seat in dict.fromkeys(one["seat"] for one in wagers):
+        here = [one for one in wagers if one["seat"] == seat]
+        if any("settlement" in one for one in here):
+            yield from _labelled(_under(f"seat {seat}", [x for one in here for x in _paid(one)]))
+        else:
+            yield from _line(f"seat {seat}", ", ".join(map(_lies, here)))
+
+
+def _under(label: str, texts: list[str]) -> Iterator[Labelled]:
+    for number, text in enumerate(texts):
+        yield label if number == 0 else "", text
+
+
+def _lies(one: dict[str, Any]) -> str:
+    whose = f" of {one['player']}" if "player" in one else ""
+    late = f", {one['not_honoured']} late that goes back" if one.get("not_honoured") else ""
+    taken = ", taken back and settled as if it stood" if one.get("taken_back") else ""
+    more = f" ({(late + taken).removeprefix(', ')})" if late or taken else ""
+    return f"{one['wager']} {one['amount']}{whose}{more}"
+
+
+def _paid(one: dict[str, Any]) -> Iterator[str]:
+    """How a wager is settled, with the money; its commission on a line of its own."""
+    done = one["settlement"]
+    words = {"win": "wins", "lose": "loses", "push": "is a push", "returned": "is returned"}
+    odds = f" {done['odds']} to 1" if "odds" in done else ""
+    rule = f" ({done['rule']})" if done.get("rule") else ""
+    money = [
+        f"{verb} {done[name]}"
+        for verb, name in (("pay", "pays"), ("collect", "collected"), ("give back", "returned"))
+        if done[name]
+    ]
+    yield f"{_lies(one)} {words[done['result']]}{odds}{rule}: {', '.join(money) or 'nothing'}"
+    if "commission" in done:
+        yield f"commission on {one['wager']} {done['commission']}"
+    for applied in done["applied"]:
+        cited = f" ({applied['rule']})" if applied["rule"] else ""
+        yield f"{applied['key']}: {applied['end']}{cited}".replace("_", " ")
+
+
+def _next(held: dict[str, Any], reached: Sequence[str], position: str | None) -> Iterator[str]:
+    """What the table waits for, and below it, each on lines of its own, what may be typed."""
+    yield from _line("next", str(held["next"]["text"]))
+    for command in commands(held, reached, position):
+        yield from broken(command, indent=" " * (_LABEL + 2))
+
+
+def commands(
+    held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
+) -> list[str]:
+    """What may be typed next, quoted for a shell; ``...`` is what only people know."""
     due = held["next"]
-    if due["command"] is None:
-        return str(due["text"])
-    words = [due["command"], *(f"{key}={value}" for key, value in due["args"].items())]
-    if due["command"] == "decide":
-        words.append("choice=...")
-        words += ['--reason "..."'] if any(c.get("reason") for c in _choices(held)) else []
-    return f"{due['text']}: shoectl table {' '.join(words)}"
+    offers: list[tuple[list[str], dict[str, Any]]] = []
+    if due["command"] not in (None, "decide"):
+        offer = next(taken for taken in held["takes"] if taken["command"] == due["command"])
+        args = [_word(key, value) for key, value in due["args"].items()]
+        offers.append(([due["command"], *args], offer))
+    for choice in _choices(held):
+        if "not_now" not in choice:
+            offers += [(["decide", *words], choice) for words in _ways(choice)]
+    where = [shlex.quote(word) for word in ("--table", str(held["table"]), *reached)]
+    return [
+        " ".join(["shoectl", "table", *words, *_besides(offer, position), *where])
+        for words, offer in offers
+    ]
+
+
+def _ways(choice: dict[str, Any]) -> Iterator[list[str]]:
+    """The choice with what it takes: each value of its only argument, where these are counted."""
+    named = _word("choice", choice["choice"])
+    needed = [one for one in choice.get("arguments", []) if not one.get("optional")]
+    if len(needed) == 1 and needed[0].get("values"):
+        for value in needed[0]["values"]:
+            yield [named, _word(needed[0]["name"], value)]
+        return
+    yield [
+        named,
+        *(_word(one["name"], one["value"]) if "value" in one else f"{one['name']}=..."
+          for one in needed),
+    ]  # fmt: skip
+
+
+def _besides(offer: dict[str, Any], position: str | None) -> Iterator[str]:
+    """What must be said besides: a position that stands beside the caller's, why, who consents."""
+    needed = offer.get("position")
+    if needed in _BESIDE and needed != position:
+        yield f"--position {needed}"
+    if offer.get("reason"):
+        yield '--reason "..."'
+    if offer.get("second_person"):
+        yield "--consented-by ..."
+
+
+_BESIDE = ("assistant_casino_manager", "surveillance")
+"""Positions that no higher one has by itself: each is said."""
+
+
+def _word(key: str, value: object) -> str:
+    return shlex.quote(f"{key}={value}")
+
+
+def broken(command: str, *, indent: str, width: int = WIDTH) -> Iterator[str]:
+    """A command on lines that a shell takes together: broken between words, a long word within.
+
+    What does not fit behind the indent begins at the left edge: there the shell joins it.
+    """
+    room = width - 2  # behind each line but the last stands a backslash
+    line = indent
+    for word in _words(command):
+        longer = f"{line} {word}" if line.strip() else f"{line}{word}"
+        if len(longer) <= room:
+            line = longer
+            continue
+        if line.strip():
+            yield f"{line} \\"
+        line = f"{indent}  {word}"
+        if len(line) > room:
+            *pieces, line = _pieces(word, width - 1)
+            yield from (f"{piece}\\" for piece in pieces)
+    yield line
+
+
+def _pieces(word: str, most: int) -> list[str]:
+    """A long word in pieces of so many characters; what is quoted stays whole."""
+    if word != shlex.quote(word):
+        return [word]
+    return [word[at : at + most] for at in range(0, len(word), most)]
+
+
+def _words(command: str) -> Iterator[str]:
+    """The words of a command as they are spelt, quotes kept."""
+    word, quote = "", ""
+    for char in command:
+        if char in "'\"" and quote in ("", char):
+            quote = "" if quote else char
+        if char == " " and not quote:
+            yield word
+            word = ""
+        else:
+            word += char
+    yield word
 
 
 def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ Must not know: anything that the public stream does not say, who asks, how it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,7 +40,7 @@ def _happened(events: list[TableEvent]) -> Iterator[str]:
 # Events that are one clause however many they are.
 
 
-def _revealed(cards: list[Data]) -> str:
+def _revealed(cards: Sequence[Data]) -> str:
     hands = dict.fromkeys(str(card["hand"]) for card in cards)
     shown = (
         f"{_hand(hand)} shows {' '.join(str(c['card']) for c in cards if c['hand'] == hand)}"
@@ -49,11 +49,11 @@ def _revealed(cards: list[Data]) -> str:
     return ", ".join(shown)
 
 
-def _totals(totals: list[Data]) -> str:
+def _totals(totals: Sequence[Data]) -> str:
     return ", ".join(f"{_hand(one['hand'])} {one['total']}" for one in totals)
 
 
-def _settled(lines: list[Data]) -> str:
+def _settled(lines: Sequence[Data]) -> str:
     """What the house pays, collects and gives back in all, in minor units."""
     sums = {
         name: sum((Fraction(line[name]) for line in lines), Fraction(0))
@@ -65,7 +65,7 @@ def _settled(lines: list[Data]) -> str:
     return f"{paid}, {sums['collected']} collected, {sums['returned']} given back"
 
 
-_TOGETHER: Mapping[str, Callable[[list[Data]], str]] = {
+_TOGETHER: Mapping[str, Callable[[Sequence[Data]], str]] = {
     "round.card_revealed": _revealed,
     "round.total_announced": _totals,
     "wager.settled": _settled,
@@ -130,7 +130,9 @@ def _taken_back(data: Data) -> str:
 
 
 def _holder(data: Data) -> str:
-    return f"{_seat(data)} has the shoe" if data["holder"] == "player" else "the dealer has the shoe"
+    return (
+        f"{_seat(data)} has the shoe" if data["holder"] == "player" else "the dealer has the shoe"
+    )
 
 
 def _opened_window(data: Data) -> str:
@@ -161,7 +163,7 @@ def _counted(data: Data) -> str:
 
 def _says(text: str) -> Callable[[Data], str]:
     """A sentence with values of the event by name."""
-    return lambda data: text.format_map(data)
+    return text.format_map
 
 
 _EACH: Mapping[str, Callable[[Data], str]] = {

@@ -1,6 +1,6 @@
-"""What the status says of wagers: what lies at each seat, and what the announced outcome makes of it.
+"""What the status says of wagers: what lies at each seat, and what the outcome makes of it.
 
-In: the table's state, its game, its settings. Out: plain values; Players only for who may know them.
+In: the table's state, its game, its settings. Out: plain values; Players only if asked for.
 Must not know: who asks, how it is shown.
 """
 
@@ -25,8 +25,8 @@ def shown(
 ) -> list[dict[str, Any]]:
     """The wagers on the layout, seat by seat counter-clockwise; ``player`` only if ``restricted``.
 
-    Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back, ``taken_back``
-    is settled as if it stood. Once the outcome is announced ``settlement`` says what *settle* will
+    Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back; what was
+    ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what *settle* will
     record of the wager: the same values as in ``wager.settled``.
     """
     if not now.wagers.standing:

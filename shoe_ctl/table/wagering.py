@@ -6,7 +6,7 @@ Must not know: which state takes a command (machine.py), how the ledger decides 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -84,6 +84,12 @@ _ACTS = {
     "decrease_wager": _Act(_WhichStake, ledger.decrease),
     "withdraw_wager": _Act(_WhichLies, ledger.withdraw),
 }
+
+KINDS: Mapping[str, type[msgspec.Struct]] = {
+    **{command: act.args for command, act in _ACTS.items()},
+    "restrict_wagers": _HowMany,
+}
+"""What the commands about wagers take."""
 
 _Args = TypeVar("_Args", bound=msgspec.Struct)
 

@@ -75,14 +75,20 @@ def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None
     table = Playing(announcements="explicit").open_shoe()
     table.open_round()
     declares(table, "other")
-    assert next_of(table).endswith('shoectl table decide choice=... --reason "..."')
+    assert next_of(table).endswith(
+        'shoectl table decide choice=play_on --reason "..." --table bac-07 '
+        'shoectl table decide choice=void --reason "..." --table bac-07'
+    )
     table = Playing(area="Paiza Club", announcements="explicit").open_shoe()
     table.does("place_your_bets")
     bets(table, "player", 500)
     table.does("no_more_bets")
     table.says(CuttingCard())
     assert "choice play_on (dealer)" in shown(table)
-    assert next_of(table).endswith("shoectl table decide choice=...")
+    assert next_of(table).endswith(
+        "shoectl table decide choice=offer_withdrawal --table bac-07 "
+        "shoectl table decide choice=play_on --table bac-07"
+    )
 
 
 def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:

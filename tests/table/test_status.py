@@ -17,7 +17,7 @@ from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.limits import WagerRules
 from tests.table.playing import ROUNDS, Playing
 from tests.table.sessions import KINDS, WAYS, Session, kind_of, played
-from tests.table.staking import betting, bets, secret
+from tests.table.staking import bets, betting, secret
 from tests.table.wagers.asking import STAFFED
 
 OTHER, ONE_MORE = card("KS"), card("4H")
@@ -186,19 +186,25 @@ def wagered(game: str, cards: str, limits: dict[str, Any] | None = None) -> Play
     return table
 
 
-@pytest.mark.parametrize("cards", ["9C 2D KD 3H", "2D 8C TS TH", "7D 7C TS TH", "2D 6C TS TH 6H AC"])
+@pytest.mark.parametrize(
+    "cards", ["9C 2D KD 3H", "2D 8C TS TH", "7D 7C TS TH", "2D 6C TS TH 6H AC"]
+)
 @pytest.mark.parametrize("game", GAMES)
 def test_before_settle_the_status_says_what_settle_then_records(game: str, cards: str) -> None:
     limits = {"currency": {"unit": 5, "rounding": "down"}} if game == GAMES[0] else None
     table = wagered(game, cards, limits)
-    public = shown(table, table.now)["wagers"]
+    public = wagers_of(table)
     restricted = status_restricted(table.now, table.game, table.settings)["wagers"]
-    assert isinstance(public, list) and len(public) == len(table.now.wagers.standing) > 0
+    assert len(public) == len(table.now.wagers.standing) > 0
     table.does("settle")
     assert [of_event(w) for w in public] == unrounded(table.told("wager.settled"))
     assert [of_event(w) for w in restricted] == unrounded(secret(table, "wager.settled"))
     assert any(w["settlement"]["result"] == "win" for w in public)
-    assert shown(table, table.now)["wagers"] == []
+    assert wagers_of(table) == []
+
+
+def wagers_of(table: Playing) -> list[dict[str, Any]]:
+    return list(status(table.now, table.game, table.settings)["wagers"])
 
 
 def of_event(shown: dict[str, Any]) -> dict[str, Any]:
@@ -218,14 +224,14 @@ def test_a_wager_that_plays_only_in_part_is_shown_with_what_goes_back() -> None:
     table.does(
         "declare", key="late_wager", player="ann", seat=3, wager="banker", amount=500, reason="late"
     )
-    (lies,) = shown(table, table.now)["wagers"]  # type: ignore[misc]
+    (lies,) = wagers_of(table)
     assert lies == {"number": 1, "seat": 3, "wager": "banker", "amount": 9000, "not_honoured": 500}
     table.deal("2D 8C TS TH")
     table.turn_over()
-    assert "settlement" not in shown(table, table.now)["wagers"][0]  # type: ignore[index]
+    assert "settlement" not in wagers_of(table)[0]
     table.does("announce_totals")
     table.does("announce_outcome")
-    (paid,) = shown(table, table.now)["wagers"]  # type: ignore[misc]
+    (paid,) = wagers_of(table)
     assert paid["settlement"]["stake"] == paid["settlement"]["returned"] == 9500
     table.does("settle")
     assert of_event(paid) == unrounded(table.told("wager.settled"))[0]
@@ -234,9 +240,7 @@ def test_a_wager_that_plays_only_in_part_is_shown_with_what_goes_back() -> None:
 def test_the_public_status_says_at_which_seat_a_wager_lies_and_not_whose_it_is() -> None:
     table = betting(announcements="explicit")
     bets(table, "tie", 100)
-    assert shown(table, table.now)["wagers"] == [
-        {"number": 1, "seat": 3, "wager": "tie", "amount": 100}
-    ]
+    assert wagers_of(table) == [{"number": 1, "seat": 3, "wager": "tie", "amount": 100}]
     (held,) = status_restricted(table.now, table.game, table.settings)["wagers"]
     assert held["player"] == "ann"
 

@@ -261,9 +261,7 @@ def test_at_a_seat_of_several_players_each_is_named() -> None:
     table = shared_seat()
     for choice in ("withdraw_all", "stand"):
         refused = table.asks("decide", choice=choice, seat=3)
-        assert str(refused.error).endswith(
-            "several Players have wagers at seat 3: say player=..."
-        )
+        assert str(refused.error).endswith("several Players have wagers at seat 3: say player=...")
     refused = table.asks("decide", choice="stand", seat=4, player="ann")
     assert str(refused.error).endswith("ann has no wager that may be withdrawn at seat 4")
     table.does("decide", choice="stand", player="bo", seat=3, position="dealer")
