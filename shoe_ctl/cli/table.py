@@ -281,16 +281,14 @@ def _reached(own: dict[str, Any], before: click.Context) -> list[str]:
     return words
 
 
-PLACEHOLDER = "..."
-"""What stands in a command that is shown, for what only whoever gives it knows."""
-
-
 def _refuse_placeholders(arguments: dict[str, Any], said: _Said) -> None:
     """A command that was pasted as it was shown, with nothing filled in, does nothing.
 
     Raises:
         UsageError: it names what is to be filled in.
     """
+    from shoe_ctl.cli.table_view import PLACEHOLDER
+
     named = {f"{key}=": value for key, value in arguments.items()}
     named |= {"--reason": said.reason, "--consented-by": said.consented_by}
     empty = [name for name, value in named.items() if value == PLACEHOLDER]

@@ -19,6 +19,9 @@ _LABEL = 10
 
 FACE_DOWN = "[ ]"
 
+PLACEHOLDER = "..."
+"""What stands in a command that is shown, for what only whoever gives it knows."""
+
 
 def lines(
     held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
@@ -187,7 +190,7 @@ def commands(
         offers.append(([due["command"], *args], offer))
     for choice in _choices(held):
         if "not_now" not in choice:
-            offers += [(["decide", *words], choice) for words in _ways(choice)]
+            offers.append((_decided(choice), choice))
     where = [shlex.quote(word) for word in ("--table", str(held["table"]), *reached)]
     return [
         " ".join(["shoectl", "table", *words, *_besides(offer, position), *where])
@@ -195,19 +198,12 @@ def commands(
     ]
 
 
-def _ways(choice: dict[str, Any]) -> Iterator[list[str]]:
-    """The choice with what it takes: each value of its only argument, where these are counted."""
-    named = _word("choice", choice["choice"])
+def _decided(choice: dict[str, Any]) -> list[str]:
+    """The words that take this choice, with what the room can see of what it takes."""
     needed = [one for one in choice.get("arguments", []) if not one.get("optional")]
-    if len(needed) == 1 and needed[0].get("values"):
-        for value in needed[0]["values"]:
-            yield [named, _word(needed[0]["name"], value)]
-        return
-    yield [
-        named,
-        *(_word(one["name"], one["value"]) if "value" in one else f"{one['name']}=..."
-          for one in needed),
-    ]  # fmt: skip
+    known = [_word(one["name"], one["value"]) for one in needed if "value" in one]
+    asked = [f"{one['name']}={PLACEHOLDER}" for one in needed if "value" not in one]
+    return ["decide", _word("choice", choice["choice"]), *known, *asked]
 
 
 def _besides(offer: dict[str, Any], position: str | None) -> Iterator[str]:
@@ -216,9 +212,9 @@ def _besides(offer: dict[str, Any], position: str | None) -> Iterator[str]:
     if needed in _BESIDE and needed != position:
         yield f"--position {needed}"
     if offer.get("reason"):
-        yield '--reason "..."'
+        yield f'--reason "{PLACEHOLDER}"'
     if offer.get("second_person"):
-        yield "--consented-by ..."
+        yield f"--consented-by {PLACEHOLDER}"
 
 
 _BESIDE = ("assistant_casino_manager", "surveillance")

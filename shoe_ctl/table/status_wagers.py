@@ -26,8 +26,8 @@ def shown(
     """The wagers on the layout, seat by seat counter-clockwise; ``player`` only if ``restricted``.
 
     Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back; what was
-    ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what *settle* will
-    record of the wager: the same values as in ``wager.settled``.
+    ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what
+    *settle* will record of the wager: the same values as in ``wager.settled``.
     """
     if not now.wagers.standing:
         return []

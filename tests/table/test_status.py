@@ -210,7 +210,7 @@ def wagers_of(table: Playing) -> list[dict[str, Any]]:
 def of_event(shown: dict[str, Any]) -> dict[str, Any]:
     """A wager of the status with what settle does, as ``wager.settled`` tells it."""
     line = {k: v for k, v in shown.items() if k in ("number", "player", "seat", "wager")}
-    return line | shown["settlement"]
+    return {**line, **shown["settlement"]}
 
 
 def unrounded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
