@@ -94,11 +94,7 @@ class _Group(click.Group):
         """The command that is named first, or the one that was likely meant."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            import difflib
-
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
-            likely = f": is it {near[0]}?" if near else ""
-            ctx.fail(f"no such command: {name[:64]!r}{likely}")
+            ctx.fail(f"no such command: {name[:64]!r}{_likely(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -114,6 +110,20 @@ class _Group(click.Group):
             ]
             with formatter.section(situation):
                 formatter.write_dl(rows, col_max=22)
+
+
+def _likely(name: str, commands: Sequence[str]) -> str:
+    """What somebody who typed this most likely meant."""
+    import difflib
+
+    from shoe_ctl.cli import table_pages
+
+    if name in table_pages.choice_names():
+        return f": it is a choice, decide choice={name}"
+    if name in (line.name for line in table_pages.declared()):
+        return f": it is declared, declare key={name}"
+    near = difflib.get_close_matches(name, commands, n=1)
+    return f": is it {near[0]}?" if near else ""
 
 
 class _Command(click.Command):
@@ -433,7 +443,9 @@ def _show_status(answer: dict[str, Any], reached: Sequence[str], *, as_json: boo
     if as_json:
         click.echo(msgspec.json.encode(answer))
     else:
-        for held in answer["tables"]:
+        for number, held in enumerate(answer["tables"]):
+            if number:
+                click.echo()
             for line in lines(held, reached, answer.get("position")):
                 click.echo(line)
     faults = (held["fault"]["text"] for held in answer["tables"] if held.get("fault"))

@@ -418,19 +418,20 @@ def _shown(name: str, values: str, may: bool) -> str:
 
 
 def completions(command: str, typed: list[str], incomplete: str) -> list[str]:
-    """How an argument of this command goes on: its name, or with ``=`` its values.
+    """How an argument of this command goes on: its name, or behind ``=`` its values.
 
-    ``typed`` are the words before; a shell may take ``=`` for a word of its own.
+    ``typed`` are the words before. A shell may take ``=`` for a word of its own: then a value stands
+    alone, and where nothing of it is typed yet the ``=`` is not handed on.
     """
-    key, equals, start = incomplete.partition("=")
-    if not equals and typed[-1:] == ["="]:
-        key, equals, start, alone = typed[-2] if len(typed) > 1 else "", "=", incomplete, True
-    else:
-        alone = False
     offered = _offered(command)
+    before = typed[-1] if typed else ""
+    if before == "=" and len(typed) > 1:
+        return _starting(offered.get(typed[-2], []), incomplete)
+    if before in offered and not incomplete:
+        return offered[before]
+    key, equals, start = incomplete.partition("=")
     if equals:
-        found = [value for value in offered.get(key, []) if value.startswith(start)]
-        return found if alone else [f"{key}={value}" for value in found]
+        return [f"{key}={value}" for value in _starting(offered.get(key, []), start)]
     used = {word.partition("=")[0] for word in typed}
     return [
         word
@@ -440,6 +441,10 @@ def completions(command: str, typed: list[str], incomplete: str) -> list[str]:
     ]
 
 
+def _starting(values: list[str], start: str) -> list[str]:
+    return [value for value in values if value.startswith(start)]
+
+
 def _offered(command: str) -> dict[str, list[str]]:
     """By an argument's name its values, none where they cannot be counted."""
     shown = (line.name.partition("=") for line in arguments(command))
@@ -447,7 +452,7 @@ def _offered(command: str) -> dict[str, list[str]]:
     if command == "declare":
         found["key"] = [line.name for line in declared()]
     if command == "decide":
-        found["choice"] = _choice_names()
+        found["choice"] = choice_names()
     if command in ("declare", "decide"):
         found |= {name: values for name, values in _more_arguments(command) if name not in found}
     return found
@@ -459,7 +464,8 @@ def _values(values: str) -> list[str]:
     return [] if any(" " in value for value in counted) else counted
 
 
-def _choice_names() -> list[str]:
+def choice_names() -> list[str]:
+    """Every choice that a step may have."""
     from shoe_ctl.table.irregularities.procedures import PROCEDURES
 
     names = (c.name for p in PROCEDURES.values() for step in p.steps for c in step.choices)

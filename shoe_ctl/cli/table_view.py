@@ -80,7 +80,10 @@ def done_lines(answer: dict[str, Any]) -> Iterator[str]:
     if answer.get("text") is None:
         yield f"done: {ids}"
         return
-    told = printable(f"done: {answer['text']}")
+    text = str(answer["text"])
+    if answer.get("halted") or answer.get("asks"):  # what is next stands below, with its commands
+        text = text.rpartition("; next: ")[0] or text
+    told = printable(f"done: {text}")
     yield from textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
     yield from _line("events", ids)
 
@@ -188,9 +191,8 @@ def commands(
         offer = next(taken for taken in held["takes"] if taken["command"] == due["command"])
         args = [_word(key, value) for key, value in due["args"].items()]
         offers.append(([due["command"], *args], offer))
-    for choice in _choices(held):
-        if "not_now" not in choice:
-            offers.append((_decided(choice), choice))
+    can = (choice for choice in _choices(held) if "not_now" not in choice)
+    offers += [(_decided(choice), choice) for choice in can]
     where = [shlex.quote(word) for word in ("--table", str(held["table"]), *reached)]
     return [
         " ".join(["shoectl", "table", *words, *_besides(offer, position), *where])

@@ -99,9 +99,7 @@ async def test_each_line_of_next_does_what_it_says_or_asks_for_what_is_missing(
             _is_what_it_says(shlex.split(line), monkeypatch, at)
 
 
-def _is_what_it_says(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, at: AtTheTable
-) -> None:
+def _is_what_it_says(words: list[str], monkeypatch: pytest.MonkeyPatch, at: AtTheTable) -> None:
     at.asked.clear()
     whole = filled(words)
     if whole != words or any(word.endswith("=...") for word in words):
