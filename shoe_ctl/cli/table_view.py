@@ -6,6 +6,7 @@ Must not know: the daemon, the round's rules.
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -249,10 +250,18 @@ def broken(command: str, *, indent: str, width: int = WIDTH) -> Iterator[str]:
 
 
 def _pieces(word: str, most: int) -> list[str]:
-    """A long word in pieces of so many characters; what is quoted stays whole."""
-    if word != shlex.quote(word):
-        return [word]
-    return [word[at : at + most] for at in range(0, len(word), most)]
+    """A long word in pieces of so many characters at most, quoted so that it may be broken."""
+    pieces = [""]
+    for char in shlex.split(word)[0]:
+        quoted = char if _PLAIN.match(char) else f"\\{char}"
+        if len(pieces[-1]) + len(quoted) > most:
+            pieces.append("")
+        pieces[-1] += quoted
+    return pieces
+
+
+_PLAIN = re.compile(r"[\w@%+=:,./-]", re.ASCII)
+"""What a shell takes for itself, without quotes."""
 
 
 def _words(command: str) -> Iterator[str]:
