@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from shoe_ctl.cli.table import Wire, refusal
+from shoe_ctl.table.status import in_storage_fault, status
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
+from tests.table.playing import Playing
 
 WIDTH = 80
 PATIENCE_S = 60.0
@@ -324,3 +326,33 @@ def test_the_last_word_of_one_who_hung_up_is_still_read(tmp_path: Path) -> None:
             daemon.sendall(b'{"accepted": false, "error": "no"}\n')
             daemon.close()
             assert wire.ask({"request": "status"}) == {"accepted": False, "error": "no"}
+
+
+FAULT = "storage fault, nothing is stored, acknowledged or published: the disk is full"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
+    tmp_path: Path, as_json: bool
+) -> None:
+    playing = Playing(announcements="explicit").open_shoe()
+    playing.open_round()
+    stood = status(playing.now, playing.game, playing.settings)
+    since_us = 1_764_000_000_000_000
+    held = {
+        "user": "u",
+        "position": "dealer",
+        "tables": [in_storage_fault(stood, FAULT, since_us)],
+    }
+    async with answering(tmp_path / "s.sock", lambda _: held):
+        words = ("status", "--socket", str(tmp_path / "s.sock"), *(["--json"] if as_json else []))
+        ran = await shoectl("table", *words)
+    assert (ran.code, ran.err) == (3, f"shoectl: {FAULT}\n")
+    if as_json:
+        assert json.loads(ran.out) == held
+        return
+    said = flat(ran.out)
+    assert f"fault {FAULT} since 2025-11-24T16:00:00.000000Z: the table stood so" in said
+    assert "next deal no more from this shoe, leave every card where it lies" in said
+    assert "shoectl table" not in said
+    assert said.endswith("takes no command now")
