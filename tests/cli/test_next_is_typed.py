@@ -15,9 +15,14 @@ from shoe_ctl.cli import table as command_line
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table_view import WIDTH, commands, lines
 from shoe_ctl.errors import UsageError
+from shoe_ctl.table import positions
+from shoe_ctl.table.arguments import Args
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.filling import ALL_KINDS
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.machine import states_that_take
+from shoe_ctl.table.positions import COMMANDS
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
 from simulators.table.scenario import shipped
@@ -112,3 +117,44 @@ def _is_what_it_says(words: list[str], monkeypatch: pytest.MonkeyPatch, at: AtTh
     done = typed(whole, monkeypatch, at)
     assert done.exception is None and done.return_value == 0, (words, done.output, done.exception)
     assert len(at.asked) == 1
+
+
+UNKNOWN = "zz"
+
+
+async def test_the_pages_name_the_arguments_that_the_commands_take() -> None:
+    """A table that is asked something with an argument it does not know says which it takes."""
+    missing = set(COMMANDS) - {"declare", "decide"}  # each key and choice its own
+    for name in shipped():
+        bench = (await played_once(name)).bench
+        controller = TableController(bench.game, bench.settings)
+        for happened in bench.inputs:
+            before = controller.state
+            for command in list(missing):
+                if before.state in states_that_take(command):
+                    if (takes := _takes(controller, command)) is not None:
+                        kind = ALL_KINDS.get(command, Args)
+                        assert takes == [f.name for f in msgspec.structs.fields(kind)], command
+                        missing.discard(command)
+                    controller.state = before
+            controller.handle(happened)
+        if not missing:
+            return
+    assert not missing
+
+
+def _takes(controller: TableController, command: str) -> list[str] | None:
+    """The arguments that a refusal names, None where it says something else."""
+    asked = TableCommand(
+        t_us=controller.state.t_us + 1, command_id="zz", command=command, args={UNKNOWN: 1},
+        person="kim", position=positions.needed(command, controller.game), reason="r",
+        consented_by="lee",
+    )  # fmt: skip
+    (answer,) = [e for e in controller.handle(asked) if isinstance(e, Answer)]
+    error = str(answer.error)
+    if f"takes no arguments: there is no {UNKNOWN}=" in error:
+        return []
+    _, found, takes = error.partition(f"there is no {UNKNOWN}=... here: it takes ")
+    if not found:
+        return None
+    return [] if takes == "no arguments" else takes.split(", ")
