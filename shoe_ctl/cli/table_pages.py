@@ -420,8 +420,8 @@ def _shown(name: str, values: str, may: bool) -> str:
 def completions(command: str, typed: list[str], incomplete: str) -> list[str]:
     """How an argument of this command goes on: its name, or behind ``=`` its values.
 
-    ``typed`` are the words before. A shell may take ``=`` for a word of its own: then a value stands
-    alone, and where nothing of it is typed yet the ``=`` is not handed on.
+    ``typed`` are the words before. A shell may take ``=`` for a word of its own: then a value
+    stands alone, and where nothing of it is typed yet the ``=`` is not handed on.
     """
     offered = _offered(command)
     before = typed[-1] if typed else ""
