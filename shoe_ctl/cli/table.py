@@ -6,9 +6,6 @@ Must not know: the round, what a command does, whether it may be given: the daem
 
 from __future__ import annotations
 
-import getpass
-import socket
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -255,6 +252,8 @@ def _give(
     wire: Wire, command: str, arguments: dict[str, Any], said: _Said, reached: Sequence[str]
 ) -> int:
     """Give the table a command and show its answer."""
+    import uuid
+
     table, position = said.table, said.position
     if table is None or position is None:
         held = wire.status(table)
@@ -314,6 +313,8 @@ class Wire:
     """
 
     def __init__(self, path: Path) -> None:
+        import socket
+
         self._path = path
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -421,6 +422,8 @@ def _argument(word: str) -> tuple[str, Any]:
 
 
 def _login() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):

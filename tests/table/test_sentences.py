@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shoe_ctl.records import Audience
@@ -47,7 +49,7 @@ HANDS = ("player", "banker", "None")
 """Values of ``player`` that are a hand's, or nobody's."""
 
 
-def text(table: Playing, command: str, **args: object) -> str:
+def text(table: Playing, command: str, **args: Any) -> str:
     return str(table.asks(command, **args).text)
 
 
