@@ -211,6 +211,48 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
     assert [c["command_id"] for c in stored_commands(tmp_path)].count("while") == 0
 
 
+@pytest.mark.parametrize("audience", ["public", "restricted"])
+async def test_wagers_stand_in_the_status_by_seat_and_with_their_money_until_they_are_settled(
+    tmp_path: Path, audience: str
+) -> None:
+    async with at_the_table(tmp_path, audience=audience) as table:
+        await table.deal(lambda h: h["state"] == "betting")
+        for seat, player, wager in ((4, "cho", "player"), (2, "ann", "banker"), (2, "ben", "tie")):
+            args = {"player": player, "seat": seat, "wager": wager, "amount": 1000 + seat}
+            answer = await table.caller.gives("place_wager", args=args)
+            assert answer["text"] == f"seat {seat}: {1000 + seat} on {wager}; next: no more bets"
+        held = await table.status()
+        assert [(w["seat"], w["wager"], w["amount"]) for w in held["wagers"]] == [
+            (2, "banker", 1002), (2, "tie", 1002), (4, "player", 1004),
+        ]  # fmt: skip
+        named = [w.get("player") for w in held["wagers"]]
+        assert named == ([None] * 3 if audience == "public" else ["ann", "ben", "cho"])
+        await table.deal(lambda h: h["state"] == "revealing")
+        declared = {"args": {"key": "power_failure"}, "reason": "the lights went out"}
+        await table.caller.gives("declare", **declared)
+        await table.caller.gives("decide", args={"choice": "offer_withdrawal"})
+        answer = await table.caller.gives("decide", args={"choice": "withdraw_all", "seat": 4})
+        assert answer["text"].startswith("seat 4: 1004 on player goes back; seat 4 withdraws; ")
+        refused = await table.caller.gives("decide", args={"choice": "stand", "seat": 2})
+        assert "several Players have wagers at seat 2: say player=..." in refused["error"]
+        await table.caller.gives("decide", args={"choice": "close_window"})
+        await table.caller.gives("decide", args={"choice": "play_on"})
+        held = await table.deal(lambda h: h["state"] == "resolved")
+        before = held["wagers"]
+        assert [w["wager"] for w in before] == ["banker", "tie"]
+        done = await table.caller.gives("settle")
+        assert "; the round is settled; next: place your bets" in done["text"]
+        assert (await table.status())["wagers"] == []
+    with Reader.open(tmp_path / "journal.db") as reader:
+        sees = Audience.PUBLIC if audience == "public" else Audience.RESTRICTED
+        stored = [json.loads(body) for _, body in reader.events(sees, after=0, limit=1000)[0]]
+    settled = [e["data"] for e in stored if e["type"] == "wager.settled"]
+    for shown, recorded in zip(before, settled, strict=True):
+        for key, value in shown["settlement"].items():
+            assert recorded[key] == value
+        assert (shown["seat"], shown["wager"]) == (recorded["seat"], recorded["wager"])
+
+
 class Broken:
     """A disk that works until it is broken, and again once it is mended."""
 
