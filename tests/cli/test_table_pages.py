@@ -138,6 +138,23 @@ def test_a_command_without_a_page_is_in_the_help_all_the_same(
     assert "pit manager or a higher position" in " ".join(help_of("wave_flag").split())
 
 
+DOCS = Path(__file__).parents[2] / "docs"
+SHOWN = [
+    (path, words)
+    for path in sorted(DOCS.rglob("*.md"))
+    for words in re.findall(r"shoectl table ([a-z_]+ [^`\n#]*|[a-z_]+)(?=[`\n#])", path.read_text())
+]
+
+
+def test_every_command_that_the_docs_show_is_one_with_its_arguments() -> None:
+    assert len(SHOWN) > len(positions.COMMANDS)
+    for path, words in SHOWN:
+        command, *rest = shlex.split(words.replace("…", "..."))
+        assert command in EVERY, (path, words)
+        given = {word.partition("=")[0] for word in rest if re.match(r"[a-z_]+=", word)}
+        assert given <= set(table_pages._offered(command)), (path, words)
+
+
 @pytest.mark.parametrize(
     ("typed", "likely"),
     [
