@@ -40,7 +40,7 @@ from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import TableRunner
-from shoe_ctl.staff import Staff, gid_of, standing_in_outage, users_of
+from shoe_ctl.staff import Staff, gid_of, status_in_outage, users_of
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
 
@@ -166,7 +166,7 @@ class Daemon:
         """While no table is at work: how the tables stood before an outage, and nothing else."""
         if self.outage is not None:
             if isinstance(asked, StatusAsked) and self.runners:
-                return standing_in_outage(caller, asked, self.runners, self.outage)
+                return status_in_outage(caller, asked, self.runners, self.outage)
             raise JournalError(self.outage.refusal())
         raise EnvironmentFault("the daemon is starting: ask again")
 

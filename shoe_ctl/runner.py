@@ -95,7 +95,7 @@ class TableRunner:
         self._turn = asyncio.Lock()
         self._wake = WakeUp(clock)
         self._failed: JournalError | None = None
-        self._stored = controller.state
+        self._stored_state = controller.state
         self._free = asyncio.Event()
 
     def attach(self, supervisor: Supervisor) -> None:
@@ -227,15 +227,15 @@ class TableRunner:
     async def status(self, sees: Audience) -> dict[str, Any]:
         """How the table stands, once what is being handled is stored or could not be."""
         async with self._turn:
-            return self.as_stored(sees)
+            return self.stored_status(sees)
 
-    def as_stored(self, sees: Audience) -> dict[str, Any]:
+    def stored_status(self, sees: Audience) -> dict[str, Any]:
         """How the table stood in public when it was last stored, and nothing beyond that.
 
         After a failure this is what was durable before it. ``sees``: Players, and sinks of the
         restricted stream, are told only to those who see that stream.
         """
-        stored, held = self._stored, self.controller
+        stored, held = self._stored_state, self.controller
         told = status.status(stored, held.game, held.settings)
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
@@ -335,7 +335,7 @@ class TableRunner:
         except JournalError as error:
             self._failed = error
             raise
-        self._stored = self.controller.state
+        self._stored_state = self.controller.state
         if self._sections.turned():
             self._on_shoe()
         for handle, event in telling:

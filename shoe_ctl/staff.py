@@ -111,13 +111,13 @@ class Staff:
             raise
 
     async def _status(self, caller: Caller, asked: StatusAsked) -> dict[str, Any]:
-        runners = _named(self._tables, asked.table)
+        runners = _runners_named(self._tables, asked.table)
         told = [await runner.status(caller.sees) for runner in runners]
         failures = (runner.failure for runner in self._tables.values())
         failure = next((why for why in failures if why is not None), None)
         if failure is not None:  # the daemon is about to say so to everybody
             told = [in_storage_fault(one, refusal_of(failure), None) for one in told]
-        return _standing(caller, told)
+        return _status_answer(caller, told)
 
     async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
         """What was parked is offered again, in the journal's order; how that went, by sink."""
@@ -172,7 +172,7 @@ class Staff:
         return done | {name: said for name, said in waits.items() if said is not None}
 
 
-def standing_in_outage(
+def status_in_outage(
     caller: Caller, asked: StatusAsked, tables: Mapping[str, TableRunner], outage: Outage
 ) -> dict[str, Any]:
     """The answer to a question of status while nothing can be stored: how each table stood.
@@ -180,16 +180,16 @@ def standing_in_outage(
     Raises:
         InputRefused: a table that is not served here.
     """
-    stood = [runner.as_stored(caller.sees) for runner in _named(tables, asked.table)]
+    stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
     fault = outage.refusal()
-    return _standing(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+    return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
 
 
-def _standing(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
+def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
     return {"user": caller.user, "position": caller.position, "tables": tables}
 
 
-def _named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
+def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
     """The runner of this table, or all of them."""
     if table is None:
         return list(tables.values())

@@ -28,8 +28,8 @@ SOCKET = "The daemon's socket.  [$SHOECTL_SOCKET]"
 TABLE = "Which table.  [$SHOECTL_TABLE, else the daemon's only one]"
 
 
-def _options(*, plain: bool, environment: bool) -> list[click.Parameter]:
-    """What may be said with every command; where it is ``plain``, little of it means anything."""
+def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
+    """The options of every command; a ``plain`` request shows few of them in its help."""
     read = {"socket": "SHOECTL_SOCKET", "table": "SHOECTL_TABLE"} if environment else {}
     about = {"hidden": plain}
     return [
@@ -91,7 +91,7 @@ class _Group(click.Group):
         """The command that is named first, or the one that was likely meant."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            ctx.fail(f"no such command: {name[:64]!r}{_likely(name, self.list_commands(ctx))}")
+            ctx.fail(f"no such command: {name[:64]!r}{_suggestion(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -101,7 +101,7 @@ class _Group(click.Group):
         for situation in table_pages.SITUATIONS:
             of_it = [name for name in table_pages.commands() if name in names]
             rows = [
-                (name, table_pages.purpose(name))
+                (name, table_pages.summary(name))
                 for name in of_it
                 if table_pages.situation_of(name) == situation
             ]
@@ -109,7 +109,7 @@ class _Group(click.Group):
                 formatter.write_dl(rows, col_max=22)
 
 
-def _likely(name: str, commands: Sequence[str]) -> str:
+def _suggestion(name: str, commands: Sequence[str]) -> str:
     """What somebody who typed this most likely meant."""
     import difflib
 
@@ -131,13 +131,13 @@ class _Command(click.Command):
 
         plain = name in table_pages.REQUESTS
         words = click.Argument(
-            ["args"], nargs=-1, metavar="[KEY=VALUE]...", shell_complete=_completed
+            ["args"], nargs=-1, metavar="[KEY=VALUE]...", shell_complete=_complete
         )
         super().__init__(
             name,
             callback=_run,
-            params=[words, *_options(plain=plain, environment=False)],
-            short_help=table_pages.purpose(name),
+            params=[words, *_make_options(plain=plain, environment=False)],
+            short_help=table_pages.summary(name),
         )
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -147,11 +147,11 @@ class _Command(click.Command):
         name = str(self.name)
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(table_pages.purpose(name))
+            formatter.write_text(table_pages.summary(name))
             if name in table_pages.PAGES and (more := table_pages.PAGES[name].more):
                 formatter.write_text(more)
             formatter.write_paragraph()
-            for line in _pasted(table_pages.example(name), formatter.width):
+            for line in _example_lines(table_pages.example(name), formatter.width):
                 formatter.write(line)
         _definitions(formatter, "Arguments", table_pages.arguments(name))
         if name not in table_pages.REQUESTS:
@@ -167,11 +167,11 @@ class _Command(click.Command):
             _definitions(formatter, "Choices, by what is open", table_pages.choices())
 
 
-def _pasted(command: str, width: int) -> Iterator[str]:
+def _example_lines(command: str, width: int) -> Iterator[str]:
     """A command of the help on lines of its own, that can be copied."""
-    from shoe_ctl.cli.table_view import broken
+    from shoe_ctl.cli.table_view import wrap_command
 
-    for line in broken(command, indent="  ", width=width):
+    for line in wrap_command(command, indent="  ", width=width):
         yield f"{line}\n"
 
 
@@ -183,7 +183,7 @@ def _definitions(
             formatter.write_dl(lines, col_max=26)
 
 
-def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """How an argument goes on, as far as the table's own tables say."""
     from shoe_ctl.cli import table_pages
 
@@ -193,7 +193,7 @@ def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 @click.group(
     cls=_Group,
-    params=_options(plain=False, environment=True),
+    params=_make_options(plain=False, environment=True),
     subcommand_metavar="COMMAND [KEY=VALUE]...",
     context_settings={"max_content_width": 80},
 )
@@ -209,8 +209,8 @@ def table(**_: object) -> None:
     """  # noqa: D301 - click wants the very character
 
 
-class _Said(NamedTuple):
-    """What was said with a command: behind its name, or else before it."""
+class _Options(NamedTuple):
+    """The options given with a command: behind its name, or else before it."""
 
     config_file: str | None
     socket_path: str | None
@@ -229,68 +229,77 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     """Give the command that the context is of."""
     command, before = str(ctx.info_name), ctx.parent
     assert before is not None
-    said = _Said(**{name: own[name] or before.params[name] for name in _Said._fields})
+    options = _Options(**{name: _chosen(own[name], before.params[name]) for name in own})
     arguments = dict(_argument(word) for word in args)
-    given = [*said[3:9]]
-    _refuse_placeholders(arguments, said)
-    names_table = own["table"] is not None or _was_typed(before, "table")
+    given = [*options[3:9]]
+    _refuse_placeholders(arguments, options)
+    names_table = own["table"] is not None or _is_on_command_line(before, "table")
     if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
         raise UsageError("redeliver takes sink=NAME and nothing else: events keep their ids")
     if command == "status" and (arguments or any(value is not None for value in given)):
         raise UsageError("status takes --table and nothing else: it changes nothing")
-    reached = _reached(own, before)
-    with Wire(_path(said.config_file, said.socket_path)) as wire:
+    connection = _connection_words(own, before)
+    with Wire(_path(options.config_file, options.socket_path)) as wire:
         if command == "status":
-            return _show_status(wire.status(said.table), reached, as_json=said.as_json)
+            return _show_status(wire.status(options.table), connection, as_json=options.as_json)
         if command == "redeliver":
             asked = {"request": command} | arguments
-            return _show_redelivered(wire.ask(asked), as_json=said.as_json)
-        return _give(wire, command, arguments, said, reached)
+            return _show_redelivered(wire.ask(asked), as_json=options.as_json)
+        return _give(wire, command, arguments, options, connection)
+
+
+def _chosen(own: Any, before: Any) -> Any:
+    """What stands behind the command's name, where anything does."""
+    return before if own is None or own is False else own
 
 
 def _give(
-    wire: Wire, command: str, arguments: dict[str, Any], said: _Said, reached: Sequence[str]
+    wire: Wire,
+    command: str,
+    arguments: dict[str, Any],
+    options: _Options,
+    connection: Sequence[str],
 ) -> int:
     """Give the table a command and show its answer."""
     import uuid
 
-    table, position = said.table, said.position
+    table, position = options.table, options.position
     if table is None or position is None:
         held = wire.status(table)
         position = held["position"] if position is None else position
         table = _only(held["tables"]) if table is None else table
     envelope = {
-        "command_id": said.command_id if said.command_id is not None else str(uuid.uuid4()),
+        "command_id": options.command_id if options.command_id is not None else str(uuid.uuid4()),
         "table": table,
-        "round_id": said.round_id,
+        "round_id": options.round_id,
         "command": command,
         "args": arguments,
-        "person": said.person if said.person is not None else _login(),
+        "person": options.person if options.person is not None else _login(),
         "position": position,
-        "reason": said.reason,
-        "consented_by": said.consented_by,
+        "reason": options.reason,
+        "consented_by": options.consented_by,
     }
     answer = wire.ask(envelope)
-    _show_answer(answer, as_json=said.as_json)
-    if not said.as_json and (answer.get("halted") or answer.get("asks")):
-        _show_what_waits(answer, wire, table, reached)
+    _show_answer(answer, as_json=options.as_json)
+    if not options.as_json and (answer.get("halted") or answer.get("asks")):
+        _show_what_waits(answer, wire, table, connection)
     return 0 if answer.get("accepted") is True else 1
 
 
-def _was_typed(ctx: click.Context, name: str) -> bool:
+def _is_on_command_line(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def _reached(own: dict[str, Any], before: click.Context) -> list[str]:
-    """How the daemon was reached, as it is typed again; nothing where the environment says it."""
+def _connection_words(own: dict[str, Any], before: click.Context) -> list[str]:
+    """Options that say again where the daemon is; none where the environment says it."""
     words: list[str] = []
     for name, option in (("config_file", "--config"), ("socket_path", "--socket")):
-        typed = own[name] or (before.params[name] if _was_typed(before, name) else None)
+        typed = own[name] or (before.params[name] if _is_on_command_line(before, name) else None)
         words += [] if typed is None else [option, typed]
     return words
 
 
-def _refuse_placeholders(arguments: dict[str, Any], said: _Said) -> None:
+def _refuse_placeholders(arguments: dict[str, Any], options: _Options) -> None:
     """A command that was pasted as it was shown, with nothing filled in, does nothing.
 
     Raises:
@@ -299,7 +308,7 @@ def _refuse_placeholders(arguments: dict[str, Any], said: _Said) -> None:
     from shoe_ctl.cli.table_view import PLACEHOLDER
 
     named = {f"{key}=": value for key, value in arguments.items()}
-    named |= {"--reason": said.reason, "--consented-by": said.consented_by}
+    named |= {"--reason": options.reason, "--consented-by": options.consented_by}
     empty = [name for name, value in named.items() if value == PLACEHOLDER]
     if empty:
         raise UsageError(f"fill in {', '.join(empty)} first: nothing was done")
@@ -437,7 +446,7 @@ def _only(tables: list[dict[str, Any]]) -> str:
     return ids[0]
 
 
-def _show_status(answer: dict[str, Any], reached: Sequence[str], *, as_json: bool) -> int:
+def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: bool) -> int:
     """Exit code 0; 3 while nothing can be stored, with what each table was at that moment."""
     import msgspec
 
@@ -449,7 +458,7 @@ def _show_status(answer: dict[str, Any], reached: Sequence[str], *, as_json: boo
         for number, held in enumerate(answer["tables"]):
             if number:
                 click.echo()
-            for line in lines(held, reached, answer.get("position")):
+            for line in lines(held, connection, answer.get("position")):
                 click.echo(line)
     faults = (held["fault"]["text"] for held in answer["tables"] if held.get("fault"))
     if (fault := next(faults, None)) is not None:
@@ -486,16 +495,16 @@ def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(answer))
     elif answer.get("accepted") is True:
-        from shoe_ctl.cli.table_view import done_lines
+        from shoe_ctl.cli.table_view import answer_lines
 
-        for line in done_lines(answer):
+        for line in answer_lines(answer):
             click.echo(line)
     else:
         click.echo(f"shoectl: {refusal(answer)}", err=True)
 
 
 def _show_what_waits(
-    answer: dict[str, Any], wire: Wire, table: str | None, reached: Sequence[str]
+    answer: dict[str, Any], wire: Wire, table: str | None, connection: Sequence[str]
 ) -> None:
     """What the table waits for once a command is done, with what is typed next.
 
@@ -509,7 +518,7 @@ def _show_what_waits(
     try:
         told = wire.status(table)
         position = told["position"]
-        lines = [x for held in told["tables"] for x in open_lines(held, reached, position)]
+        lines = [x for held in told["tables"] for x in open_lines(held, connection, position)]
     except ShoeCtlError:
         lines = [f"halted for {named}: shoectl table status says what is next"]
     for line in lines or [f"it waited for {named}, which is decided since"]:

@@ -1,4 +1,4 @@
-"""The help of ``shoectl table``: each command's situation, purpose, example, and its whole page.
+"""The help of ``shoectl table``: each command's situation, summary, example, and its whole page.
 
 In: a command's name. Out: lines of help. Positions, arguments and states come from the table's own
 tables, rule numbers from the game files; both are imported only for a page that is asked for.
@@ -30,7 +30,7 @@ class Page(NamedTuple):
     """
 
     situation: str
-    does: str
+    summary: str
     example: str = ""
     cites: str = ""
     more: str = ""
@@ -256,9 +256,9 @@ def situation_of(command: str) -> str:
     return PAGES[command].situation if command in PAGES else ROUND
 
 
-def purpose(command: str) -> str:
+def summary(command: str) -> str:
     """What it does, in a line."""
-    return PAGES[command].does if command in PAGES else f"Give the table {command}."
+    return PAGES[command].summary if command in PAGES else f"Give the table {command}."
 
 
 def commands() -> tuple[str, ...]:

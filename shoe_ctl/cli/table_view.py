@@ -25,11 +25,11 @@ PLACEHOLDER = "..."
 
 
 def lines(
-    held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
 ) -> Iterator[str]:
     """The table in a few lines, what is next last but one, who may do what last.
 
-    ``reached`` are the words that say where the daemon is, ``position`` is the caller's highest:
+    ``connection`` are the words that say where the daemon is, ``position`` is the caller's highest:
     with both, what is next can be typed as it stands.
     """
     method = f", Method {held['method']}" if held["method"] else ""
@@ -59,7 +59,7 @@ def lines(
         waits = parked["waiting"]
         left = f"; {waits} can be offered again: redeliver" if waits else "; none waits any more"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
-    yield from _next(held, reached, position)
+    yield from _next(held, connection, position)
     takes = [
         f"{taken['command']} ({taken['position']}{asked_of(taken)})" for taken in held["takes"]
     ]
@@ -67,15 +67,15 @@ def lines(
 
 
 def open_lines(
-    held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
 ) -> Iterator[str]:
     """What the table waits for people to decide, and what is typed next; nothing otherwise."""
     if _choices(held) or held["halt"] is not None:
         yield from _open(held)
-        yield from _next(held, reached, position)
+        yield from _next(held, connection, position)
 
 
-def done_lines(answer: dict[str, Any]) -> Iterator[str]:
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     """What a command brought about, and the ids of its events."""
     ids = " ".join(answer["events"]) or "nothing public came of it"
     if answer.get("text") is None:
@@ -138,17 +138,19 @@ def _wagers(wagers: list[dict[str, Any]]) -> Iterator[str]:
     for seat in dict.fromkeys(one["seat"] for one in wagers):
         here = [one for one in wagers if one["seat"] == seat]
         if any("settlement" in one for one in here):
-            yield from _labelled(_under(f"seat {seat}", [x for one in here for x in _paid(one)]))
+            yield from _labelled(
+                _under_label(f"seat {seat}", [x for one in here for x in _payment_lines(one)])
+            )
         else:
-            yield from _line(f"seat {seat}", ", ".join(map(_lies, here)))
+            yield from _line(f"seat {seat}", ", ".join(map(_stake, here)))
 
 
-def _under(label: str, texts: list[str]) -> Iterator[Labelled]:
+def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:
     for number, text in enumerate(texts):
         yield label if number == 0 else "", text
 
 
-def _lies(one: dict[str, Any]) -> str:
+def _stake(one: dict[str, Any]) -> str:
     whose = f" of {one['player']}" if "player" in one else ""
     late = f", {one['not_honoured']} late that goes back" if one.get("not_honoured") else ""
     taken = ", taken back and settled as if it stood" if one.get("taken_back") else ""
@@ -156,7 +158,7 @@ def _lies(one: dict[str, Any]) -> str:
     return f"{one['wager']} {one['amount']}{whose}{more}"
 
 
-def _paid(one: dict[str, Any]) -> Iterator[str]:
+def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
     """How a wager is settled, with the money; its commission on a line of its own."""
     done = one["settlement"]
     words = {"win": "wins", "lose": "loses", "push": "is a push", "returned": "is returned"}
@@ -167,7 +169,7 @@ def _paid(one: dict[str, Any]) -> Iterator[str]:
         for verb, name in (("pay", "pays"), ("collect", "collected"), ("give back", "returned"))
         if done[name]
     ]
-    yield f"{_lies(one)} {words[done['result']]}{odds}{rule}: {', '.join(money) or 'nothing'}"
+    yield f"{_stake(one)} {words[done['result']]}{odds}{rule}: {', '.join(money) or 'nothing'}"
     if "commission" in done:
         yield f"commission on {one['wager']} {done['commission']}"
     for applied in done["applied"]:
@@ -175,15 +177,15 @@ def _paid(one: dict[str, Any]) -> Iterator[str]:
         yield f"{applied['key']}: {applied['end']}{cited}".replace("_", " ")
 
 
-def _next(held: dict[str, Any], reached: Sequence[str], position: str | None) -> Iterator[str]:
+def _next(held: dict[str, Any], connection: Sequence[str], position: str | None) -> Iterator[str]:
     """What the table waits for, and below it, each on lines of its own, what may be typed."""
     yield from _line("next", str(held["next"]["text"]))
-    for command in commands(held, reached, position):
-        yield from broken(command, indent=" " * (_LABEL + 2))
+    for command in next_commands(held, connection, position):
+        yield from wrap_command(command, indent=" " * (_LABEL + 2))
 
 
-def commands(
-    held: dict[str, Any], reached: Sequence[str] = (), position: str | None = None
+def next_commands(
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
 ) -> list[str]:
     """What may be typed next, quoted for a shell; ``...`` is what only people know."""
     due = held["next"]
@@ -193,15 +195,15 @@ def commands(
         args = [_word(key, value) for key, value in due["args"].items()]
         offers.append(([due["command"], *args], offer))
     can = (choice for choice in _choices(held) if "not_now" not in choice)
-    offers += [(_decided(choice), choice) for choice in can]
-    where = [shlex.quote(word) for word in ("--table", str(held["table"]), *reached)]
+    offers += [(_decision(choice), choice) for choice in can]
+    where = [shlex.quote(word) for word in ("--table", str(held["table"]), *connection)]
     return [
-        " ".join(["shoectl", "table", *words, *_besides(offer, position), *where])
+        " ".join(["shoectl", "table", *words, *_extra_options(offer, position), *where])
         for words, offer in offers
     ]
 
 
-def _decided(choice: dict[str, Any]) -> list[str]:
+def _decision(choice: dict[str, Any]) -> list[str]:
     """The words that take this choice, with what the room can see of what it takes."""
     needed = [one for one in choice.get("arguments", []) if not one.get("optional")]
     known = [_word(one["name"], one["value"]) for one in needed if "value" in one]
@@ -209,7 +211,7 @@ def _decided(choice: dict[str, Any]) -> list[str]:
     return ["decide", _word("choice", choice["choice"]), *known, *asked]
 
 
-def _besides(offer: dict[str, Any], position: str | None) -> Iterator[str]:
+def _extra_options(offer: dict[str, Any], position: str | None) -> Iterator[str]:
     """What must be said besides: a position that stands beside the caller's, why, who consents."""
     needed = offer.get("position")
     if needed in _BESIDE and needed != position:
@@ -228,14 +230,14 @@ def _word(key: str, value: object) -> str:
     return shlex.quote(f"{key}={value}")
 
 
-def broken(command: str, *, indent: str, width: int = WIDTH) -> Iterator[str]:
+def wrap_command(command: str, *, indent: str, width: int = WIDTH) -> Iterator[str]:
     """A command on lines that a shell takes together: broken between words, a long word within.
 
     What does not fit behind the indent begins at the left edge: there the shell joins it.
     """
     room = width - 2  # behind each line but the last stands a backslash
     line = indent
-    for word in _words(command):
+    for word in _split_words(command):
         longer = f"{line} {word}" if line.strip() else f"{line}{word}"
         if len(longer) <= room:
             line = longer
@@ -264,7 +266,7 @@ _PLAIN = re.compile(r"[\w@%+=:,./-]", re.ASCII)
 """What a shell takes for itself, without quotes."""
 
 
-def _words(command: str) -> Iterator[str]:
+def _split_words(command: str) -> Iterator[str]:
     """The words of a command as they are spelt, quotes kept."""
     word, quote = "", ""
     for char in command:

@@ -72,7 +72,7 @@ def choices(at: Standing) -> list[dict[str, Any]]:
 
 def _arguments(at: Standing, choice: Choice, taken: Mapping[str, Any] | None) -> dict[str, Any]:
     """What this choice takes, argument by argument; ``taken`` is a way that it can be taken."""
-    seat = withdrawal.next_to_answer(at) if choice.takes is withdrawal.OfThePlayer else None
+    seat = withdrawal.next_seat_to_answer(at) if choice.takes is withdrawal.OfThePlayer else None
     taken = taken if seat is None else {"seat": seat}
     told = []
     for one in arguments.arguments_of(choice.takes):

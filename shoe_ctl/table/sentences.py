@@ -161,26 +161,26 @@ def _counted(data: Data) -> str:
     return f"{data['left']} cards are left, which {agrees}"
 
 
-def _says(text: str) -> Callable[[Data], str]:
+def _template(text: str) -> Callable[[Data], str]:
     """A sentence with values of the event by name."""
     return text.format_map
 
 
 _EACH: Mapping[str, Callable[[Data], str]] = {
-    "round.opened": _says("round {round_id} is open"),
-    "round.bets_closed": _says("bets are closed"),
+    "round.opened": _template("round {round_id} is open"),
+    "round.bets_closed": _template("bets are closed"),
     "round.first_hand": lambda data: f"{_hand(data['hand'])}'s cards are turned first",
     "round.card_corrected": lambda data: f"{_hand(data['hand'])}'s card is corrected",
     "round.outcome": _outcome,
     "round.revised": _revised,
-    "round.settled": _says("the round is settled"),
+    "round.settled": _template("the round is settled"),
     "round.void": _void,
     "cards.passed": _passed,
     "cards.refused": _not_taken,
     "cards.retrieved": _taken_back,
-    "cards.replaced": _says("the cards are replaced"),
-    "method.changed": _says("Method {to} is played from now on"),
-    "method.breached": _says("it is recorded: the shoe was out of full view"),
+    "cards.replaced": _template("the cards are replaced"),
+    "method.changed": _template("Method {to} is played from now on"),
+    "method.breached": _template("it is recorded: the shoe was out of full view"),
     "wager.accepted": _accepted,
     "wager.revised": lambda data: f"seat {data['seat']}: {data['wager']} is settled anew",
     "wagers.restricted": _restricted,
@@ -188,12 +188,12 @@ _EACH: Mapping[str, Callable[[Data], str]] = {
     "withdrawal.closed": _closed_window,
     "irregularity.raised": _raised,
     "irregularity.resolved": _resolved,
-    "table.halted": _says("the table is halted: {reason}"),
-    "table.resumed": _says("play goes on"),
-    "shoe.opened": _says("how the shoe was put in is recorded"),
+    "table.halted": _template("the table is halted: {reason}"),
+    "table.resumed": _template("play goes on"),
+    "shoe.opened": _template("how the shoe was put in is recorded"),
     "shoe.counted": _counted,
-    "shoe.change_due": _says("no further round is dealt from these cards"),
-    "shoe.loaded": _says("the next cards are {shoe_id}"),
+    "shoe.change_due": _template("no further round is dealt from these cards"),
+    "shoe.loaded": _template("the next cards are {shoe_id}"),
     "shoe.holder_changed": _holder,
     "shoe.draw_allowed": lambda data: f"{_seat(data)} may draw without a wager",
     "shoe.told": lambda data: f"the shoe is told: {str(data['command']).replace('_', ' ')}",

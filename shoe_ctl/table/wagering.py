@@ -51,7 +51,7 @@ class _WhichStake(_WhichWager, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
 
-class _WhichLies(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _LyingWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments that name a wager that lies there; its Player may be left out.
 
     Then it is that of the only Player who has it at the seat.
@@ -74,7 +74,7 @@ class _HowMany(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class _Act(NamedTuple):
-    args: type[_WhichWager | _WhichLies]
+    args: type[_WhichWager | _LyingWager]
     do: Callable[[Wagers, Any, WagerRules], Answered]
 
 
@@ -82,7 +82,7 @@ _ACTS = {
     "place_wager": _Act(_WhichStake, ledger.place),
     "increase_wager": _Act(_WhichStake, ledger.increase),
     "decrease_wager": _Act(_WhichStake, ledger.decrease),
-    "withdraw_wager": _Act(_WhichLies, ledger.withdraw),
+    "withdraw_wager": _Act(_LyingWager, ledger.withdraw),
 }
 
 KINDS: Mapping[str, type[msgspec.Struct]] = {
@@ -229,8 +229,8 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
     """The ledger's answer to the command."""
     act = _ACTS[turn.command.command]
     args = _args(turn, act.args)
-    if isinstance(args, _WhichLies):
-        args = _with_its_player(turn, args)
+    if isinstance(args, _LyingWager):
+        args = _with_player(turn, args)
     if isinstance(args, Refused):
         return args
     return act.do(wagers, args.asked(by_whom(turn, on_behalf=args.on_behalf)), turn.wager_rules)
@@ -238,16 +238,16 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
 
 def named(turn: Turn) -> Asked | Refused:
     """The wager that the command names, or what is wrong with its arguments."""
-    args = _args(turn, _WhichLies)
+    args = _args(turn, _LyingWager)
     if isinstance(args, Refused):
         return args
-    args = _with_its_player(turn, args)
+    args = _with_player(turn, args)
     if isinstance(args, Refused):
         return args
     return args.asked(by_whom(turn, on_behalf=args.on_behalf))
 
 
-def _with_its_player(turn: Turn, args: _WhichLies) -> _WhichLies | Refused:
+def _with_player(turn: Turn, args: _LyingWager) -> _LyingWager | Refused:
     """With the Player whose wager it is, where nobody was named."""
     if args.player is not None:
         return args

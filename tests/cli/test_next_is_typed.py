@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from shoe_ctl.api.asked import Command, read
 from shoe_ctl.cli import table as command_line
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.cli.table_view import WIDTH, commands, lines
+from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.errors import UsageError
 from shoe_ctl.table import positions
 from shoe_ctl.table.arguments import Args
@@ -93,7 +93,7 @@ async def test_each_line_of_next_does_what_it_says_or_asks_for_what_is_missing(
     for state in states:
         at = AtTheTable(controller, state)
         (held,) = at.status(None)["tables"]
-        shown = commands(held, REACHED, SHIFT)
+        shown = next_commands(held, REACHED, SHIFT)
         assert all(len(line) <= WIDTH for line in lines(held, REACHED, SHIFT))
         if held["next"]["command"] is not None:
             assert shown, held

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from firmware_proto.events import CuttingCard
-from shoe_ctl.cli.table_view import WIDTH, commands, lines
+from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.table.status import restricted, status
 from tests.table.playing import Playing
 from tests.table.staking import bets, betting
@@ -219,6 +219,7 @@ def test_a_window_shows_how_the_next_seat_answers_and_how_it_is_closed() -> None
                 ("close_window", []),
             )
         ]
+        assert f"choice stand [player=...] seat={seat} (dealer)" in shown(table)
         table.does("decide", choice="stand", seat=seat, position="dealer")
     assert typed(table)[0] == "shoectl table decide choice=close_window --table bac-07"
 
@@ -235,7 +236,7 @@ def test_at_a_seat_of_several_players_the_player_is_left_to_be_filled_in() -> No
 
 
 def typed(table: Playing) -> list[str]:
-    return commands(status(table.now, table.game, table.settings))
+    return next_commands(status(table.now, table.game, table.settings))
 
 
 def test_a_choice_of_a_position_beside_the_callers_is_typed_with_that_position() -> None:
@@ -244,9 +245,9 @@ def test_a_choice_of_a_position_beside_the_callers_is_typed_with_that_position()
     table.deal("2D 3C TS TH")
     table.does("declare", key="card_taken", hand="player", index=1, reason="ran", position="dealer")
     held = status(table.now, table.game, table.settings)
-    (seen,) = (c for c in commands(held, (), "gaming_shift_manager") if "choice=seen" in c)
+    (seen,) = (c for c in next_commands(held, (), "gaming_shift_manager") if "choice=seen" in c)
     assert "choice=seen cards=... --position surveillance" in seen
-    (seen,) = (c for c in commands(held, (), "surveillance") if "choice=seen" in c)
+    (seen,) = (c for c in next_commands(held, (), "surveillance") if "choice=seen" in c)
     assert "--position" not in seen
 
 

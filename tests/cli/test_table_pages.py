@@ -52,7 +52,7 @@ def test_a_page_fits_eighty_columns_and_shows_an_example_that_can_be_pasted(comm
     assert all(len(line) <= WIDTH and line.isprintable() for line in shown.splitlines())
     (words,) = (typed for typed in pasted(shown) if typed[:1] == ["shoectl"])
     assert words[:3] == ["shoectl", "table", command]
-    assert table_pages.PAGES[command].does in shown
+    assert table_pages.PAGES[command].summary in shown
 
 
 @pytest.mark.parametrize("command", positions.COMMANDS)

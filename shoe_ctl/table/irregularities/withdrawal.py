@@ -198,7 +198,7 @@ def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> Non
 
 def _why_no_answer(turn: Turn) -> str | None:
     """Why this Player, or whoever sits at this seat, has nothing to answer."""
-    found = _named(turn)
+    found = _answering_player(turn)
     return found.why if isinstance(found, Refused) else None
 
 
@@ -256,12 +256,12 @@ def _leave(window: Window) -> Leave:
 
 def _who_answers(turn: Turn) -> str:
     """The Player who is named, where ``_why_no_answer`` found nothing wrong before."""
-    found = _named(turn)
+    found = _answering_player(turn)
     assert isinstance(found, str), found
     return found
 
 
-def _named(turn: Turn) -> str | Refused:
+def _answering_player(turn: Turn) -> str | Refused:
     """The Player who answers, named or found by the seat, or why nobody does."""
     args, window = checked(turn, OfThePlayer), _window(turn)
     if args.player is None and args.seat is None:
@@ -298,7 +298,7 @@ def players_at(standing: Standing, window: Window, seat: int | None) -> list[str
     return list(dict.fromkeys(waited))
 
 
-def next_to_answer(standing: Standing) -> int | None:
+def next_seat_to_answer(standing: Standing) -> int | None:
     """The first seat that can answer by its number; None where no seat can, or no window is open.
 
     At a seat where several Players have wagers each is named.
