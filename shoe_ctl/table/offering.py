@@ -80,10 +80,16 @@ def _arguments(at: Standing, choice: Choice, taken: Mapping[str, Any] | None) ->
             continue
         asked: dict[str, Any] = {"name": one.name}
         asked |= {"values": list(one.values)} if one.values else {}
-        asked |= {"optional": True} if (one.optional and one.name not in (taken or {})) else {}
+        asked |= {"optional": True} if one.optional and not _is_needed(one.name, taken) else {}
         asked |= {"value": seat} if one.name == "seat" and seat is not None else {}
         told.append(asked)
     return {"arguments": told} if told else {}
+
+
+def _is_needed(name: str, taken: Mapping[str, Any] | None) -> bool:
+    """It may be left out, and the way that was found says it all the same; a seat will do."""
+    given = taken or {}
+    return name in given and not (name == "player" and "seat" in given)
 
 
 def _offer(at: Standing, trial: Trial, command: str) -> Offer | None:

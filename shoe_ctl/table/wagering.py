@@ -249,16 +249,21 @@ def named(turn: Turn) -> Asked | Refused:
 
 def _with_player(turn: Turn, args: _LyingWager) -> _LyingWager | Refused:
     """With the Player whose wager it is, where nobody was named."""
-    if args.player is not None:
-        return args
-    area = (args.seat, args.wager)
-    players = {held.player for held in turn.now.wagers.standing if held.area == area}
-    if not players:
-        return Refused(why=f"there is no wager on {args.wager} at seat {args.seat}")
-    if len(players) > 1:
-        why = f"several Players have a wager on {args.wager} at seat {args.seat}: say player=..."
+    whose = player_of(turn, args.player, args.seat, args.wager)
+    return whose if isinstance(whose, Refused) else msgspec.structs.replace(args, player=whose)
+
+
+def player_of(turn: Turn, named: str | int | None, seat: int, wager: str) -> str | Refused:
+    """The Player who is named, or else the only one who has this wager at this seat."""
+    if named is not None:
+        return str(named)
+    players = {held.player for held in turn.now.wagers.standing if held.area == (seat, wager)}
+    if len(players) == 1:
+        return players.pop()
+    if players:
+        why = f"several Players have a wager on {wager} at seat {seat}: say player=..."
         return Refused(why=why)
-    return msgspec.structs.replace(args, player=players.pop())
+    return Refused(why=f"there is no wager on {wager} at seat {seat}")
 
 
 def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:

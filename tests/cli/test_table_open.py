@@ -48,11 +48,11 @@ def test_the_differential_shows_both_sides_and_what_each_choice_takes() -> None:
     assert "wagers player 1600, banker 300: 800 over the differential of 500" in told
     assert "decrease seat 1 player by 900 at most; seat 2 player by 500 at most" in told
     assert "increase seat 3 banker by 1700 at most" in told
-    assert "choice decrease player=... seat=... wager=... amount=... (dealer)" in told
+    assert "choice decrease [player=...] seat=... wager=... amount=... (dealer)" in told
     decides(table, "insufficient")
     told = shown(table)
     assert "remove seat 1 player 1000; seat 2 player 600" in told
-    assert "choice remove player=... seat=... wager=... (pit_manager, with a reason)" in told
+    assert "choice remove [player=...] seat=... wager=... (pit_manager, with a reason)" in told
     assert not any("ann" in line for line in told)
 
 
