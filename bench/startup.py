@@ -40,6 +40,8 @@ SUBJECTS = (
     BASELINE,
     Subject("shoectl games", (SHOECTL, "games"), limit=3.0),
     Subject("shoectl settle", (SHOECTL, "settle", "tiger"), b"7D 9C TS TH\n", limit=3.0),
+    Subject("shoectl table --help", (SHOECTL, "table", "--help"), limit=3.0),
+    Subject("shoectl table expose --help", (SHOECTL, "table", "expose", "--help"), limit=3.0),
     Subject(
         "shoectl decode",
         (SHOECTL, "decode", "--profile", "angel_eye", "--json"),

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from shoe_ctl import resuming, rules
 from shoe_ctl.alarm import Alarm
-from shoe_ctl.api.asked import Asked, Caller
+from shoe_ctl.api.asked import Asked, Caller, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.checked import Checked, check
@@ -40,7 +40,7 @@ from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import TableRunner
-from shoe_ctl.staff import Staff, gid_of, users_of
+from shoe_ctl.staff import Staff, gid_of, status_in_outage, users_of
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
 
@@ -162,8 +162,11 @@ class Daemon:
             await asyncio.get_running_loop().run_in_executor(self._noting, self._notes.clear)
             self.outage = None
 
-    async def _refuse(self, _: Caller, __: Asked) -> NoReturn:
+    async def _refuse(self, caller: Caller, asked: Asked) -> dict[str, Any]:
+        """While no table is at work: how the tables stood before an outage, and nothing else."""
         if self.outage is not None:
+            if isinstance(asked, StatusAsked) and self.runners:
+                return status_in_outage(caller, asked, self.runners, self.outage)
             raise JournalError(self.outage.refusal())
         raise EnvironmentFault("the daemon is starting: ask again")
 

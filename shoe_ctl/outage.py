@@ -36,7 +36,12 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 
     def refusal(self) -> str:
         """What is answered to whoever asks for anything meanwhile."""
-        return f"storage fault, nothing is stored, acknowledged or published: {self.what}"
+        return refusal_of(self.what)
+
+
+def refusal_of(what: str) -> str:
+    """What is answered to whoever asks for anything after this failure."""
+    return f"storage fault, nothing is stored, acknowledged or published: {what}"
 
 
 class Reopening:

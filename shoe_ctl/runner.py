@@ -95,6 +95,7 @@ class TableRunner:
         self._turn = asyncio.Lock()
         self._wake = WakeUp(clock)
         self._failed: JournalError | None = None
+        self._stored_state = controller.state
         self._free = asyncio.Event()
 
     def attach(self, supervisor: Supervisor) -> None:
@@ -224,19 +225,26 @@ class TableRunner:
             return parked.waiting(self.controller.state, restricted=sees is Audience.RESTRICTED)
 
     async def status(self, sees: Audience) -> dict[str, Any]:
-        """How the table stands in public, and nothing of it that is not stored yet.
-
-        ``sees``: of sinks of the restricted stream only those are told who see it.
-
-        Raises:
-            JournalError: what was handled last could not be stored.
-        """
+        """How the table stands, once what is being handled is stored or could not be."""
         async with self._turn:
-            self._refuse_after_failure()
-            held = self.controller
-            told = status.status(held.state, held.game, held.settings)
-            restricted = sees is Audience.RESTRICTED
-            return told | {"parked": parked.shown(held.state, restricted=restricted)}
+            return self.stored_status(sees)
+
+    def stored_status(self, sees: Audience) -> dict[str, Any]:
+        """How the table stood in public when it was last stored, and nothing beyond that.
+
+        After a failure this is what was durable before it. ``sees``: Players, and sinks of the
+        restricted stream, are told only to those who see that stream.
+        """
+        stored, held = self._stored_state, self.controller
+        told = status.status(stored, held.game, held.settings)
+        if sees is Audience.RESTRICTED:
+            told |= status.restricted(stored, held.game, held.settings)
+        return told
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing more can be stored; None while all is well."""
+        return None if self._failed is None else str(self._failed)
 
     async def stop(self) -> None:
         """After everything else: what went to the shoe since the last group is stored."""
@@ -327,6 +335,7 @@ class TableRunner:
         except JournalError as error:
             self._failed = error
             raise
+        self._stored_state = self.controller.state
         if self._sections.turned():
             self._on_shoe()
         for handle, event in telling:

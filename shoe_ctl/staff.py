@@ -11,15 +11,17 @@ import grp
 import logging
 import pwd
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
 from shoe_ctl.config import SocketConfig
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
+from shoe_ctl.outage import Outage, refusal_of
 from shoe_ctl.runner import TableRunner
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import may
+from shoe_ctl.table.status import in_storage_fault
 
 OFFERED_WITHIN_S = 10.0
 """How long an answer waits for a sink; what it takes later the table tells."""
@@ -109,12 +111,13 @@ class Staff:
             raise
 
     async def _status(self, caller: Caller, asked: StatusAsked) -> dict[str, Any]:
-        tables = self._tables.values() if asked.table is None else [self._table(asked.table)]
-        return {
-            "user": caller.user,
-            "position": caller.position,
-            "tables": [await runner.status(caller.sees) for runner in tables],
-        }
+        runners = _runners_named(self._tables, asked.table)
+        told = [await runner.status(caller.sees) for runner in runners]
+        failures = (runner.failure for runner in self._tables.values())
+        failure = next((why for why in failures if why is not None), None)
+        if failure is not None:  # the daemon is about to say so to everybody
+            told = [in_storage_fault(one, refusal_of(failure), None) for one in told]
+        return _status_answer(caller, told)
 
     async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
         """What was parked is offered again, in the journal's order; how that went, by sink."""
@@ -143,7 +146,7 @@ class Staff:
 
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
         if asked.table not in self._tables:
-            return _refused(asked, str(self._unknown(asked.table)), {})
+            return _refused(asked, str(_unknown(asked.table, self._tables)), {})
         highest = self._tables[asked.table].controller.settings.highest_position
         acts_so = any(
             may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)
@@ -165,17 +168,38 @@ class Staff:
         if not answer.accepted:
             return _refused(asked, answer.error, answer.needs)
         done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
-        waits = {"halted": answer.halted, "asks": answer.asks}
-        return done | {name: key for name, key in waits.items() if key is not None}
+        waits = {"halted": answer.halted, "asks": answer.asks, "text": answer.text}
+        return done | {name: said for name, said in waits.items() if said is not None}
 
-    def _table(self, table: str) -> TableRunner:
-        if table not in self._tables:
-            raise self._unknown(table)
-        return self._tables[table]
 
-    def _unknown(self, table: str) -> InputRefused:
-        have = ", ".join(self._tables)
-        return InputRefused(f"no table {table} is served here: there is {have}")
+def status_in_outage(
+    caller: Caller, asked: StatusAsked, tables: Mapping[str, TableRunner], outage: Outage
+) -> dict[str, Any]:
+    """The answer to a question of status while nothing can be stored: how each table stood.
+
+    Raises:
+        InputRefused: a table that is not served here.
+    """
+    stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
+    fault = outage.refusal()
+    return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+
+
+def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"user": caller.user, "position": caller.position, "tables": tables}
+
+
+def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
+    """The runner of this table, or all of them."""
+    if table is None:
+        return list(tables.values())
+    if table not in tables:
+        raise _unknown(table, tables)
+    return [tables[table]]
+
+
+def _unknown(table: str, tables: Iterable[str]) -> InputRefused:
+    return InputRefused(f"no table {table} is served here: there is {', '.join(tables)}")
 
 
 def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dict[str, Any]:

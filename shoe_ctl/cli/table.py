@@ -1,4 +1,4 @@
-"""``shoectl table``: one command to a running daemon, or how its tables stand.
+"""``shoectl table``: the commands to a running daemon, and how its tables stand.
 
 In: a command with its arguments, who gives it. Out: the daemon's answer, exit codes 0, 1, 2, 3.
 Must not know: the round, what a command does, whether it may be given: the daemon says so.
@@ -6,12 +6,10 @@ Must not know: the round, what a command does, whether it may be given: the daem
 
 from __future__ import annotations
 
-import getpass
-import socket
-import uuid
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,79 +21,297 @@ TIMEOUT_S = 30.0
 _PIECE = 65536
 
 
-@click.command
-@click.argument("command", metavar="COMMAND|status|redeliver")
-@click.argument("args", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--config", "config_file", metavar="FILE", help="The daemon's configuration file.")
-@click.option(
-    "--socket",
-    "socket_path",
-    envvar="SHOECTL_SOCKET",
-    metavar="PATH",
-    help="The daemon's socket.  [$SHOECTL_SOCKET]",
-)
-@click.option("--table", help="Which table.  [the daemon's only one]")
-@click.option("--person", help="Who gives the command.  [the user who calls]")
-@click.option("--position", help="In which position.  [the user's highest]")
-@click.option("--reason", help="Why, where a ruling or discretion wants a reason.")
-@click.option("--consented-by", metavar="PERSON", help="The second person, where one is needed.")
-@click.option("--round", "round_id", metavar="ID", help="Refuse it if another round is open.")
-@click.option("--id", "command_id", help="The command's id: given again, it gets its first answer.")
-@click.option("--json", "as_json", is_flag=True, help="The answer as one line of JSON.")
-def table(  # noqa: PLR0913 - the options of the command line
-    command: str,
-    args: tuple[str, ...],
-    config_file: str | None,
-    socket_path: str | None,
-    table: str | None,
-    person: str | None,
-    position: str | None,
-    reason: str | None,
-    consented_by: str | None,
-    round_id: str | None,
-    command_id: str | None,
-    as_json: bool,
-) -> int:
-    """Give a table a command, or see how it stands and what it takes.
+# The commands of the group: each is made when it is asked for.
 
-    redeliver offers events that a sink would not take to it once more.
+CONFIG = "The daemon's configuration file."
+SOCKET = "The daemon's socket.  [$SHOECTL_SOCKET]"
+TABLE = "Which table.  [$SHOECTL_TABLE, else the daemon's only one]"
+
+
+def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
+    """The options of every command; a ``plain`` request shows few of them in its help."""
+    read = {"socket": "SHOECTL_SOCKET", "table": "SHOECTL_TABLE"} if environment else {}
+    about = {"hidden": plain}
+    return [
+        click.Option(["--config", "config_file"], metavar="FILE", help=CONFIG),
+        click.Option(
+            ["--socket", "socket_path"], metavar="PATH", help=SOCKET, envvar=read.get("socket")
+        ),
+        click.Option(["--table"], metavar="ID", help=TABLE, envvar=read.get("table")),
+        click.Option(
+            ["--person"], metavar="NAME", help="Who gives the command.  [the user who calls]",
+            **about,
+        ),
+        click.Option(
+            ["--position"], metavar="POSITION", help="In which position.  [the user's highest]",
+            **about,
+        ),
+        click.Option(
+            ["--reason"], metavar="TEXT", help="Why, where a ruling or discretion wants a reason.",
+            **about,
+        ),
+        click.Option(
+            ["--consented-by"], metavar="PERSON", help="The second person, where one is needed.",
+            **about,
+        ),
+        click.Option(
+            ["--round", "round_id"], metavar="ID", help="Refuse it if another round is open.",
+            **about,
+        ),
+        click.Option(
+            ["--id", "command_id"], metavar="ID",
+            help="The command's id: given again, it gets its first answer.", **about,
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="The answer as one line of JSON."),
+    ]  # fmt: skip
+
+
+class _Group(click.Group):
+    """The table's commands, by situation. Their pages are made when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        from shoe_ctl.cli import table_pages
+
+        return sorted(table_pages.commands())
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        from shoe_ctl.cli import table_pages
+
+        if cmd_name not in table_pages.commands():
+            return None
+        return _Command(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named first, or the one that was likely meant."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            ctx.fail(f"no such command: {name[:64]!r}{_suggestion(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from shoe_ctl.cli import table_pages
+
+        names = self.list_commands(ctx)
+        for situation in table_pages.SITUATIONS:
+            of_it = [name for name in table_pages.commands() if name in names]
+            rows = [
+                (name, table_pages.summary(name))
+                for name in of_it
+                if table_pages.situation_of(name) == situation
+            ]
+            with formatter.section(situation):
+                formatter.write_dl(rows, col_max=22)
+
+
+def _suggestion(name: str, commands: Sequence[str]) -> str:
+    """What somebody who typed this most likely meant."""
+    import difflib
+
+    from shoe_ctl.cli import table_pages
+
+    if name in table_pages.choice_names():
+        return f": it is a choice, decide choice={name}"
+    if name in (line.name for line in table_pages.declared()):
+        return f": it is declared, declare key={name}"
+    near = difflib.get_close_matches(name, commands, n=1)
+    return f": is it {near[0]}?" if near else ""
+
+
+class _Command(click.Command):
+    """One command of the table, with a page of its own."""
+
+    def __init__(self, name: str) -> None:
+        from shoe_ctl.cli import table_pages
+
+        plain = name in table_pages.REQUESTS
+        words = click.Argument(
+            ["args"], nargs=-1, metavar="[KEY=VALUE]...", shell_complete=_complete
+        )
+        super().__init__(
+            name,
+            callback=_run,
+            params=[words, *_make_options(plain=plain, environment=False)],
+            short_help=table_pages.summary(name),
+        )
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The page: what it does, an example, its arguments, who, when, under which rule."""
+        from shoe_ctl.cli import table_pages
+
+        name = str(self.name)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(table_pages.summary(name))
+            if name in table_pages.PAGES and (more := table_pages.PAGES[name].more):
+                formatter.write_text(more)
+            formatter.write_paragraph()
+            for line in _example_lines(table_pages.example(name), formatter.width):
+                formatter.write(line)
+        _definitions(formatter, "Arguments", table_pages.arguments(name))
+        if name not in table_pages.REQUESTS:
+            facts = [
+                ("given by", table_pages.given_by(name)),
+                ("when", table_pages.taken_in(name)),
+                ("rule", table_pages.rules(name)),
+            ]
+            _definitions(formatter, "Who, when, under which rule", facts)
+        if name == "declare":
+            _definitions(formatter, "What can be declared", table_pages.declared())
+        if name == "decide":
+            _definitions(formatter, "Choices, by what is open", table_pages.choices())
+
+
+def _example_lines(command: str, width: int) -> Iterator[str]:
+    """A command of the help on lines of its own, that can be copied."""
+    from shoe_ctl.cli.table_view import wrap_command
+
+    for line in wrap_command(command, indent="  ", width=width):
+        yield f"{line}\n"
+
+
+def _definitions(
+    formatter: click.HelpFormatter, title: str, lines: Sequence[tuple[str, str]]
+) -> None:
+    if lines:
+        with formatter.section(title):
+            formatter.write_dl(lines, col_max=26)
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """How an argument goes on, as far as the table's own tables say."""
+    from shoe_ctl.cli import table_pages
+
+    typed = [str(word) for word in ctx.params.get(str(param.name)) or ()]
+    return table_pages.completions(str(ctx.info_name), typed, incomplete)
+
+
+@click.group(
+    cls=_Group,
+    params=_make_options(plain=False, environment=True),
+    subcommand_metavar="COMMAND [KEY=VALUE]...",
+    context_settings={"max_content_width": 80},
+)
+def table(**_: object) -> None:
+    """Give a table a command, or see how it stands and what it takes.
 
     \b
     shoectl table status --config table.toml
     shoectl table expose hand=player
     shoectl table decide choice=play_on --reason "card found on the floor"
+
+    Each command has a page: shoectl table expose --help
     """  # noqa: D301 - click wants the very character
+
+
+class _Options(NamedTuple):
+    """The options given with a command: behind its name, or else before it."""
+
+    config_file: str | None
+    socket_path: str | None
+    table: str | None
+    person: str | None
+    position: str | None
+    reason: str | None
+    consented_by: str | None
+    round_id: str | None
+    command_id: str | None
+    as_json: bool
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
+    """Give the command that the context is of."""
+    command, before = str(ctx.info_name), ctx.parent
+    assert before is not None
+    options = _Options(**{name: _chosen(own[name], before.params[name]) for name in own})
     arguments = dict(_argument(word) for word in args)
-    given = [person, position, reason, consented_by, round_id, command_id]
-    if command == "redeliver" and (set(arguments) - {"sink"} or table or any(given)):
+    given = [*options[3:9]]
+    _refuse_placeholders(arguments, options)
+    names_table = own["table"] is not None or _is_on_command_line(before, "table")
+    if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
         raise UsageError("redeliver takes sink=NAME and nothing else: events keep their ids")
     if command == "status" and (arguments or any(value is not None for value in given)):
         raise UsageError("status takes --table and nothing else: it changes nothing")
-    with Wire(_path(config_file, socket_path)) as wire:
+    connection = _connection_words(own, before)
+    with Wire(_path(options.config_file, options.socket_path)) as wire:
         if command == "status":
-            return _show_status(wire.status(table), as_json=as_json)
+            return _show_status(wire.status(options.table), connection, as_json=options.as_json)
         if command == "redeliver":
-            return _show_redelivered(wire.ask({"request": command} | arguments), as_json=as_json)
-        if table is None or position is None:
-            held = wire.status(table)
-            position = held["position"] if position is None else position
-            table = _only(held["tables"]) if table is None else table
-        envelope = {
-            "command_id": command_id if command_id is not None else str(uuid.uuid4()),
-            "table": table,
-            "round_id": round_id,
-            "command": command,
-            "args": arguments,
-            "person": person if person is not None else _login(),
-            "position": position,
-            "reason": reason,
-            "consented_by": consented_by,
-        }
-        answer = wire.ask(envelope)
-        _show_answer(answer, as_json=as_json)
-        if not as_json and (answer.get("halted") or answer.get("asks")):
-            _show_what_waits(answer, wire, table)
-        return 0 if answer.get("accepted") is True else 1
+            asked = {"request": command} | arguments
+            return _show_redelivered(wire.ask(asked), as_json=options.as_json)
+        return _give(wire, command, arguments, options, connection)
+
+
+def _chosen(own: Any, before: Any) -> Any:
+    """What stands behind the command's name, where anything does."""
+    return before if own is None or own is False else own
+
+
+def _give(
+    wire: Wire,
+    command: str,
+    arguments: dict[str, Any],
+    options: _Options,
+    connection: Sequence[str],
+) -> int:
+    """Give the table a command and show its answer."""
+    import uuid
+
+    table, position = options.table, options.position
+    if table is None or position is None:
+        held = wire.status(table)
+        position = held["position"] if position is None else position
+        table = _only(held["tables"]) if table is None else table
+    envelope = {
+        "command_id": options.command_id if options.command_id is not None else str(uuid.uuid4()),
+        "table": table,
+        "round_id": options.round_id,
+        "command": command,
+        "args": arguments,
+        "person": options.person if options.person is not None else _login(),
+        "position": position,
+        "reason": options.reason,
+        "consented_by": options.consented_by,
+    }
+    answer = wire.ask(envelope)
+    _show_answer(answer, as_json=options.as_json)
+    if not options.as_json and (answer.get("halted") or answer.get("asks")):
+        _show_what_waits(answer, wire, table, connection)
+    return 0 if answer.get("accepted") is True else 1
+
+
+def _is_on_command_line(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _connection_words(own: dict[str, Any], before: click.Context) -> list[str]:
+    """Options that say again where the daemon is; none where the environment says it."""
+    words: list[str] = []
+    for name, option in (("config_file", "--config"), ("socket_path", "--socket")):
+        typed = own[name] or (before.params[name] if _is_on_command_line(before, name) else None)
+        words += [] if typed is None else [option, typed]
+    return words
+
+
+def _refuse_placeholders(arguments: dict[str, Any], options: _Options) -> None:
+    """A command that was pasted as it was shown, with nothing filled in, does nothing.
+
+    Raises:
+        UsageError: it names what is to be filled in.
+    """
+    from shoe_ctl.cli.table_view import PLACEHOLDER
+
+    named = {f"{key}=": value for key, value in arguments.items()}
+    named |= {"--reason": options.reason, "--consented-by": options.consented_by}
+    empty = [name for name, value in named.items() if value == PLACEHOLDER]
+    if empty:
+        raise UsageError(f"fill in {', '.join(empty)} first: nothing was done")
 
 
 class Wire:
@@ -106,6 +322,8 @@ class Wire:
     """
 
     def __init__(self, path: Path) -> None:
+        import socket
+
         self._path = path
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -213,6 +431,8 @@ def _argument(word: str) -> tuple[str, Any]:
 
 
 def _login() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -226,17 +446,23 @@ def _only(tables: list[dict[str, Any]]) -> str:
     return ids[0]
 
 
-def _show_status(answer: dict[str, Any], *, as_json: bool) -> int:
+def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: bool) -> int:
+    """Exit code 0; 3 while nothing can be stored, with what each table was at that moment."""
     import msgspec
 
     from shoe_ctl.cli.table_view import lines
 
     if as_json:
         click.echo(msgspec.json.encode(answer))
-        return 0
-    for held in answer["tables"]:
-        for line in lines(held):
-            click.echo(line)
+    else:
+        for number, held in enumerate(answer["tables"]):
+            if number:
+                click.echo()
+            for line in lines(held, connection, answer.get("position")):
+                click.echo(line)
+    faults = (held["fault"]["text"] for held in answer["tables"] if held.get("fault"))
+    if (fault := next(faults, None)) is not None:
+        raise EnvironmentFault(fault)
     return 0
 
 
@@ -269,12 +495,17 @@ def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(answer))
     elif answer.get("accepted") is True:
-        click.echo("done: " + (" ".join(answer["events"]) or "nothing public came of it"))
+        from shoe_ctl.cli.table_view import answer_lines
+
+        for line in answer_lines(answer):
+            click.echo(line)
     else:
         click.echo(f"shoectl: {refusal(answer)}", err=True)
 
 
-def _show_what_waits(answer: dict[str, Any], wire: Wire, table: str | None) -> None:
+def _show_what_waits(
+    answer: dict[str, Any], wire: Wire, table: str | None, connection: Sequence[str]
+) -> None:
     """What the table waits for once a command is done, with what is typed next.
 
     A command given again has its first answer: the table may be far beyond it by now. Whatever
@@ -285,7 +516,9 @@ def _show_what_waits(answer: dict[str, Any], wire: Wire, table: str | None) -> N
 
     named = str(answer.get("halted") or answer.get("asks"))
     try:
-        lines = [line for held in wire.status(table)["tables"] for line in open_lines(held)]
+        told = wire.status(table)
+        position = told["position"]
+        lines = [x for held in told["tables"] for x in open_lines(held, connection, position)]
     except ShoeCtlError:
         lines = [f"halted for {named}: shoectl table status says what is next"]
     for line in lines or [f"it waited for {named}, which is decided since"]:

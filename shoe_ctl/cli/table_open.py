@@ -59,10 +59,16 @@ def _rules(halt: dict[str, Any]) -> Iterator[Labelled]:
 def _choices(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
     """Each as it is typed behind ``shoectl table decide``."""
     for choice in choices:
-        args = "".join(f" {name}=..." for name in choice.get("args", []))
+        args = "".join(f" {_argument(one)}" for one in choice.get("arguments", []))
         against = f"; not now: {choice['not_now']}" if "not_now" in choice else ""
         who = f"{choice['position']}{asked_of(choice)}"
         yield "choice", f"{choice['choice']}{args} ({who}){against}"
+
+
+def _argument(one: dict[str, Any]) -> str:
+    """An argument as it is typed; what may be left out stands in brackets."""
+    typed = f"{one['name']}={one.get('value', '...')}"
+    return f"[{typed}]" if one.get("optional") else typed
 
 
 def asked_of(offer: dict[str, Any]) -> str:

@@ -6,8 +6,10 @@ Must not know: the daemon, the round's rules.
 
 from __future__ import annotations
 
+import re
+import shlex
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
@@ -18,9 +20,18 @@ _LABEL = 10
 
 FACE_DOWN = "[ ]"
 
+PLACEHOLDER = "..."
+"""What stands in a command that is shown, for what only whoever gives it knows."""
 
-def lines(held: dict[str, Any]) -> Iterator[str]:
-    """The table in a few lines, what is next last but one, who may do what last."""
+
+def lines(
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+) -> Iterator[str]:
+    """The table in a few lines, what is next last but one, who may do what last.
+
+    ``connection`` are the words that say where the daemon is, ``position`` is the caller's highest:
+    with both, what is next can be typed as it stands.
+    """
     method = f", Method {held['method']}" if held["method"] else ""
     yield from _line(held["table"], f"{held['game']}{method}: {held['state']}")
     shoe = held["shoe"]
@@ -29,6 +40,11 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         player = _seat(held.get("shoe_with"))
         who = f", with {player}" if player else ""
         yield from _line("shoe", f"{shoe['shoe_id']}{who}{out}")
+    if held.get("fault"):
+        since = held["fault"].get("since")
+        stood = "the table stood so when it was last stored"
+        yield from _line("fault", held["fault"]["text"])
+        yield from _line("", f"since {since}: {stood}" if since else stood)
     if held["link"] != "up":
         yield from _line("link", "lost: the shoe cannot be heard")
     yield from _told(held.get("told") or {})
@@ -36,24 +52,41 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         yield from _line("refused", held["refused"]["text"])
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
+    yield from _wagers(held.get("wagers") or [])
     yield from _open(held)
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
         waits = parked["waiting"]
         left = f"; {waits} can be offered again: redeliver" if waits else "; none waits any more"
         yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
-    yield from _line("next", next_step(held))
+    yield from _next(held, connection, position)
     takes = [
         f"{taken['command']} ({taken['position']}{asked_of(taken)})" for taken in held["takes"]
     ]
     yield from _line("takes", ", ".join(takes) or "no command now")
 
 
-def open_lines(held: dict[str, Any]) -> Iterator[str]:
+def open_lines(
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+) -> Iterator[str]:
     """What the table waits for people to decide, and what is typed next; nothing otherwise."""
     if _choices(held) or held["halt"] is not None:
         yield from _open(held)
-        yield from _line("next", next_step(held))
+        yield from _next(held, connection, position)
+
+
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """What a command brought about, and the ids of its events."""
+    ids = " ".join(answer["events"]) or "nothing public came of it"
+    if answer.get("text") is None:
+        yield f"done: {ids}"
+        return
+    text = str(answer["text"])
+    if answer.get("halted") or answer.get("asks"):  # what is next stands below, with its commands
+        text = text.rpartition("; next: ")[0] or text
+    told = printable(f"done: {text}")
+    yield from textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+    yield from _line("events", ids)
 
 
 def _open(held: dict[str, Any]) -> Iterator[str]:
@@ -100,16 +133,151 @@ def _seat(holder: dict[str, Any] | None) -> str | None:
     return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
 
 
-def next_step(held: dict[str, Any]) -> str:
-    """What the table waits for, with what is typed where a command brings it."""
+def _wagers(wagers: list[dict[str, Any]]) -> Iterator[str]:
+    """What lies at each seat; once the outcome is announced, what it is paid or loses."""
+    for seat in dict.fromkeys(one["seat"] for one in wagers):
+        here = [one for one in wagers if one["seat"] == seat]
+        if any("settlement" in one for one in here):
+            yield from _labelled(
+                _under_label(f"seat {seat}", [x for one in here for x in _payment_lines(one)])
+            )
+        else:
+            yield from _line(f"seat {seat}", ", ".join(map(_stake, here)))
+
+
+def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:
+    for number, text in enumerate(texts):
+        yield label if number == 0 else "", text
+
+
+def _stake(one: dict[str, Any]) -> str:
+    whose = f" of {one['player']}" if "player" in one else ""
+    late = f", {one['not_honoured']} late that goes back" if one.get("not_honoured") else ""
+    taken = ", taken back and settled as if it stood" if one.get("taken_back") else ""
+    more = f" ({(late + taken).removeprefix(', ')})" if late or taken else ""
+    return f"{one['wager']} {one['amount']}{whose}{more}"
+
+
+def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
+    """How a wager is settled, with the money; its commission on a line of its own."""
+    done = one["settlement"]
+    words = {"win": "wins", "lose": "loses", "push": "is a push", "returned": "is returned"}
+    odds = f" {done['odds']} to 1" if "odds" in done else ""
+    rule = f" ({done['rule']})" if done.get("rule") else ""
+    money = [
+        f"{verb} {done[name]}"
+        for verb, name in (("pay", "pays"), ("collect", "collected"), ("give back", "returned"))
+        if done[name]
+    ]
+    yield f"{_stake(one)} {words[done['result']]}{odds}{rule}: {', '.join(money) or 'nothing'}"
+    if "commission" in done:
+        yield f"commission on {one['wager']} {done['commission']}"
+    for applied in done["applied"]:
+        cited = f" ({applied['rule']})" if applied["rule"] else ""
+        yield f"{applied['key']}: {applied['end']}{cited}".replace("_", " ")
+
+
+def _next(held: dict[str, Any], connection: Sequence[str], position: str | None) -> Iterator[str]:
+    """What the table waits for, and below it, each on lines of its own, what may be typed."""
+    yield from _line("next", str(held["next"]["text"]))
+    for command in next_commands(held, connection, position):
+        yield from wrap_command(command, indent=" " * (_LABEL + 2))
+
+
+def next_commands(
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+) -> list[str]:
+    """What may be typed next, quoted for a shell; ``...`` is what only people know."""
     due = held["next"]
-    if due["command"] is None:
-        return str(due["text"])
-    words = [due["command"], *(f"{key}={value}" for key, value in due["args"].items())]
-    if due["command"] == "decide":
-        words.append("choice=...")
-        words += ['--reason "..."'] if any(c.get("reason") for c in _choices(held)) else []
-    return f"{due['text']}: shoectl table {' '.join(words)}"
+    offers: list[tuple[list[str], dict[str, Any]]] = []
+    if due["command"] not in (None, "decide"):
+        offer = next(taken for taken in held["takes"] if taken["command"] == due["command"])
+        args = [_word(key, value) for key, value in due["args"].items()]
+        offers.append(([due["command"], *args], offer))
+    can = (choice for choice in _choices(held) if "not_now" not in choice)
+    offers += [(_decision(choice), choice) for choice in can]
+    where = [shlex.quote(word) for word in ("--table", str(held["table"]), *connection)]
+    return [
+        " ".join(["shoectl", "table", *words, *_extra_options(offer, position), *where])
+        for words, offer in offers
+    ]
+
+
+def _decision(choice: dict[str, Any]) -> list[str]:
+    """The words that take this choice, with what the room can see of what it takes."""
+    needed = [one for one in choice.get("arguments", []) if not one.get("optional")]
+    known = [_word(one["name"], one["value"]) for one in needed if "value" in one]
+    asked = [f"{one['name']}={PLACEHOLDER}" for one in needed if "value" not in one]
+    return ["decide", _word("choice", choice["choice"]), *known, *asked]
+
+
+def _extra_options(offer: dict[str, Any], position: str | None) -> Iterator[str]:
+    """What must be said besides: a position that stands beside the caller's, why, who consents."""
+    needed = offer.get("position")
+    if needed in _BESIDE and needed != position:
+        yield f"--position {needed}"
+    if offer.get("reason"):
+        yield f'--reason "{PLACEHOLDER}"'
+    if offer.get("second_person"):
+        yield f"--consented-by {PLACEHOLDER}"
+
+
+_BESIDE = ("assistant_casino_manager", "surveillance")
+"""Positions that no higher one has by itself: each is said."""
+
+
+def _word(key: str, value: object) -> str:
+    return shlex.quote(f"{key}={value}")
+
+
+def wrap_command(command: str, *, indent: str, width: int = WIDTH) -> Iterator[str]:
+    """A command on lines that a shell takes together: broken between words, a long word within.
+
+    What does not fit behind the indent begins at the left edge: there the shell joins it.
+    """
+    room = width - 2  # behind each line but the last stands a backslash
+    line = indent
+    for word in _split_words(command):
+        longer = f"{line} {word}" if line.strip() else f"{line}{word}"
+        if len(longer) <= room:
+            line = longer
+            continue
+        if line.strip():
+            yield f"{line} \\"
+        line = f"{indent}  {word}"
+        if len(line) > room:
+            *pieces, line = _pieces(word, width - 1)
+            yield from (f"{piece}\\" for piece in pieces)
+    yield line
+
+
+def _pieces(word: str, most: int) -> list[str]:
+    """A long word in pieces of so many characters at most, quoted so that it may be broken."""
+    pieces = [""]
+    for char in shlex.split(word)[0]:
+        quoted = char if _PLAIN.match(char) else f"\\{char}"
+        if len(pieces[-1]) + len(quoted) > most:
+            pieces.append("")
+        pieces[-1] += quoted
+    return pieces
+
+
+_PLAIN = re.compile(r"[\w@%+=:,./-]", re.ASCII)
+"""What a shell takes for itself, without quotes."""
+
+
+def _split_words(command: str) -> Iterator[str]:
+    """The words of a command as they are spelt, quotes kept."""
+    word, quote = "", ""
+    for char in command:
+        if char in "'\"" and quote in ("", char):
+            quote = "" if quote else char
+        if char == " " and not quote:
+            yield word
+            word = ""
+        else:
+            word += char
+    yield word
 
 
 def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:

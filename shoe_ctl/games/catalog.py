@@ -19,6 +19,11 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _DATA.glob("*.toml")))
 
 
+def source(game: str) -> bytes:
+    """The file of a shipped game, by its id."""
+    return (_DATA / f"{game}.toml").read_bytes()
+
+
 def load(ref: str) -> Game:
     """A shipped game by its id, or the game in the file at this path.
 
@@ -26,7 +31,7 @@ def load(ref: str) -> Game:
         GameFileError: no such game or file, or the file is not a good game file.
     """
     if ref in shipped():
-        return parse((_DATA / f"{ref}.toml").read_bytes(), f"{ref}.toml")
+        return parse(source(ref), f"{ref}.toml")
     path = Path(ref)
     if path.suffix != ".toml" and not path.is_file():
         raise GameFileError(

@@ -6,7 +6,9 @@ Must not know: what a command does.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -64,6 +66,50 @@ class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
 
 
 _Args = TypeVar("_Args", bound=Args)
+
+_KINDS = {bool: "true or false", int: "a whole number", str: "text"}
+
+
+class Argument(NamedTuple):
+    """One argument of a command or a choice. ``values`` are all that it may be, where counted.
+
+    ``kind`` says in words what it is else; ``optional``: it may be left out.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    kind: str
+    optional: bool
+
+
+def arguments_of(kind: type[msgspec.Struct]) -> list[Argument]:
+    """What this kind asks for, in its order."""
+    return [
+        Argument(field.name, *_said(field.type), not field.required)
+        for field in msgspec.structs.fields(kind)
+    ]
+
+
+def _said(kind: Any) -> tuple[tuple[str, ...], str]:
+    """All values that there are, and the kind in words."""
+    parts = list(_parts(kind))
+    values = tuple(v for part in parts if get_origin(part) is Literal for v in get_args(part))
+    if not values and bool in parts:
+        values = ("true", "false")
+    words = [_KINDS[part] for part in (str, int) if part in parts]
+    return values, " or ".join(words) or "text"
+
+
+def _parts(kind: Any) -> Iterator[Any]:
+    """The kinds that this one is made of."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _parts(one)
+    elif origin is Annotated:
+        yield from _parts(get_args(kind)[0])
+    else:
+        yield kind
 
 
 def read(turn: Turn, kind: type[_Args]) -> _Args | str:

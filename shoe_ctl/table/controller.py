@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import difflib
 
+import msgspec
+
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import arming, conduct, engine, freed, machine, methods, outbox, pending, positions, replayed
+from . import (
+    arming,
+    conduct,
+    engine,
+    freed,
+    machine,
+    methods,
+    outbox,
+    pending,
+    positions,
+    replayed,
+    status,
+)
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
@@ -29,6 +43,7 @@ from .inputs import (
 )
 from .irregularities import stack
 from .revealing import result_is_awaited
+from .sentences import sentence
 from .settings import TableSettings
 from .slots import armed_for, desired_shoe
 from .state import TableState
@@ -112,11 +127,14 @@ class TableController:
 def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
+    stands = msgspec.structs.replace(turn.now, state=turn.state, refused=None)
+    todo = status.next_text(stands, turn.game, turn.settings)
     return Answer(
         command_id=command.command_id,
         accepted=True,
         halted=None if halt is None else stack.public_name(halt.top.key),
         asks=stack.public_name(waits.key) if halt is None and waits is not None else None,
+        text=sentence(turn.effects, todo),
     )
 
 

@@ -40,7 +40,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a command: accepted, or refused with why and what it would need.
 
     Where it is accepted: what the table is ``halted`` for once it is done, as the room is told, or
-    what it ``asks`` without a halt.
+    what it ``asks`` without a halt; ``text`` says what happened and what is next.
     """
 
     command_id: str
@@ -49,6 +49,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     needs: dict[str, str] = {}
     halted: str | None = None
     asks: str | None = None
+    text: str | None = None
 
 
 class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):

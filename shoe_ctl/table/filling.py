@@ -13,7 +13,17 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from . import arguments, composition, method_change, revealing, shoe_control, telling
+from . import (
+    arguments,
+    by_hand,
+    composition,
+    method_change,
+    revealing,
+    revising,
+    shoe_control,
+    telling,
+    wagering,
+)
 from .arguments import Args
 from .irregularities.procedure import Standing
 from .wagers.limits import WagerRules
@@ -45,6 +55,16 @@ KINDS: Mapping[str, type[Args]] = {
     "show_on_shoe": telling.OfText,
 }
 """What the commands take that have arguments of their own; those of wagers are named one by one."""
+
+ALL_KINDS: Mapping[str, type[msgspec.Struct]] = {
+    **KINDS,
+    **wagering.KINDS,
+    "decide": arguments.OfChoice,
+    "declare": arguments.OfKey,
+    "enter_round": by_hand.ByHand,
+    "revise_round": revising.Revision,
+}
+"""What every command takes that takes anything; a choice or a key may ask for more."""
 
 
 def ways(at: Standing, command: str) -> Iterator[Filled]:

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from . import by_hand, filling, machine, positions, revising
-from .irregularities import stack
+from . import arguments, by_hand, filling, machine, positions, revising
+from .irregularities import stack, withdrawal
 from .irregularities.procedure import Choice, Standing
 from .irregularities.procedures import PROCEDURES
 from .recording import RECORDED
@@ -53,17 +53,43 @@ def offers(at: Standing) -> list[Offer]:
 
 
 def choices(at: Standing) -> list[dict[str, Any]]:
-    """The choices of the step to be decided now; ``not_now`` says what stands against one."""
+    """The choices of the step to be decided now; ``not_now`` says what stands against one.
+
+    ``arguments`` are what each takes: their ``values`` where these are counted, ``optional`` where
+    it may be left out, ``value`` where the room can see what it is now.
+    """
     deciding = stack.to_decide(at)
     if deciding is None or "decide" not in takes(at.now.state):
         return []
     trial = Trial(at.now, at.game, at.settings)
     told = zip(stack.offered(at), stack.offers(at, deciding), strict=True)
     return [
-        offer | ({} if why is None else {"not_now": why})
+        offer | _arguments(at, choice, way.args) | ({} if way.why is None else {"not_now": way.why})
         for choice, offer in told
-        for why in (_against(at, trial, choice),)
+        for way in (_way(at, trial, choice),)
     ]
+
+
+def _arguments(at: Standing, choice: Choice, taken: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What this choice takes, argument by argument; ``taken`` is a way that it can be taken."""
+    seat = withdrawal.next_seat_to_answer(at) if choice.takes is withdrawal.OfThePlayer else None
+    taken = taken if seat is None else {"seat": seat}
+    told = []
+    for one in arguments.arguments_of(choice.takes):
+        if one.name == "choice":
+            continue
+        asked: dict[str, Any] = {"name": one.name}
+        asked |= {"values": list(one.values)} if one.values else {}
+        asked |= {"optional": True} if one.optional and not _is_needed(one.name, taken) else {}
+        asked |= {"value": seat} if one.name == "seat" and seat is not None else {}
+        told.append(asked)
+    return {"arguments": told} if told else {}
+
+
+def _is_needed(name: str, taken: Mapping[str, Any] | None) -> bool:
+    """It may be left out, and the way that was found says it all the same; a seat will do."""
+    given = taken or {}
+    return name in given and not (name == "player" and "seat" in given)
 
 
 def _offer(at: Standing, trial: Trial, command: str) -> Offer | None:
@@ -101,7 +127,7 @@ def _ways(at: Standing, command: str) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _decided(at: Standing, trial: Trial) -> Offer | None:
-    found = [choice for choice in stack.offered(at) if _against(at, trial, choice) is None]
+    found = [choice for choice in stack.offered(at) if _way(at, trial, choice).why is None]
     if not found:
         return None
     takers = {stack.who_takes(choice, at.game) for choice in found}
@@ -109,15 +135,22 @@ def _decided(at: Standing, trial: Trial) -> Offer | None:
     return Offer("decide", lowest, reason=False, second=False)  # each choice says its own
 
 
-def _against(at: Standing, trial: Trial, choice: Choice) -> str | None:
-    """What stands against this choice now, None where it can be taken."""
+class _Way(NamedTuple):
+    """What stands against a choice, or with which arguments it can be taken."""
+
+    why: str | None
+    args: Mapping[str, Any] | None
+
+
+def _way(at: Standing, trial: Trial, choice: Choice) -> _Way:
+    """How this choice can be taken now, or what stands against it."""
     position = stack.who_takes(choice, at.game)
     why: str | None = NO_WAY
     for args in filling.filled(at, choice.takes):
         why = trial.against(choice.name, args, position)
         if why is None:
-            return None
-    return NO_WAY if choice.args else why
+            return _Way(None, args)
+    return _Way(NO_WAY if choice.args else why, None)
 
 
 _OF_CARDS: Mapping[str, Callable[[Turn], str | None]] = {

@@ -7,9 +7,10 @@ Must not know: persons, PINs, how a command came in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shoe_ctl.games.game import Game
+if TYPE_CHECKING:  # the command line reads this table for its help, and starts quickly
+    from shoe_ctl.games.game import Game
 
 LADDER = ("dealer", "pit_supervisor", "pit_manager", "gaming_shift_manager")
 """From low to high; a higher position may do what a lower one may (6.2)."""

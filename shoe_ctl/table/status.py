@@ -12,7 +12,16 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import arming, conduct, machine, offering, outbox, parked, status_hands
+from . import (
+    arming,
+    conduct,
+    machine,
+    offering,
+    outbox,
+    parked,
+    status_hands,
+    status_wagers,
+)
 from .irregularities import stack
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
@@ -36,7 +45,8 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
 
     ``takes`` are the commands that would be done now with proper arguments, each with the lowest
     position that may give it, and whether it wants a reason or a second person;
-    ``next`` is what the round waits for, with its command where it has one.
+    ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
+    the layout; once the outcome is announced each with what it is paid or loses.
     """
     at = _At(now, game, settings)
     choices = offering.choices(at)
@@ -52,12 +62,46 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
+        "wagers": status_wagers.shown(now, game, settings, restricted=False),
         "next": _next(now, game, settings, choices),
         "takes": [offer.told for offer in offering.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
         "parked": parked.shown(now, restricted=False),
     } | _in_players_hands(now, settings)
+
+
+def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
+    """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
+    return {
+        "wagers": status_wagers.shown(now, game, settings, restricted=True),
+        "parked": parked.shown(now, restricted=True),
+    }
+
+
+NOTHING_IS_STORED = (
+    "deal no more from this shoe, leave every card where it lies, and call whoever looks after the "
+    "box; once storage works again look at the cards, then a pit supervisor says resume"
+)
+"""What is to be done while nothing can be stored."""
+
+
+def in_storage_fault(stood: dict[str, Any], fault: str, since_us: int | None) -> dict[str, Any]:
+    """The status of a table that cannot store anything: as it stood, what failed, what to do.
+
+    ``stood`` is its status when it was last stored. No command would be taken.
+    """
+    halt = stood["halt"]
+    return stood | {
+        "fault": {"text": fault} | ({} if since_us is None else {"since": utc(since_us)}),
+        "next": _wait(NOTHING_IS_STORED),
+        "takes": [],
+        "halt": None if halt is None else halt | {"choices": []},
+        "waiting": [
+            {name: said for name, said in waiting.items() if name != "choices"}
+            for waiting in stood["waiting"]
+        ],
+    }
 
 
 def _in_players_hands(now: TableState, settings: TableSettings) -> dict[str, Any]:
@@ -148,6 +192,11 @@ def _next(
     if slot is None:
         return _wait("the shoe")
     return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
+
+
+def next_text(now: TableState, game: Game, settings: TableSettings) -> str:
+    """What the table waits for, in words."""
+    return str(_next(now, game, settings, [])["text"])
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ Must not know: which state takes a command (machine.py), how the ledger decides 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -51,6 +51,22 @@ class _WhichStake(_WhichWager, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
 
+class _LyingWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments that name a wager that lies there; its Player may be left out.
+
+    Then it is that of the only Player who has it at the seat.
+    """
+
+    player: _Name | int | None = None
+    seat: int
+    wager: _Name
+    on_behalf: bool = False
+
+    def asked(self, by: By) -> Asked:
+        assert self.player is not None, "whose it is was found before"
+        return Asked(player=str(self.player), seat=self.seat, wager=self.wager, by=by)
+
+
 class _HowMany(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments of a restriction; null lifts it."""
 
@@ -58,7 +74,7 @@ class _HowMany(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class _Act(NamedTuple):
-    args: type[_WhichWager]
+    args: type[_WhichWager | _LyingWager]
     do: Callable[[Wagers, Any, WagerRules], Answered]
 
 
@@ -66,8 +82,14 @@ _ACTS = {
     "place_wager": _Act(_WhichStake, ledger.place),
     "increase_wager": _Act(_WhichStake, ledger.increase),
     "decrease_wager": _Act(_WhichStake, ledger.decrease),
-    "withdraw_wager": _Act(_WhichWager, ledger.withdraw),
+    "withdraw_wager": _Act(_LyingWager, ledger.withdraw),
 }
+
+KINDS: Mapping[str, type[msgspec.Struct]] = {
+    **{command: act.args for command, act in _ACTS.items()},
+    "restrict_wagers": _HowMany,
+}
+"""What the commands about wagers take."""
 
 _Args = TypeVar("_Args", bound=msgspec.Struct)
 
@@ -225,6 +247,8 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
     """The ledger's answer to the command."""
     act = _ACTS[turn.command.command]
     args = _args(turn, act.args)
+    if isinstance(args, _LyingWager):
+        args = _with_player(turn, args)
     if isinstance(args, Refused):
         return args
     return act.do(wagers, args.asked(by_whom(turn, on_behalf=args.on_behalf)), turn.wager_rules)
@@ -232,10 +256,32 @@ def _consider(turn: Turn, wagers: Wagers) -> Answered:
 
 def named(turn: Turn) -> Asked | Refused:
     """The wager that the command names, or what is wrong with its arguments."""
-    args = _args(turn, _WhichWager)
+    args = _args(turn, _LyingWager)
+    if isinstance(args, Refused):
+        return args
+    args = _with_player(turn, args)
     if isinstance(args, Refused):
         return args
     return args.asked(by_whom(turn, on_behalf=args.on_behalf))
+
+
+def _with_player(turn: Turn, args: _LyingWager) -> _LyingWager | Refused:
+    """With the Player whose wager it is, where nobody was named."""
+    whose = player_of(turn, args.player, args.seat, args.wager)
+    return whose if isinstance(whose, Refused) else msgspec.structs.replace(args, player=whose)
+
+
+def player_of(turn: Turn, named: str | int | None, seat: int, wager: str) -> str | Refused:
+    """The Player who is named, or else the only one who has this wager at this seat."""
+    if named is not None:
+        return str(named)
+    players = {held.player for held in turn.now.wagers.standing if held.area == (seat, wager)}
+    if len(players) == 1:
+        return players.pop()
+    if players:
+        why = f"several Players have a wager on {wager} at seat {seat}: say player=..."
+        return Refused(why=why)
+    return Refused(why=f"there is no wager on {wager} at seat {seat}")
 
 
 def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:

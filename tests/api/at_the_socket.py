@@ -69,7 +69,7 @@ def shoe_on_a_pty(folder: Path, *, seed: int) -> Iterator[Rig]:
 
 
 @asynccontextmanager
-async def serving(config: Path, told: Told) -> AsyncIterator[Daemon]:
+async def serving(config: Path, told: Told, vfs: str | None = None) -> AsyncIterator[Daemon]:
     """The daemon at work; on leaving it is cancelled, as SIGTERM does."""
     with ThreadPoolExecutor(1, "port") as executor:
         daemon = Daemon(
@@ -78,6 +78,7 @@ async def serving(config: Path, told: Told) -> AsyncIterator[Daemon]:
             executor=executor,
             host_boot="boot-1",
             sinks=[SinkPlace("told", Audience.PUBLIC, told)],
+            vfs=vfs,
         )
         ready = asyncio.Event()
         task = asyncio.create_task(daemon.run(ready.set), name="daemon")
@@ -175,8 +176,10 @@ async def at_the_table(
 
 
 @asynccontextmanager
-async def served(folder: Path, rig: Rig, told: Told, **config: Any) -> AsyncIterator[Table]:
+async def served(
+    folder: Path, rig: Rig, told: Told, vfs: str | None = None, **config: Any
+) -> AsyncIterator[Table]:
     """The daemon at this shoe; it may be served again after it was stopped."""
     path = configuration(folder, **config)
-    async with serving(path, told) as daemon, calling(folder / "shoectl.sock") as caller:
+    async with serving(path, told, vfs) as daemon, calling(folder / "shoectl.sock") as caller:
         yield Table(daemon, rig, told, caller)

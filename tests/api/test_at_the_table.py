@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from shoe_ctl.config import load
@@ -20,6 +21,7 @@ from shoe_ctl.records import Audience
 from tests.api.at_the_socket import Told, at_the_table, configuration, served, shoe_on_a_pty
 from tests.api.caller import PATIENCE_S, Caller, calling
 from tests.end_to_end.rounds import all_agree, dealt
+from tests.journal.disk import Call, Do, disk
 
 ROUNDS = 12
 
@@ -207,6 +209,104 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
     assert table.told.data("table.halted") == [{"reason": "storage_fault"}]
     assert len(table.told.data("table.resumed")) == 1
     assert [c["command_id"] for c in stored_commands(tmp_path)].count("while") == 0
+
+
+@pytest.mark.parametrize("audience", ["public", "restricted"])
+async def test_wagers_stand_in_the_status_by_seat_and_with_their_money_until_they_are_settled(
+    tmp_path: Path, audience: str
+) -> None:
+    async with at_the_table(tmp_path, audience=audience) as table:
+        await table.deal(lambda h: h["state"] == "betting")
+        for seat, player, wager in ((4, "cho", "player"), (2, "ann", "banker"), (2, "ben", "tie")):
+            args = {"player": player, "seat": seat, "wager": wager, "amount": 1000 + seat}
+            answer = await table.caller.gives("place_wager", args=args)
+            assert answer["text"] == f"seat {seat}: {1000 + seat} on {wager}; next: no more bets"
+        held = await table.status()
+        assert [(w["seat"], w["wager"], w["amount"]) for w in held["wagers"]] == [
+            (2, "banker", 1002), (2, "tie", 1002), (4, "player", 1004),
+        ]  # fmt: skip
+        named = [w.get("player") for w in held["wagers"]]
+        assert named == ([None] * 3 if audience == "public" else ["ann", "ben", "cho"])
+        await table.deal(lambda h: h["state"] == "revealing")
+        declared = {"args": {"key": "power_failure"}, "reason": "the lights went out"}
+        await table.caller.gives("declare", **declared)
+        await table.caller.gives("decide", args={"choice": "offer_withdrawal"})
+        answer = await table.caller.gives("decide", args={"choice": "withdraw_all", "seat": 4})
+        assert answer["text"].startswith("seat 4: 1004 on player goes back; seat 4 withdraws; ")
+        refused = await table.caller.gives("decide", args={"choice": "stand", "seat": 2})
+        assert "several Players have wagers at seat 2: say player=..." in refused["error"]
+        await table.caller.gives("decide", args={"choice": "close_window"})
+        await table.caller.gives("decide", args={"choice": "play_on"})
+        held = await table.deal(lambda h: h["state"] == "resolved")
+        before = held["wagers"]
+        assert [w["wager"] for w in before] == ["banker", "tie"]
+        done = await table.caller.gives("settle")
+        assert "; the round is settled; next: place your bets" in done["text"]
+        assert (await table.status())["wagers"] == []
+    with Reader.open(tmp_path / "journal.db") as reader:
+        sees = Audience.PUBLIC if audience == "public" else Audience.RESTRICTED
+        stored = [json.loads(body) for _, body in reader.events(sees, after=0, limit=1000)[0]]
+    settled = [e["data"] for e in stored if e["type"] == "wager.settled"]
+    for shown, recorded in zip(before, settled, strict=True):
+        for key, value in shown["settlement"].items():
+            assert recorded[key] == value
+        assert (shown["seat"], shown["wager"]) == (recorded["seat"], recorded["wager"])
+
+
+class Broken:
+    """A disk that works until it is broken, and again once it is mended."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def __call__(self, call: Call, do: Do) -> Any:
+        if self.broken and call.op in ("write", "sync"):
+            raise apsw.FullError("the disk is full")
+        return do()
+
+
+@pytest.mark.parametrize("audience", ["public", "restricted"])
+async def test_during_a_storage_fault_the_status_shows_what_was_stored_and_what_to_do(
+    tmp_path: Path, audience: str
+) -> None:
+    broken = Broken()
+    with disk(broken) as layer:
+        async with at_the_table(tmp_path, vfs=layer.name, audience=audience) as table:
+            await table.deal(lambda h: h["state"] == "revealing")
+            before = await table.status()
+            assert "fault" not in before
+            broken.broken = True
+            refused = await table.caller.gives("expose", args={"hand": "player"})
+            assert refused["accepted"] is False
+            assert await table.caller.is_hung_up()
+            async with calling_back(tmp_path / "shoectl.sock") as caller:
+                table.caller = caller
+                stood = await table.status()
+            fault = stood.pop("fault")
+            assert fault["text"].startswith("storage fault, nothing is stored, acknowledged")
+            assert "the disk is full" in fault["text"] and fault["since"].endswith("Z")
+            # what was exposed as the disk failed is not known to the room
+            assert stood["round"]["hands"] == {"player": [None, None], "banker": [None, None]}
+            changed = {"next", "takes"}
+            assert {k: v for k, v in stood.items() if k not in changed} == {
+                k: v for k, v in before.items() if k not in changed
+            }
+            assert stood["next"]["command"] is None and "resume" in stood["next"]["text"]
+            assert stood["takes"] == []
+            async with calling_back(tmp_path / "shoectl.sock") as caller:
+                unknown = await caller.asks(request="status", table="bac-99")
+            assert unknown["error"] == "no table bac-99 is served here: there is bac-07"
+            broken.broken = False
+            await table.told.until(lambda: bool(table.told.data("outage.opened")))
+            async with calling_back(tmp_path / "shoectl.sock") as caller:
+                table.caller = caller
+                held = await table.status()
+                assert "fault" not in held and held["next"]["command"] == "resume"
+                on = await caller.gives("resume", command_id="on", position="pit_supervisor")
+                assert on["accepted"], on
+                await table.told.until(lambda: bool(table.told.data("table.resumed")))
+                held = await table.status()
+                assert held["round"]["hands"] == {"player": [None, None], "banker": [None, None]}
 
 
 @asynccontextmanager

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shoe_ctl.cli.table import Wire, refusal
-from tests.api.at_the_socket import Table, at_the_table, configuration
+from shoe_ctl.table.status import in_storage_fault, status
+from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
+from tests.table.playing import Playing
 
 WIDTH = 80
 PATIENCE_S = 60.0
@@ -47,15 +51,32 @@ async def shoectl(*words: str, **env: str) -> Ran:
     return Ran(child.returncode, out.decode(), err.decode())
 
 
+def flat(shown: str) -> str:
+    """What was wrapped is one line again."""
+    return " ".join(shown.split())
+
+
+def pasted(shown: str) -> list[list[str]]:
+    """Each command that is shown, as a shell takes it from these lines."""
+    told, line = [], ""
+    for one in shown.splitlines():
+        if line or one.strip().startswith("shoectl "):
+            line += one.removesuffix("\\") if one.endswith("\\") else one
+            if not one.endswith("\\"):
+                told.append(shlex.split(line))
+                line = ""
+    return told
+
+
 class Desk:
     """A person with a terminal at the table's daemon."""
 
     def __init__(self, table: Table, config: Path) -> None:
         self.table = table
-        self._config = str(config)
+        self.config = str(config)
 
     async def runs(self, *words: str) -> Ran:
-        return await shoectl("table", *words, "--config", self._config)
+        return await shoectl("table", *words, "--config", self.config)
 
     async def brought_to(self, state: str) -> None:
         await self.table.deal(lambda held: held["state"] == state)
@@ -71,19 +92,40 @@ async def desk(folder: Path, **config: Any) -> AsyncIterator[Desk]:
 async def test_a_round_is_dealt_from_the_command_line(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
         told = at.table.told
-        for command in ("place_your_bets", "no_more_bets"):
+        for command, says in (
+            ("place_your_bets", "done: round bac-07-s1-r1 is open; next: no more bets\n"),
+            ("no_more_bets", "done: bets are closed; next: draw Player's card 1\n"),
+        ):
             ran = await at.runs(command)
             assert (ran.code, ran.err) == (0, "")
-            assert ran.out.startswith("done: bac-07/p")
+            assert ran.out.startswith(f"{says}events      bac-07/p")
         await told.until(lambda: len(told.data("round.card_dealt")) == 4)
         for hand in ("player", "banker"):
-            assert (await at.runs("expose", f"hand={hand}")).code == 0
-        assert (
-            await at.runs("announce_totals", "--person", "Ann", "--position", "dealer")
-        ).code == 0
+            ran = await at.runs("expose", f"hand={hand}")
+            await told.until(partial(lambda hand: len(revealed(told, hand)) == 2, hand))
+            seen = revealed(told, hand)
+            assert ran.code == 0 and f"{hand.capitalize()} shows {' '.join(seen)};" in ran.out
+        ran = await at.runs("announce_totals", "--person", "Ann", "--position", "dealer")
+        assert ran.code == 0
         await told.until(lambda: len(told.data("round.total_announced")) == 2)
-        await at.table.rounds(1)
-        assert len(told.data("round.outcome")) == 1
+        totals = [d["total"] for d in told.data("round.total_announced")]
+        assert f"done: Player {totals[0]}, Banker {totals[1]};" in ran.out
+        held = await at.table.deal(lambda held: held["next"]["command"] == "announce_outcome")
+        ran = await at.runs("announce_outcome")
+        await told.until(lambda: bool(told.data("round.outcome")))
+        (outcome,) = told.data("round.outcome")
+        high, low = sorted((outcome[h]["total"] for h in ("player", "banker")), reverse=True)
+        won = "tie" if outcome["winner"] == "tie" else f"{outcome['winner']} wins"
+        assert ran.out.startswith(
+            f"done: {won}, {high} to {low}; next: pay and collect, then settle\n"
+        )
+        ran = await at.runs("settle")
+        assert ran.out.startswith("done: the round is settled; next: place your bets\n")
+        assert held["state"] == "revealing"
+
+
+def revealed(told: Told, hand: str) -> list[str]:
+    return [d["card"] for d in told.data("round.card_revealed") if d["hand"] == hand]
 
 
 async def test_the_status_for_people_fits_their_terminal_and_hides_what_lies_face_down(
@@ -97,8 +139,9 @@ async def test_the_status_for_people_fits_their_terminal_and_hides_what_lies_fac
     assert max(map(len, (hidden + shown).splitlines())) <= WIDTH
     assert "player      [ ] [ ]\nbanker      [ ] [ ]\n" in hidden
     assert "shoectl table expose hand=player" in hidden
-    revealed = [d["card"] for d in at.table.told.data("round.card_revealed")]
-    assert f"player      {' '.join(revealed[:2])}\nbanker      [ ] [ ]\n" in shown
+    assert (
+        f"player      {' '.join(revealed(at.table.told, 'player'))}\nbanker      [ ] [ ]\n" in shown
+    )
     assert "expose (dealer)" in shown
 
 
@@ -140,14 +183,17 @@ async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
         ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
         assert ran.code == 0 and max(map(len, ran.out.splitlines())) <= WIDTH
         said = [" ".join(line.split()) for line in ran.out.splitlines()]
-        assert said[0].startswith("done: bac-07/p")
-        assert said[1].startswith("halted other: ")
+        assert said[0].startswith("done: other: ")
+        assert any(line.startswith("events bac-07/p") for line in said)
+        assert any(line.startswith("halted other: ") for line in said)
         assert "choice play_on (gaming_shift_manager, with a reason)" in said
-        assert " ".join(said).endswith('shoectl table decide choice=... --reason "..."')
+        words = ["shoectl", "table", "decide", "choice=play_on", "--reason", "..."]
+        assert pasted(ran.out) == [[*words, "--table", "bac-07", "--config", at.config]]
         ran = await at.runs("show_on_shoe", "text=WAIT", "--json")
         assert json.loads(ran.out)["halted"] == "other" and ran.out.count("\n") == 1
         ran = await at.runs("decide", "choice=play_on", "--reason", "it was a drill")
-        assert ran.out.startswith("done: ") and ran.out.count("\n") == 1
+        assert ran.out.startswith("done: other: ") and "; play goes on; next: " in flat(ran.out)
+        assert "halted" not in ran.out
         ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
         assert ran.out.endswith("it waited for other, which is decided since\n")
 
@@ -229,7 +275,8 @@ async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
         (("expose", "=player", "--socket", "s"), "expected KEY=VALUE, not '=player'"),
         (("status", "a=b", "--socket", "s"), "status takes --table and nothing else"),
         (("status", "--person", "Ann", "--socket", "s"), "status takes --table and nothing else"),
-        ((), "Missing argument"),
+        ((), "Usage: shoectl table [OPTIONS] COMMAND"),
+        (("--json",), "Missing command"),
         (("settle", "--pin", "1234"), "No such option"),
     ],
 )
@@ -279,3 +326,33 @@ def test_the_last_word_of_one_who_hung_up_is_still_read(tmp_path: Path) -> None:
             daemon.sendall(b'{"accepted": false, "error": "no"}\n')
             daemon.close()
             assert wire.ask({"request": "status"}) == {"accepted": False, "error": "no"}
+
+
+FAULT = "storage fault, nothing is stored, acknowledged or published: the disk is full"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
+    tmp_path: Path, as_json: bool
+) -> None:
+    playing = Playing(announcements="explicit").open_shoe()
+    playing.open_round()
+    stood = status(playing.now, playing.game, playing.settings)
+    since_us = 1_764_000_000_000_000
+    held = {
+        "user": "u",
+        "position": "dealer",
+        "tables": [in_storage_fault(stood, FAULT, since_us)],
+    }
+    async with answering(tmp_path / "s.sock", lambda _: held):
+        words = ("status", "--socket", str(tmp_path / "s.sock"), *(["--json"] if as_json else []))
+        ran = await shoectl("table", *words)
+    assert (ran.code, ran.err) == (3, f"shoectl: {FAULT}\n")
+    if as_json:
+        assert json.loads(ran.out) == held
+        return
+    said = flat(ran.out)
+    assert f"fault {FAULT} since 2025-11-24T16:00:00.000000Z: the table stood so" in said
+    assert "next deal no more from this shoe, leave every card where it lies" in said
+    assert "shoectl table" not in said
+    assert said.endswith("takes no command now")

@@ -12,9 +12,13 @@ from firmware_proto.cards import card
 from shoe_ctl.table import machine, positions
 from shoe_ctl.table.offering import takes
 from shoe_ctl.table.state import TableState
+from shoe_ctl.table.status import restricted as status_restricted
 from shoe_ctl.table.status import status
+from shoe_ctl.table.wagers.limits import WagerRules
 from tests.table.playing import ROUNDS, Playing
 from tests.table.sessions import KINDS, WAYS, Session, kind_of, played
+from tests.table.staking import bets, betting, secret
+from tests.table.wagers.asking import STAFFED
 
 OTHER, ONE_MORE = card("KS"), card("4H")
 
@@ -156,6 +160,89 @@ def test_a_halt_says_what_the_room_was_told() -> None:
     assert halt_of(table)["seen"] == table.told("irregularity.raised")[-1]["seen"]
     assert "8S" not in str(halt_of(table))
     assert halt_of(table)["earlier"] == ["other"]
+
+
+GAMES = (*STAFFED, "dragon_bonus_royal")
+
+
+def wagered(game: str, cards: str, limits: dict[str, Any] | None = None) -> Playing:
+    """Every wager of the game lies at a seat, and a round with these cards is announced."""
+    table = betting(limits, name=game, announcements="explicit")
+    rules = WagerRules(table.game, table.settings.layout, table.settings.limits)
+    for number, wager in enumerate(rules.offered):
+        seat = rules.seats[number % len(rules.seats) % 3]
+        bets(table, wager, 1000 + 10 * number, seat=seat)
+    table.does("no_more_bets")
+    if table.game.deck.name == "element65":
+        cards = cards.translate(str.maketrans("DCSHK", "fgewS"))
+    first, third = cards.split()[:4], cards.split()[4:]
+    table.deal(" ".join(first))
+    table.turn_over()
+    table.does("announce_totals")
+    for code in third:
+        table.draw(code)
+        table.turn_over()
+    table.does("announce_outcome")
+    return table
+
+
+@pytest.mark.parametrize(
+    "cards", ["9C 2D KD 3H", "2D 8C TS TH", "7D 7C TS TH", "2D 6C TS TH 6H AC"]
+)
+@pytest.mark.parametrize("game", GAMES)
+def test_before_settle_the_status_says_what_settle_then_records(game: str, cards: str) -> None:
+    limits = {"currency": {"unit": 5, "rounding": "down"}} if game == GAMES[0] else None
+    table = wagered(game, cards, limits)
+    public = wagers_of(table)
+    restricted = status_restricted(table.now, table.game, table.settings)["wagers"]
+    assert len(public) == len(table.now.wagers.standing) > 0
+    table.does("settle")
+    assert [of_event(w) for w in public] == unrounded(table.told("wager.settled"))
+    assert [of_event(w) for w in restricted] == unrounded(secret(table, "wager.settled"))
+    assert any(w["settlement"]["result"] == "win" for w in public)
+    assert wagers_of(table) == []
+
+
+def wagers_of(table: Playing) -> list[dict[str, Any]]:
+    return list(status(table.now, table.game, table.settings)["wagers"])
+
+
+def of_event(shown: dict[str, Any]) -> dict[str, Any]:
+    """A wager of the status with what settle does, as ``wager.settled`` tells it."""
+    line = {k: v for k, v in shown.items() if k in ("number", "player", "seat", "wager")}
+    return {**line, **shown["settlement"]}
+
+
+def unrounded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in event.items() if k != "round_id"} for event in events]
+
+
+def test_a_wager_that_plays_only_in_part_is_shown_with_what_goes_back() -> None:
+    table = betting({"minimum": 100, "maximum": 10_000}, announcements="explicit")
+    bets(table, "banker", 9000)
+    table.does("no_more_bets")
+    table.does(
+        "declare", key="late_wager", player="ann", seat=3, wager="banker", amount=500, reason="late"
+    )
+    (lies,) = wagers_of(table)
+    assert lies == {"number": 1, "seat": 3, "wager": "banker", "amount": 9000, "not_honoured": 500}
+    table.deal("2D 8C TS TH")
+    table.turn_over()
+    assert "settlement" not in wagers_of(table)[0]
+    table.does("announce_totals")
+    table.does("announce_outcome")
+    (paid,) = wagers_of(table)
+    assert paid["settlement"]["stake"] == paid["settlement"]["returned"] == 9500
+    table.does("settle")
+    assert of_event(paid) == unrounded(table.told("wager.settled"))[0]
+
+
+def test_the_public_status_says_at_which_seat_a_wager_lies_and_not_whose_it_is() -> None:
+    table = betting(announcements="explicit")
+    bets(table, "tie", 100)
+    assert wagers_of(table) == [{"number": 1, "seat": 3, "wager": "tie", "amount": 100}]
+    (held,) = status_restricted(table.now, table.game, table.settings)["wagers"]
+    assert held["player"] == "ann"
 
 
 def test_a_shoe_that_judges_is_waited_for() -> None:

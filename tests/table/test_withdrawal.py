@@ -213,3 +213,87 @@ def test_an_answer_names_a_player_who_has_one(more: dict[str, Any], why: str) ->
     table = opened()
     refused = table.asks("decide", choice="withdraw_all", **more)
     assert why in str(refused.error)
+
+
+def test_a_seat_answers_for_the_player_who_has_wagers_there() -> None:
+    table = opened()
+    table.does("decide", choice="withdraw_all", seat=3, position="dealer")
+    assert stakes(table) == {("bo", "banker"): 300}
+    answered = secret(table, "withdrawal.closed")[-1]
+    assert (answered["players"], answered["seats"], answered["answer"]) == (
+        ["ann"], [3], "withdrawn",
+    )  # fmt: skip
+    table.does("decide", choice="stand", seat=4, position="dealer")
+    assert secret(table, "withdrawal.closed")[-1]["players"] == ["bo"]
+    assert withdrawn_seats(table) == []
+    refused = table.asks("decide", choice="withdraw_all", seat=4)
+    assert str(refused.error).endswith("seat 4 has answered: the window is closed for it")
+
+
+@pytest.mark.parametrize("game", ["tiger", "immortal_dragon_tiger", "fa_fa_fabulous_4"])
+def test_a_player_at_two_seats_answers_for_both_by_either(game: str) -> None:
+    table = betting(**ON_A_FELT, name=game)
+    bets(table, "player", 500)
+    bets(table, "banker", 300, seat=5)
+    table.does("no_more_bets")
+    table.deal("7D")
+    declares(table, "power_failure")
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    table.does("decide", choice="withdraw_all", seat=5, position="dealer")
+    assert table.told("withdrawal.closed")[-1]["seats"] == [3, 5]
+    assert stakes(table) == {}
+
+
+def shared_seat() -> Playing:
+    """Ann and Bo have wagers at seat 3, Bo another at seat 4."""
+    table = betting(**ON_A_FELT)
+    bets(table, "player", 500)
+    bets(table, "player", 200, player="bo")
+    bets(table, "banker", 300, player="bo", seat=4)
+    table.does("no_more_bets")
+    table.deal("7D")
+    declares(table, "power_failure")
+    table.does("decide", choice="offer_withdrawal", position="dealer")
+    return table
+
+
+def test_at_a_seat_of_several_players_each_is_named() -> None:
+    table = shared_seat()
+    for choice in ("withdraw_all", "stand"):
+        refused = table.asks("decide", choice=choice, seat=3)
+        assert str(refused.error).endswith("several Players have wagers at seat 3: say player=...")
+    refused = table.asks("decide", choice="stand", seat=4, player="ann")
+    assert str(refused.error).endswith("ann has no wager that may be withdrawn at seat 4")
+    table.does("decide", choice="stand", player="bo", seat=3, position="dealer")
+    table.does("decide", choice="withdraw_all", seat=3, position="dealer")
+    assert secret(table, "withdrawal.closed")[-1]["players"] == ["ann"]
+
+
+@pytest.mark.parametrize(("seat", "why"), [(5, "no wager that may be"), (99, "no seat 99")])
+def test_a_seat_that_has_nothing_to_answer_is_refused(seat: int, why: str) -> None:
+    table = opened()
+    assert why in str(table.asks("decide", choice="stand", seat=seat).error)
+    assert withdrawn_seats(table) == [3, 4]
+
+
+def test_one_wager_goes_by_its_seat_alone() -> None:
+    table = opened()
+    rescoped(table, "double_draw")
+    table.does("withdraw_wager", seat=3, wager="tie")
+    assert stakes(table) == {("ann", "player"): 500, ("bo", "banker"): 300}
+    refused = table.asks("withdraw_wager", seat=4, wager="tie")
+    assert refused.error == "withdraw_wager: there is no wager on tie at seat 4"
+    table = shared_seat()
+    rescoped(table, "double_draw")
+    refused = table.asks("withdraw_wager", seat=3, wager="player")
+    assert str(refused.error).endswith(
+        "several Players have a wager on player at seat 3: say player=..."
+    )
+
+
+def test_while_bets_are_open_a_wager_goes_by_its_seat_alone() -> None:
+    table = betting(**ON_A_FELT)
+    bets(table, "tie", 100)
+    table.does("withdraw_wager", seat=3, wager="tie")
+    assert stakes(table) == {}
+    assert secret(table, "wager.accepted")[-1]["player"] == "ann"

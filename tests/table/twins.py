@@ -129,7 +129,8 @@ def _public(effect: Effect) -> object:
             return None
         return effect.type, effect.subject, msgspec.json.encode(effect.data)
     if isinstance(effect, Answer):
-        return effect.accepted, effect.error, effect.needs, effect.halted, effect.asks
+        said = (effect.accepted, effect.error, effect.needs, effect.halted, effect.asks)
+        return (*said, effect.text)
     return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
 
 

@@ -27,9 +27,9 @@ RULING = "ruling"
 
 
 class OfWager(OfChoice, frozen=True, kw_only=True):
-    """Which wager."""
+    """Which wager; without a Player that of the only one who has it at the seat."""
 
-    player: Name | int
+    player: Name | int | None = None
     seat: int
     wager: Name
 
@@ -102,7 +102,10 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
     takes = OfWager if name == "remove" else OfAmount
 
     def answer(turn: Turn) -> Answered:
-        return act(turn.now.wagers, _asked(turn, arguments.checked(turn, takes)), turn.wager_rules)
+        asked = _asked(turn, arguments.checked(turn, takes))
+        if isinstance(asked, Refused):
+            return asked
+        return act(turn.now.wagers, asked, turn.wager_rules)
 
     def why_not(turn: Turn) -> str | None:
         made = answer(turn)
@@ -124,9 +127,12 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
     )  # fmt: skip
 
 
-def _asked(turn: Turn, args: OfWager) -> Asked:
+def _asked(turn: Turn, args: OfWager) -> Asked | Refused:
+    player = wagering.player_of(turn, args.player, args.seat, args.wager)
+    if isinstance(player, Refused):
+        return player
     who = wagering.by_whom(turn, on_behalf=False)
-    asked = Asked(player=str(args.player), seat=args.seat, wager=args.wager, by=who)
+    asked = Asked(player=player, seat=args.seat, wager=args.wager, by=who)
     if not isinstance(args, OfAmount):
         return asked
     return Staked(

@@ -37,9 +37,10 @@ CLOSE = "close_window"
 
 
 class OfThePlayer(OfChoice, frozen=True, kw_only=True):
-    """Which Player answers, by id (which may be given as a number)."""
+    """Which Player answers: by id (which may be given as a number), by seat, or by both."""
 
-    player: Name | int
+    player: Name | int | None = None
+    seat: int | None = None
 
 
 def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -> Step:
@@ -163,7 +164,7 @@ refuse_one = RefuseOne()
 
 
 def _withdraw_all(turn: Turn) -> None:
-    player = _player(turn)
+    player = _who_answers(turn)
     seats = _seats(turn, player)
     by = wagering.by_whom(turn, on_behalf=False)
     gone = leaving.withdraw_all(turn.now.wagers, player, by, _leave(_window(turn)))
@@ -174,7 +175,7 @@ def _withdraw_all(turn: Turn) -> None:
 
 
 def _stand(turn: Turn) -> None:
-    player = _player(turn)
+    player = _who_answers(turn)
     _answer(turn, player, _seats(turn, player), "stands")
 
 
@@ -200,13 +201,9 @@ def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> Non
 
 
 def _why_no_answer(turn: Turn) -> str | None:
-    """Why this Player has nothing to answer."""
-    player, window = _player(turn), _window(turn)
-    if player in window.answered:
-        return _has_answered(player)
-    if not leaving.may_go(turn.now.wagers, _leave(window), player):
-        return f"{player} has no wager that may be withdrawn"
-    return None
+    """Why this Player, or whoever sits at this seat, has nothing to answer."""
+    found = _answering_player(turn)
+    return found.why if isinstance(found, Refused) else None
 
 
 def _has_answered(player: str) -> str:
@@ -261,8 +258,61 @@ def _leave(window: Window) -> Leave:
     return Leave(window.scope, window.rule, window.decided)
 
 
-def _player(turn: Turn) -> str:
-    return str(checked(turn, OfThePlayer).player)
+def _who_answers(turn: Turn) -> str:
+    """The Player who is named, where ``_why_no_answer`` found nothing wrong before."""
+    found = _answering_player(turn)
+    assert isinstance(found, str), found
+    return found
+
+
+def _answering_player(turn: Turn) -> str | Refused:
+    """The Player who answers, named or found by the seat, or why nobody does."""
+    args, window = checked(turn, OfThePlayer), _window(turn)
+    if args.player is None and args.seat is None:
+        return Refused(why="say player=... or seat=...")
+    if args.player is None:
+        return _at_seat(turn, window, args.seat)
+    player = str(args.player)
+    if player in window.answered:
+        return Refused(why=_has_answered(player))
+    seats = _seats(turn, player)
+    if not seats:
+        return Refused(why=f"{player} has no wager that may be withdrawn")
+    if args.seat not in (None, *seats):
+        return Refused(why=f"{player} has no wager that may be withdrawn at seat {args.seat}")
+    return player
+
+
+def _at_seat(turn: Turn, window: Window, seat: int | None) -> str | Refused:
+    """The one Player who still has to answer for wagers at this seat."""
+    waited = players_at(turn, window, seat)
+    if len(waited) == 1:
+        return waited[0]
+    if waited:
+        return Refused(why=f"several Players have wagers at seat {seat}: say player=...")
+    held = leaving.may_go(turn.now.wagers, _leave(window))
+    if any(one.seat == seat for one in held):
+        return Refused(why=f"seat {seat} has answered: the window is closed for it")
+    return Refused(why=f"there is no wager that may be withdrawn at seat {seat}")
+
+
+def players_at(standing: Standing, window: Window, seat: int | None) -> list[str]:
+    """Who still has to answer for wagers at this seat."""
+    waited = (one.player for one in _waited_for(standing, window) if one.seat == seat)
+    return list(dict.fromkeys(waited))
+
+
+def next_seat_to_answer(standing: Standing) -> int | None:
+    """The first seat that can answer by its number; None where no seat can, or no window is open.
+
+    At a seat where several Players have wagers each is named.
+    """
+    halt = standing.now.halt
+    window = None if halt is None else halt.top.window
+    if window is None or not window.per_player:
+        return None
+    seats = sorted({one.seat for one in _waited_for(standing, window)})
+    return next((s for s in seats if len(players_at(standing, window, s)) == 1), None)
 
 
 def _seats(turn: Turn, player: str) -> tuple[int, ...]:

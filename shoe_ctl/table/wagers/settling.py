@@ -66,7 +66,7 @@ def settle(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Settled
     """
     lines = tuple(
         _line(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
-        for held in _in_order(wagers.standing, rules)
+        for held in in_order(wagers.standing, rules)
     )
     once = {line.player for line in lines if any(a[:2] == _ONCE for a in line.applied)}
     settled_once = tuple(sorted(once.union(wagers.settled_once)))
@@ -75,7 +75,7 @@ def settle(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Settled
 
 def void(wagers: Wagers, rule: str | None, rules: WagerRules) -> Settled:
     """Return every wager of a void round, decided ones too; ``rule`` made the round void."""
-    lines = tuple(_line_of(held, "returned", rule) for held in _in_order(wagers.standing, rules))
+    lines = tuple(_line_of(held, "returned", rule) for held in in_order(wagers.standing, rules))
     return Settled(_over(wagers, wagers.settled_once), lines)
 
 
@@ -111,7 +111,7 @@ def _over(wagers: Wagers, settled_once: tuple[str, ...]) -> Wagers:
     )
 
 
-def _in_order(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
+def in_order(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
     """Seats counter-clockwise, each one's wagers in the game's order, then Players by name."""
     seats, offered = rules.seats, rules.offered
     return sorted(

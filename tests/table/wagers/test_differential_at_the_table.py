@@ -409,3 +409,24 @@ def test_the_status_shows_the_totals_and_what_may_change() -> None:
     assert {c["choice"]: c.get("args") for c in told["halt"]["choices"]}["decrease"] == [
         "player", "seat", "wager", "amount",
     ]  # fmt: skip
+
+
+def test_a_wager_is_decreased_by_its_seat_alone() -> None:
+    table = exceeded()
+    table.does("decide", choice="decrease", seat=1, wager="player", amount=800, position="dealer")
+    assert secret(table, "wager.accepted")[-1]["player"] == "ann"
+    assert table.now.halt is None
+
+
+def test_at_a_seat_where_several_players_have_the_wager_the_player_is_said() -> None:
+    table = betting(LIMITS)
+    for player, seat, wager, amount in (*UNEVEN, ("eve", 1, "player", 200)):
+        table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
+    table.does("no_more_bets")
+    asked: dict[str, Any] = {"choice": "decrease", "seat": 1, "wager": "player", "amount": 100}
+    assert "several Players have a wager on player at seat 1: say player=..." in str(
+        table.asks("decide", **asked).error
+    )
+    assert table.asks("decide", **asked, player="eve").accepted
+    refused = table.asks("decide", choice="decrease", seat=9, wager="player", amount=100)
+    assert not refused.accepted and "seat 9" in str(refused.error)
