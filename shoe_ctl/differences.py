@@ -15,6 +15,9 @@ import msgspec
 MOST_KEPT = 1000
 """Differences kept whole: another game file can change every round of years."""
 
+LONGEST_TEXT = 1 << 16
+"""Characters of a body that are kept: no event comes near it, a damaged record may."""
+
 OPENED = "round.opened"
 _ENDS = ("round.settled", "round.void")
 
@@ -95,7 +98,7 @@ class Rounds:
 
 def text(body: bytes | None) -> str | None:
     """A record's body as people can read it, whatever became of it."""
-    return None if body is None else body.decode(errors="backslashreplace")
+    return None if body is None else body[:LONGEST_TEXT].decode(errors="backslashreplace")
 
 
 def first_difference(

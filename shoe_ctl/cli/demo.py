@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from shoe_ctl.config import Config
 
 _TABLE = "demo"
+_MOST_ROUNDS = 1_000_000
 _ROUNDS_A_DECK = 7
 """Fewer rounds than any deck gives, so that enough shoes are provided for a number of rounds."""
 
 
 @click.command
 @click.option("--game", default="tiger", show_default=True, help="A shipped game, or a file.")
-@click.option("--rounds", type=click.IntRange(1), help="Stop after so many rounds.  [one shoe]")
+@click.option(
+    "--rounds", type=click.IntRange(1, _MOST_ROUNDS), help="Stop after so many rounds.  [one shoe]"
+)
 @click.option("--seed", type=click.IntRange(0), help="Deal the same cards again.  [any]")
 @click.option("--profile", default="reference", show_default=True, help="The shoe's protocol.")
 @click.option(

@@ -18,8 +18,10 @@ from shoe_ctl.games.judge import named
 from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
 from shoe_ctl.games.settlement import WagerResult
 
-_ODDS = re.compile(r"([0-9]+(?:\.[0-9]+)?):([0-9]+(?:\.[0-9]+)?)\Z")
+_NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_ODDS = re.compile(rf"{_NUMBER}:{_NUMBER}\Z")
 _ODDS_EXPECTED = 'odds to a stake such as "8:1", "1:2" or "0.95:1"'
+_COMMISSION = re.compile(r"0\.[0-9]{1,9}\Z")
 
 
 def wagers(fields: Fields, deck: Deck, decks: int) -> dict[str, Wager]:
@@ -116,7 +118,7 @@ def _odds(fields: Fields) -> Fraction:
 def _commission(fields: Fields, odds: Fraction) -> Fraction:
     expected = f'the part kept of an even-money win, "{float(1 - odds):g}" for these odds'
     text = fields.text("commission", expected)
-    if not re.fullmatch(r"0\.[0-9]+", text) or Fraction(text) + odds != 1:
+    if not _COMMISSION.match(text) or Fraction(text) + odds != 1:
         raise fields.error("commission", expected, text)
     return Fraction(text)
 

@@ -24,6 +24,9 @@ VERSION = 1
 SHIPPED = Path(__file__).parents[1] / "scenarios"
 """Where the scenarios that come with the simulators are; each is known by its file's name."""
 
+MOST_BYTES = 1 << 20
+"""The longest file that is read."""
+
 TABLE = "t1"
 """The table's id in every scenario, so that ids of shoes and rounds are known: ``t1-s1-r1``."""
 
@@ -94,9 +97,12 @@ def load(path: Path) -> Scenario:
         Wrong: it is wrong.
     """
     try:
-        source = path.read_bytes()
+        with path.open("rb") as file:
+            source = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise WrongUsage(f"{path}: {error.strerror}") from None
+    if len(source) > MOST_BYTES:
+        raise WrongUsage(f"{path}: no scenario has more than {MOST_BYTES:,} bytes")
     return parse(source, str(path), name=path.stem)
 
 
@@ -108,7 +114,9 @@ def parse(source: bytes, file: str, *, name: str) -> Scenario:
     """
     try:
         plain = tomllib.loads(source.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise Wrong(f"{file}: expected TOML: it is nested too deeply") from None
+    except ValueError as error:  # UTF-8, TOML, a number of more digits than Python takes
         raise Wrong(f"{file}: expected TOML: {error}") from None
     try:
         return _scenario(Fields(plain, ""), name)

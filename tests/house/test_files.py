@@ -14,6 +14,7 @@ SOURCES = sorted(
 )
 MODULES = [path for path in SOURCES if path.name != "__init__.py"]
 
+
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
