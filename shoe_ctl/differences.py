@@ -19,7 +19,7 @@ LONGEST_TEXT = 1 << 16
 """Characters of a body that are kept: no event comes near it, a damaged record may."""
 
 OPENED = "round.opened"
-_ENDS = ("round.settled", "round.void")
+ENDS = ("round.settled", "round.void")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ class Rounds:
         if event.type == OPENED:
             self.count += 1
             self.open = event.subject
-        elif event.type in _ENDS and event.subject == self.open:
+        elif event.type in ENDS and event.subject == self.open:
             self.open = None
 
 

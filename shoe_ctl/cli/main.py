@@ -29,6 +29,7 @@ COMMANDS = {
     "games": "The games, or what is wrong with a game file.",
     "odds": "What each wager gives back, exactly.",
     "replay": "Run a journal again and compare, or read its rounds.",
+    "rounds": "The shoes and rounds of a journal, one a line.",
     "run": "The daemon: shoe, round, journal, outcomes.",
     "settle": "What each wager of a round pays.",
     "table": "Act on a running daemon's tables, or see how they stand.",
