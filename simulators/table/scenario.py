@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ SHIPPED = Path(__file__).parents[1] / "scenarios"
 
 MOST_BYTES = 1 << 20
 """The longest file that is read."""
+
+_NAMED = 5
+"""Scenarios that are named to whoever asks for one that is not there and like none."""
 
 TABLE = "t1"
 """The table's id in every scenario, so that ids of shoes and rounds are known: ``t1-s1-r1``."""
@@ -85,7 +89,12 @@ def find(name: str) -> Scenario:
     if "/" in name or name.endswith(".toml"):
         return load(Path(name))
     if name not in shipped():
-        raise WrongUsage(f"no scenario {name!r} (have: {', '.join(shipped())})")
+        known = shipped()
+        meant = get_close_matches(name, known, n=1)
+        if meant:
+            raise WrongUsage(f"no scenario {name!r}: is it {meant[0]}?")
+        have = f"{', '.join(known[:_NAMED])} and {len(known) - _NAMED} more"
+        raise WrongUsage(f"no scenario {name!r} (have: {have})")
     return load(SHIPPED / f"{name}.toml")
 
 
