@@ -200,13 +200,14 @@ class SocketConfig(_Strict, frozen=True, kw_only=True):
 
 
 class Config(_Strict, frozen=True, kw_only=True):
-    """The whole file. ``folder`` is where relative paths start."""
+    """The whole file. ``folder`` is where relative paths start, ``file`` how errors name it."""
 
     table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
     journal: JournalConfig = JournalConfig()
     sink: list[SinkConfig] = []
     socket: SocketConfig | None = None
     folder: str = "."
+    file: str = ""
 
     def path(self, name: str) -> Path:
         """A path of this file: relative ones start at the file's own folder."""
@@ -236,7 +237,7 @@ def load(path: str | Path) -> Config:
     if len(source) > toml.MOST_BYTES:
         raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
     config = parse(source, str(path))
-    return msgspec.structs.replace(config, folder=str(Path(path).parent))
+    return msgspec.structs.replace(config, folder=str(Path(path).parent), file=str(path))
 
 
 def parse(source: bytes, name: str) -> Config:
@@ -258,13 +259,14 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
     Raises:
         ConfigError: as ``load``.
     """
-    if "folder" in plain:
-        raise ConfigError(f"{name}: unknown key `folder`")
+    for key in ("folder", "file"):
+        if key in plain:
+            raise ConfigError(f"{name}: unknown key `{key}`")
     _check_values(plain, name)
     try:
         config = msgspec.convert(plain, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {_plainly(str(error))}") from None
+        raise ConfigError(f"{name}: {_plainly(str(error))}{_whose(plain, str(error))}") from None
     _check_ids(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
@@ -302,6 +304,16 @@ def _check_ids(config: Config, name: str) -> None:
         raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
 
 
+def _whose(plain: Mapping[str, Any], message: str) -> str:
+    """The id of the table that msgspec's message is about, where it has one."""
+    place = re.search(r"at `\$\.table\[([0-9]+)\]", message)
+    if place is None:
+        return ""
+    table_id = plain["table"][int(place[1])]
+    table_id = table_id.get("id") if isinstance(table_id, dict) else None
+    return f" (table {table_id})" if isinstance(table_id, str) else ""
+
+
 def _plainly(message: str) -> str:
     """msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
     place = re.search(r" - at `\$\.?(.*)`$", message)
@@ -312,6 +324,10 @@ def _plainly(message: str) -> str:
 
         meant = nearest(Config, key, unknown[1])
         what += "" if meant is None else f": is it `{meant}`?"
+    if what.startswith("Invalid enum value"):
+        from shoe_ctl.meant import choices
+
+        what += f" (known: {', '.join(choices(Config, key))})"
     what = what.replace("Object contains unknown field", "unknown key")
     what = what.replace("Object missing required field", "missing key")
     what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")

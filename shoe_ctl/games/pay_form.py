@@ -92,19 +92,19 @@ def _line(fields: Fields, deck: Deck) -> PayLine:
     if fields.has("unless"):
         unless = tuple(_condition(table, known) for table in fields.table_or_tables("unless"))
     rule = fields.rule("rule")
-    commission = None
+    commission = pays = None
     if fields.has("pays") == fields.has("result"):
         raise fields.error("pays", 'either pays = "8:1" or result = "push"')
     if fields.has("result"):
         fields.one_of("result", ("push",))
         done = WagerResult("push", None, rule)
     else:
-        odds = _odds(fields)
+        odds, pays = _odds(fields), fields.text("pays")
         if fields.has("commission"):
             commission = _commission(fields, odds)
         done = WagerResult("win", odds, rule, commission)
     fields.close()
-    return PayLine(when, unless, done, commission)
+    return PayLine(when, unless, done, commission, pays)
 
 
 def _odds(fields: Fields) -> Fraction:

@@ -87,7 +87,9 @@ CONFIGURED_WRONG = (
     Case("no such game file", '"tiger"', '"lion.toml"', REFUSED, ("lion.toml", "No such file")),
     Case("decks out of range", *table("decks = 11"), USAGE, ("decks", "4 to 10", "11")),
     Case("no such layout", *table('layout = "Z"'), USAGE, ("layout", "'Z'")),
-    Case("no such sink", '"jsonl"', '"pigeon"', USAGE, ("sink[0].kind", "'pigeon'")),
+    Case(
+        "no such sink", '"jsonl"', '"pigeon"', USAGE, ("sink[0].kind", "'pigeon'", "known: jsonl")
+    ),
     Case(
         "no such kind of port",
         "/dev/no-such-port",
@@ -171,8 +173,18 @@ def run(folder: Path, case: Case, *, most: int = 240) -> str:
 def test_a_wrong_configuration_is_refused_before_anything_is_touched(
     tmp_path: Path, case: Case
 ) -> None:
-    run(tmp_path, case)
+    said = run(tmp_path, case)
+    assert said.startswith("shoectl: table.toml: ")
+    assert "t1" in said or not case.old.startswith(('id = "t1"', "profile", '"tiger"', '"implied"'))
     assert [path.name for path in tmp_path.iterdir()] == ["table.toml"]
+
+
+def test_an_error_names_the_table_of_several_by_its_id(tmp_path: Path) -> None:
+    second = ONE_TABLE.replace('"t1"', '"bac-08"').replace("port = ", "colour = 1\nport = ")
+    configured(tmp_path, GOOD + second)
+    said = one_line(shoectl("run", "--config", "table.toml", cwd=tmp_path), USAGE)
+    assert "table.toml: table[1].shoe: unknown key `colour`" in said
+    assert said.endswith("(table bac-08)\n")
 
 
 @pytest.mark.parametrize("case", SURROUNDED_WRONG, ids=lambda case: case.name)
@@ -374,7 +386,8 @@ def test_a_wrong_command_line_is_one_line(
 ) -> None:
     done = shoectl(*words, cwd=tmp_path)
     assert done.returncode != 0
-    assert said in one_line(done, done.returncode if code is None else code)
+    most = 240 + sum(len(word) > 1000 for word in words) * 200
+    assert said in one_line(done, done.returncode if code is None else code, most=most)
     assert list(tmp_path.iterdir()) == []
 
 
