@@ -17,7 +17,11 @@ CODE = re.compile("|".join(rf'"{re.escape(code)}"' for code in CARDS))
 
 RECENT = 30
 """Cards drawn last among which one that is told must be: the last rounds. Of those before, every
-code was seen at some time."""
+code was seen at some time. However many they are, those since the last round but one was settled
+are among them: a round that goes wrong again and again may take more, and what is kept of a void
+one is played in a later one."""
+
+SETTLED = '"type":"round.settled"'
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class Secrecy:
         self._face_up_after_s = face_up_after_s
         self._drawn: list[_Drawn] = []
         self._entered: set[str] = set()
+        self._settled: dict[str, int] = {}  # by the event, which may be told again
         self.told = 0
 
     def drawn(self, code: str, place: str | None, *, face_up: bool) -> None:
@@ -45,7 +50,7 @@ class Secrecy:
 
     def turned(self, hand: str) -> None:
         """The cards of this hand lie open from now on."""
-        for seen in self._drawn[-RECENT:]:
+        for seen in self._recent():
             if seen.shown_at is None and seen.place in (hand, None):
                 seen.shown_at = self._now()
 
@@ -54,7 +59,7 @@ class Secrecy:
 
         Where nobody turns cards, they look at them as they do.
         """
-        for seen in self._drawn[-RECENT:]:
+        for seen in self._recent():
             if seen.shown_at is None:
                 seen.place = None
             else:
@@ -75,8 +80,17 @@ class Secrecy:
             self.told += 1
             if code not in self._seen() and code not in self._entered:
                 raise Broken("no card known early", f"{code} was not seen by anyone: {text}")
+        if SETTLED in text:
+            self._settled.setdefault(text, len(self._drawn))
+
+    def _recent(self) -> list[_Drawn]:
+        """The cards drawn last, those of the open round and kept ones always among them."""
+        settled = list(self._settled.values())
+        since = settled[-2] if len(settled) > 1 else 0
+        return self._drawn[min(since, max(0, len(self._drawn) - RECENT)) :]
 
     def _seen(self) -> set[str]:
         now = self._now()
-        recent = self._drawn[-RECENT:]
-        return {d.code for d in recent if d.shown_at is not None and d.shown_at <= now + 1e-6}
+        return {
+            d.code for d in self._recent() if d.shown_at is not None and d.shown_at <= now + 1e-6
+        }
