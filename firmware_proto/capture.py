@@ -15,6 +15,12 @@ VERSION = 1
 
 SHOE, HOST = "shoe", "host"
 
+LONGEST_LINE = 1 << 20
+"""Bytes of a line; no read of a port brings one that long."""
+
+LATEST_US = 2**53
+"""The latest time in a capture: three hundred years after it began."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
@@ -95,7 +101,7 @@ def read_entry(text: str) -> Entry:
     """
     told = _object(text)
     t_us = told.get("t_us")
-    if not isinstance(t_us, int) or isinstance(t_us, bool) or t_us < 0:
+    if not isinstance(t_us, int) or isinstance(t_us, bool) or not 0 <= t_us <= LATEST_US:
         raise ValueError(f"t_us: expected microseconds, 0 or more, got {t_us!r}")
     if told.get("port") == "opened":
         return Opened(t_us)

@@ -7,6 +7,8 @@ Must not know: how a table is run.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import msgspec
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
 from shoe_ctl.config import Config, TableConfig
-from shoe_ctl.errors import ConfigError
+from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.link.key_file import KeyRing
@@ -47,7 +49,23 @@ def check(config: Config) -> list[Checked]:
         ConfigError: a profile, a port or a setting is wrong. GameFileError: a game file is.
     """
     rings: dict[Path, KeyRing] = {}
-    return [_check(config, table, rings) for table in config.table]
+    with named(config):
+        return [_check(config, table, rings) for table in config.table]
+
+
+@contextmanager
+def named(config: Config) -> Iterator[None]:
+    """Errors about a configuration name its file, where it was read from one.
+
+    Raises:
+        ConfigError, GameFileError: as the body, with the file's name first.
+    """
+    try:
+        yield
+    except (ConfigError, GameFileError) as error:
+        if not config.file:
+            raise
+        raise type(error)(f"{config.file}: {error}") from None
 
 
 def profile_of(
@@ -90,7 +108,10 @@ def _check(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> Ch
     where = f"table {table.id}"
     chosen, _, ring = profile_of(config, table, rings)
     is_file = "/" in table.game or table.game.endswith(".toml")
-    game = catalog.load(str(config.path(table.game)) if is_file else table.game)
+    try:
+        game = catalog.load(str(config.path(table.game)) if is_file else table.game)
+    except GameFileError as error:
+        raise GameFileError(f"{where}: game: {error}") from None
     if game.deck.name not in chosen.CAPABILITIES.decks:
         raise ConfigError(
             f"{where}: shoe: {table.shoe.profile} shoes cannot name the cards of {game.deck.name}, "

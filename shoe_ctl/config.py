@@ -7,13 +7,13 @@ Must not know: devices, the journal's insides, the loop.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from . import toml
 from .errors import ConfigError, InputRefused
 from .records import Audience
 from .table.positions import POSITIONS
@@ -21,8 +21,12 @@ from .table.settings import TableSettings
 from .table.wagers.limits import TableLimits, WagerRules
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
+"""A user or a group of this host by its number; the highest one names nobody."""
+
+_FARTHEST = 2**53
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -173,7 +177,7 @@ class SocketUser(_Strict, frozen=True, kw_only=True):
     ids its answers carry.
     """
 
-    user: str | Count
+    user: str | HostId
     position: str
     also: list[str] = []
     audience: Literal["public", "restricted"] = "public"
@@ -192,17 +196,18 @@ class SocketConfig(_Strict, frozen=True, kw_only=True):
 
     user: Annotated[list[SocketUser], msgspec.Meta(min_length=1)]
     path: str | None = None
-    group: str | Count | None = None
+    group: str | HostId | None = None
 
 
 class Config(_Strict, frozen=True, kw_only=True):
-    """The whole file. ``folder`` is where relative paths start."""
+    """The whole file. ``folder`` is where relative paths start, ``file`` how errors name it."""
 
     table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
     journal: JournalConfig = JournalConfig()
     sink: list[SinkConfig] = []
     socket: SocketConfig | None = None
     folder: str = "."
+    file: str = ""
 
     def path(self, name: str) -> Path:
         """A path of this file: relative ones start at the file's own folder."""
@@ -225,11 +230,14 @@ def load(path: str | Path) -> Config:
         ConfigError: the file cannot be read, or a key is unknown, missing or wrong.
     """
     try:
-        source = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            source = file.read(toml.MOST_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror} (give the file with --config)") from None
+    if len(source) > toml.MOST_BYTES:
+        raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
     config = parse(source, str(path))
-    return msgspec.structs.replace(config, folder=str(Path(path).parent))
+    return msgspec.structs.replace(config, folder=str(Path(path).parent), file=str(path))
 
 
 def parse(source: bytes, name: str) -> Config:
@@ -239,9 +247,9 @@ def parse(source: bytes, name: str) -> Config:
         ConfigError: as ``load``.
     """
     try:
-        plain = tomllib.loads(source.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{name}: not TOML: {error}") from None
+        plain = toml.parse(source)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from None
     return of_plain(plain, name)
 
 
@@ -251,12 +259,14 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
     Raises:
         ConfigError: as ``load``.
     """
-    if "folder" in plain:
-        raise ConfigError(f"{name}: unknown key `folder`")
+    for key in ("folder", "file"):
+        if key in plain:
+            raise ConfigError(f"{name}: unknown key `{key}`")
+    _check_values(plain, name)
     try:
         config = msgspec.convert(plain, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {_plainly(str(error))}") from None
+        raise ConfigError(f"{name}: {_plainly(str(error))}{_whose(plain, str(error))}") from None
     _check_ids(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
@@ -266,6 +276,21 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
                 where = f"{name}: socket.user[{at}].{key}"
                 raise ConfigError(f"{where}: expected one of {have}, not {position!r}")
     return config
+
+
+def _check_values(plain: Mapping[str, Any], name: str) -> None:
+    """Refuses what no key takes: paths and names hold no NUL, and no number is beyond JSON's."""
+    left: list[tuple[str, Any]] = list(plain.items())
+    while left:
+        key, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{key}.{inner}", one) for inner, one in value.items()]
+        elif isinstance(value, list):
+            left += [(f"{key}[{at}]", one) for at, one in enumerate(value)]
+        elif isinstance(value, int) and not -_FARTHEST <= value <= _FARTHEST:
+            raise ConfigError(f"{name}: {key}: expected a number of at most {_FARTHEST:,}")
+        elif isinstance(value, str) and "\0" in value:
+            raise ConfigError(f"{name}: {key}: expected a text without the character NUL")
 
 
 def _check_ids(config: Config, name: str) -> None:
@@ -279,6 +304,16 @@ def _check_ids(config: Config, name: str) -> None:
         raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
 
 
+def _whose(plain: Mapping[str, Any], message: str) -> str:
+    """The id of the table that msgspec's message is about, where it has one."""
+    place = re.search(r"at `\$\.table\[([0-9]+)\]", message)
+    if place is None:
+        return ""
+    table_id = plain["table"][int(place[1])]
+    table_id = table_id.get("id") if isinstance(table_id, dict) else None
+    return f" (table {table_id})" if isinstance(table_id, str) else ""
+
+
 def _plainly(message: str) -> str:
     """msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
     place = re.search(r" - at `\$\.?(.*)`$", message)
@@ -289,6 +324,10 @@ def _plainly(message: str) -> str:
 
         meant = nearest(Config, key, unknown[1])
         what += "" if meant is None else f": is it `{meant}`?"
+    if what.startswith("Invalid enum value"):
+        from shoe_ctl.meant import choices
+
+        what += f" (known: {', '.join(choices(Config, key))})"
     what = what.replace("Object contains unknown field", "unknown key")
     what = what.replace("Object missing required field", "missing key")
     what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")

@@ -19,7 +19,7 @@ from shoe_ctl.alarm import Alarm
 from shoe_ctl.api.asked import Asked, Caller, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
-from shoe_ctl.checked import Checked, check
+from shoe_ctl.checked import Checked, check, named
 from shoe_ctl.config import Config
 from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks
 from shoe_ctl.ending import end_of, first_of, heed_being_stopped
@@ -88,8 +88,9 @@ class Daemon:
         self._reopening = Reopening(self._path, clock, vfs, outside)
         self._notes = notes_for(config)
         self._prepared = check(config)
-        self._users = {} if config.socket is None else users_of(config.socket)
-        self._gid = None if config.socket is None else gid_of(config.socket)
+        with named(config):
+            self._users = {} if config.socket is None else users_of(config.socket)
+            self._gid = None if config.socket is None else gid_of(config.socket)
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
 

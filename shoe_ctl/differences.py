@@ -15,8 +15,11 @@ import msgspec
 MOST_KEPT = 1000
 """Differences kept whole: another game file can change every round of years."""
 
+LONGEST_TEXT = 1 << 16
+"""Characters of a body that are kept: no event comes near it, a damaged record may."""
+
 OPENED = "round.opened"
-_ENDS = ("round.settled", "round.void")
+ENDS = ("round.settled", "round.void")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -89,13 +92,13 @@ class Rounds:
         if event.type == OPENED:
             self.count += 1
             self.open = event.subject
-        elif event.type in _ENDS and event.subject == self.open:
+        elif event.type in ENDS and event.subject == self.open:
             self.open = None
 
 
 def text(body: bytes | None) -> str | None:
     """A record's body as people can read it, whatever became of it."""
-    return None if body is None else body.decode(errors="backslashreplace")
+    return None if body is None else body[:LONGEST_TEXT].decode(errors="backslashreplace")
 
 
 def first_difference(

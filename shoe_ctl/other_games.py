@@ -58,6 +58,13 @@ class OtherGames:
         return controller.game.id in self.used or resuming.agrees(controller, snapshot)
 
 
+def _files(path: Path) -> list[Path]:
+    try:
+        return sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    except OSError as error:
+        raise GameFileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
 def read(path: Path) -> OtherGames:
     """The game in a file, or all those in a folder.
 
@@ -65,7 +72,7 @@ def read(path: Path) -> OtherGames:
         GameFileError: a file cannot be read or is no good, there is none, or two of one game.
     """
     found: dict[str, Game] = {}
-    for file in sorted(path.glob("*.toml")) if path.is_dir() else [path]:
+    for file in _files(path):
         game = catalog.load_file(file)
         if game.id in found:
             raise GameFileError(f"{file}: another file beside it is of {game.id} too")

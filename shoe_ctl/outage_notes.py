@@ -6,6 +6,7 @@ them. Must not know: the journal's insides, tables, who is asked to resume.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Sequence
@@ -99,6 +100,8 @@ def _read(place: Path) -> Outage | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # nor can the journal be there: it says so itself
+            return None
         log.warning("%s cannot be looked at: %s", place, error.strerror)
         return None
     try:

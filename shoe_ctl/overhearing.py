@@ -112,13 +112,14 @@ class _Stood(msgspec.Struct):
 class LateLine:
     """One table's line, from where a journal begins; ``octets`` counts the bytes held to inputs.
 
-    The profile is the one that the first snapshot names: every stretch of a journal begins with it.
+    Without a ``profile`` it is the one that the first snapshot names: every stretch of a journal
+    begins with it.
     """
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, profile: str | None = None) -> None:
         self.octets = 0
         self._table = table
-        self._profile: str | None = None
+        self._profile = profile
         self._overhearing: Overhearing | None = None
         self._connection = 0
         self._position = 0

@@ -57,10 +57,22 @@ class Redecoding:
     """One table's connections. ``connections`` and ``octets`` count what was decoded.
 
     Of a journal that is not ``whole``, what stands before the first connection is of one whose
-    beginning is not there any more: see ``LateLine``; ``overheard`` counts its bytes.
+    beginning is not there any more: see ``LateLine``; ``overheard`` counts its bytes. With
+    ``resynchronise`` a connection is gone on with like that where its bytes said something else:
+    what its session makes of all that comes behind would only follow from that.
     """
 
-    def __init__(self, table: str, session_of: SessionOf, *, whole: bool = True) -> None:
+    def __init__(
+        self,
+        table: str,
+        session_of: SessionOf,
+        *,
+        whole: bool = True,
+        resynchronise: bool = False,
+    ) -> None:
+        self._resynchronise = resynchronise
+        self._profile: str | None = None
+        self._rest: LateLine | None = None  # of a connection that was out of step
         self.connections = 0
         self.octets = 0
         self._table = table
@@ -80,8 +92,10 @@ class Redecoding:
 
     def see(self, record: Record, round_id: str | None) -> Iterator[Difference]:
         """The table's next record; ``round_id`` is the round that is open at it, if any."""
-        if self._late is not None and self._number is None and record.kind != _CONNECTION:
-            yield from self._late.see(record, round_id)
+        before = self._late if self._number is None else None
+        overheard = before or self._rest
+        if overheard is not None and record.kind != _CONNECTION:
+            yield from overheard.see(record, round_id)
             return
         if record.kind == _INPUT:
             if record.body.startswith((SAID, _FAULT)):
@@ -91,14 +105,16 @@ class Redecoding:
             if record.kind == _WIRE:
                 wire = Wire.from_bytes(record.body)
                 if wire.direction is Direction.FROM_SHOE:
-                    yield from self._bytes(record.n, wire, round_id)
+                    yield from self._bytes(record, wire, round_id)
             elif record.kind == _CALLS:
                 calls = Calls.from_bytes(record.body)
                 yield from self.settle(round_id)
-                self._portion = Portion(record.n, calls.t_us, round_id)
-                self._portion.calls = calls.calls
+                if self._rest is None:
+                    self._portion = Portion(record.n, calls.t_us, round_id)
+                    self._portion.calls = calls.calls
             elif record.kind == _CONNECTION:
                 yield from self.settle(round_id)
+                self._rest = None
                 yield from self._open(record.n, Connection.from_bytes(record.body), round_id)
         except ValueError as error:
             yield from self.settle(round_id)
@@ -109,6 +125,8 @@ class Redecoding:
         """No more was recorded of the last portion: decodes it and compares."""
         if self._late is not None:
             yield from self._late.settle(round_id)
+        if self._rest is not None:
+            yield from self._rest.settle(round_id)
         portion, session = self._portion, self._session
         if portion is None or session is None:
             self._portion = None
@@ -126,11 +144,14 @@ class Redecoding:
         if at < max(len(recorded), len(replayed)):
             n = portion.inputs[at].n if at < len(recorded) else portion.n
             why = OTHER if left and right else UNRECORDED if right else UNSAID
+            if self._resynchronise:
+                self._rest = LateLine(self._table, self._profile)
             yield self._differs(n, portion.round_of(at, round_id), why, left, right)
 
     def _open(self, n: int, opened: Connection, round_id: str | None) -> Iterator[Difference]:
         self._number, self._session, self._position = opened.number, None, 0
         self._passes_over = False
+        self._profile = opened.profile
         try:
             self._session = self._session_of(opened, self._verdict_of)
         except Exception as error:  # noqa: BLE001 - its record may hold anything
@@ -139,10 +160,13 @@ class Redecoding:
         else:
             self.connections += 1
 
-    def _bytes(self, n: int, wire: Wire, round_id: str | None) -> Iterator[Difference]:
-        portion = self._portion
+    def _bytes(self, record: Record, wire: Wire, round_id: str | None) -> Iterator[Difference]:
+        n, portion = record.n, self._portion
         if portion is None or portion.data or portion.inputs:
             yield from self.settle(round_id)
+            if self._rest is not None:
+                yield from self._rest.see(record, round_id)
+                return
             portion = self._portion = Portion(n, wire.t_us, round_id)
         if (wire.connection, wire.offset) == (self._number, self._position):
             portion.data = wire.data

@@ -34,7 +34,9 @@ class Replay(msgspec.Struct, frozen=True):
 
     ``differences`` are the first ones, ``found`` counts all and ``rounds_differing`` their rounds.
     ``connections`` and ``bytes`` were decoded again; ``overheard`` bytes are of connections that
-    began before the journal does, and were held to the inputs frame by frame.
+    began before the journal does, and were held to the inputs frame by frame. ``followed`` counts
+    inputs that came out otherwise because of a difference told before. ``stopped_at`` is the record
+    behind which nothing was replayed, None where all was.
     """
 
     rounds: int
@@ -44,6 +46,8 @@ class Replay(msgspec.Struct, frozen=True):
     connections: int = 0
     bytes: int = 0
     overheard: int = 0
+    followed: int = 0
+    stopped_at: int | None = None
 
 
 class _Table(Generic[H]):
@@ -54,6 +58,11 @@ class _Table(Generic[H]):
         self.rounds_before = 0
         self.redecoding = redecoding
         self._rerunning = rerunning
+
+    @property
+    def followed(self) -> int:
+        """Inputs that differ because of a difference told before."""
+        return self._rerunning.followed
 
     def see(self, record: Record, found: Differences) -> None:
         """The table's next record."""
@@ -82,8 +91,13 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     progress: Callable[[int, int], None] = lambda _n, _last_n: None,
     *,
     begin_late: BeginLate[H] | None = None,
+    resynchronise: bool = False,
+    first_only: bool = False,
 ) -> Replay:
     """Runs every table's inputs again, and with ``session_of`` decodes their bytes again too.
+
+    With ``first_only`` it ends at the first difference. With ``resynchronise`` what only follows
+    from a difference is not told as one.
 
     ``progress`` is called now and then with the record reached and the last one. See ``Rerunning``
     for the others.
@@ -96,6 +110,7 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     found = Differences()
     last_n, _ = reader.heads()
     begun_before = kept_from(reader).ends
+    stopped_at: int | None = None
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
     for count, record in enumerate(reader.records(upto=last_n, kinds=kinds)):
         table = tables.get(record.table)
@@ -103,15 +118,23 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
             decoding = None
             if session_of is not None:
                 whole = record.table not in begun_before
-                decoding = Redecoding(record.table, session_of, whole=whole)
+                decoding = Redecoding(
+                    record.table, session_of, whole=whole, resynchronise=resynchronise
+                )
             late = begin_late if record.table in begun_before else None
-            table = _Table(Rerunning(record.table, make_handler, agrees, late), decoding)
+            resume = begin_late if resynchronise else None
+            rerunning = Rerunning(record.table, make_handler, agrees, late, resume)
+            table = _Table(rerunning, decoding)
             tables[record.table] = table
         table.see(record, found)
+        if first_only and found.count:
+            stopped_at = record.n
+            break
         if count % _STEP == 0:
             progress(record.n, last_n)
-    for table in tables.values():
-        table.end(found)
+    else:
+        for table in tables.values():
+            table.end(found)
     decoded = [table.redecoding for table in tables.values() if table.redecoding is not None]
     return Replay(
         rounds=sum(table.rounds.count - table.rounds_before for table in tables.values()),
@@ -121,4 +144,6 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         connections=sum(one.connections for one in decoded),
         bytes=sum(one.octets for one in decoded),
         overheard=sum(one.overheard for one in decoded),
+        followed=sum(table.followed for table in tables.values()),
+        stopped_at=stopped_at,
     )

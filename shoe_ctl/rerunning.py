@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
-from shoe_ctl.differences import Difference, first_difference, text, told
+from shoe_ctl.differences import ENDS, OPENED, Difference, first_difference, text, told
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.group import Counters, Group
 from shoe_ctl.journal.recovery import meta_of
@@ -32,6 +32,7 @@ H = TypeVar("H", bound=Handler)
 
 _INPUT, _PUBLIC = Kind.INPUT.value, Kind.PUBLIC.value
 _EVENTS = (_PUBLIC, Kind.RESTRICTED.value)
+_OF_A_ROUND = b'"type":"round.'
 
 BeginLate = Callable[[Meta, Snapshot], tuple[H, Told] | None]
 
@@ -45,6 +46,10 @@ class Rerunning(Generic[H]):
 
     ``begin_late`` is given where the table's first records are not there: it gives the handler that
     stood as the snapshot behind the first start says, or None. What stands before is not run.
+
+    With ``resume`` a difference is told once: what follows from it is only counted, in
+    ``followed``, until the table is in step again. That is behind a round that came out the same as
+    a whole, and at the latest where ``resume`` makes the handler that a snapshot has.
     """
 
     def __init__(
@@ -53,7 +58,12 @@ class Rerunning(Generic[H]):
         make_handler: Callable[[Meta, H | None], H],
         agrees: Callable[[H, Snapshot], bool],
         begin_late: BeginLate[H] | None = None,
+        resume: BeginLate[H] | None = None,
     ) -> None:
+        self.followed = 0
+        self._resume = resume
+        self._out_of_step = False
+        self._same_since_opened = False
         self._table = table
         self._make_handler = make_handler
         self._agrees = agrees
@@ -124,11 +134,27 @@ class Rerunning(Generic[H]):
         for body in recorded:
             with suppress(ValueError):  # it was spoilt, and differs
                 self._told.read((body,))
-        if why or replayed != recorded:
+        differs = bool(why) or replayed != recorded
+        if self._out_of_step:
+            self._follow(recorded, differs=differs)
+        elif differs:
+            self._out_of_step, self._same_since_opened = self._resume is not None, False
             open_then, self._round_id = self._round_id, None
             yield self._differs(
                 record.n, round_id or open_then, why or "other events", recorded, replayed
             )
+
+    def _follow(self, recorded: Sequence[bytes], *, differs: bool) -> None:
+        """The table was out of step at this input: whether it still is."""
+        if differs:
+            self.followed += 1
+            self._same_since_opened = False
+            return
+        for event in (told(body).type for body in recorded if _OF_A_ROUND in body):
+            if event == OPENED:
+                self._same_since_opened = True
+            elif event in ENDS and self._same_since_opened:
+                self._out_of_step = False
 
     def _run(self, record: Record, before: Counters) -> tuple[list[bytes], str]:
         """The events that an input gives; or why it gives none."""
@@ -174,10 +200,23 @@ class Rerunning(Generic[H]):
         except ValueError as error:
             why = f"snapshot cannot be read: {error}"
         else:
+            if self._resumed_at(snapshot):
+                return
             counted = (self._counters.public, self._counters.restricted)
             if (snapshot.public, snapshot.restricted) != counted:
                 why = "the snapshot counts other events"
             elif self._handler is not None and not self._agrees(self._handler, snapshot):
                 why = "the snapshot is not what the inputs lead to"
-        if why:
+        if why and not self._out_of_step:
             yield Difference(self._table, record.n, None, why, None, None)
+
+    def _resumed_at(self, snapshot: Snapshot) -> bool:
+        """Whether a table that was out of step goes on from here, as the snapshot has it."""
+        if not self._out_of_step or self._resume is None or self._meta is None:
+            return False
+        if (stood := self._resume(self._meta, snapshot)) is None:
+            return False
+        self._handler, self._told = stood
+        self._counters = Counters(snapshot.public, snapshot.restricted)
+        self._out_of_step = False
+        return True

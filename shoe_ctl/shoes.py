@@ -18,6 +18,9 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import head_of
 from shoe_ctl.records import Record
 
+MOST_NAMED = 12
+"""Shoes, or tables, that are named one by one to whoever asks for one that is not there."""
+
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """The records of a table, ``first`` to ``last``, while it played from a set of cards.
@@ -83,7 +86,7 @@ def find(reader: Reader, shoe_id: str | None) -> Span:
         InputRefused: the journal has it not, or not from its beginning; the line says which it has.
         JournalError: the journal cannot be read.
     """
-    tables = sorted(reader.heads()[1].keys() - {JOURNAL})
+    tables = tables_of(reader)
     if shoe_id is None:
         if len(tables) != 1:
             have = ", ".join(tables) or "none"
@@ -93,12 +96,32 @@ def find(reader: Reader, shoe_id: str | None) -> Span:
             raise InputRefused(f"{reader.path}: it has no shoe from its beginning")
         return of_one[-1]
     table = shoe_id.rpartition("-s")[0]
-    have = "none"
     if table in tables:
-        known = list(spans(reader, table))
-        for span in known:
+        for span in spans(reader, table):
             if span.shoe_id == shoe_id:
                 return span
-        if known:
-            have = f"{known[0].shoe_id} to {known[-1].shoe_id}"
+    have = _known(reader, [table] if table in tables else tables)
     raise InputRefused(f"{reader.path}: no shoe {shoe_id} from its beginning (it has: {have})")
+
+
+def tables_of(reader: Reader) -> list[str]:
+    """The journal's tables, in order.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    return sorted(reader.heads()[1].keys() - {JOURNAL})
+
+
+def _known(reader: Reader, tables: list[str]) -> str:
+    """The shoes of these tables, each where they are few; else the first and the last of each."""
+    lists: list[str] = []
+    for table in tables[:MOST_NAMED]:
+        known = [span.shoe_id for span in spans(reader, table)]
+        if len(known) > MOST_NAMED // len(tables[:MOST_NAMED]):
+            lists.append(f"{known[0]} to {known[-1]}")
+        elif known:
+            lists.append(", ".join(known))
+    if len(tables) > MOST_NAMED:
+        lists.append(f"and those of {len(tables) - MOST_NAMED} more tables")
+    return "; ".join(lists) or "none"

@@ -24,7 +24,20 @@ _PATIENCE_S = 60.0
 """A parent starts its daemon at once; on a machine that has stalled even that takes long."""
 
 
+def _list_scenarios(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Every shipped scenario's name and title, a JSON object a line; nothing is served."""
+    if asked:
+        from simulators.table.scenario import find, shipped
+
+        for name in shipped():
+            click.echo(json.dumps({"name": name, "title": find(name).title}))
+        ctx.exit()
+
+
 @click.command()
+@click.option(
+    "--scenarios", is_flag=True, is_eager=True, expose_value=False, callback=_list_scenarios
+)
 @shoe_options
 def child(**options: Any) -> int:
     """Serve a simulated shoe until stdin ends; the first line on stdout is JSON with its port."""

@@ -7,6 +7,7 @@ Must not know: how a shoe is simulated; it imports that only when it serves one.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _ENVIRONMENT = 3
 _INTERRUPTED = 130
 _MOST_SHOES = 1_000_000
+_LONGEST_WORD = 300
+_LONGEST_LINE = 200
 _PATIENCE_S = 600.0  # a person may be starting the daemon, or starting it again
 
 _OPTIONS = (
@@ -251,17 +254,30 @@ def play(port: str, speed: float, capture: Path) -> int:
     from simulators.playback import play as play_capture
     from simulators.playback import recording
 
-    found = recording(capture)
+    if math.isnan(speed):  # it is no less than the least and no more than the most
+        raise WrongUsage("--speed: expected a number from 0.01 to 1000")
+    at = parse(port)
 
     def opened(address: str) -> None:
+        told = found.header
         click.echo(address)
         click.echo(
-            f"profile {found.header.profile}, {found.shoe_bytes} bytes of the shoe, captured at "
-            f"{found.header.port} on {found.header.started}\nCtrl-C ends it",
+            f"profile {_visible(told.profile)}, {found.shoe_bytes} bytes of the shoe, captured at "
+            f"{_visible(told.port)} on {_visible(told.started)}\nCtrl-C ends it",
             err=True,
         )
 
-    return play_capture(found, parse(port), speed=speed, opened=opened)
+    try:
+        with recording(capture) as found:
+            return play_capture(found, at, speed=speed, opened=opened)
+    except KeyboardInterrupt:  # it is read to its end before the port is there
+        click.echo(f"interrupted while {capture} was read", err=True)
+        return _INTERRUPTED
+
+
+def _visible(text: str) -> str:
+    """A text out of a file as a terminal may be given it."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_LINE]
 
 
 def _play(scene: Scene) -> int:
@@ -299,6 +315,15 @@ def _value(value: Any) -> str:
     return json.dumps(value)  # texts, numbers, flags and their lists are written alike in both
 
 
+def _one_line(text: str) -> str:
+    """What is wrong, without what a long name or value in it would hide."""
+    half = _LONGEST_WORD // 2
+    return " ".join(
+        word if len(word) <= _LONGEST_WORD else f"{word[:half]}...{word[-half:]}"
+        for word in text.split()
+    )
+
+
 def run(command: click.Command, name: str) -> int:
     """Runs a command; whatever goes wrong is one line on stderr and an exit code."""
     try:
@@ -307,10 +332,10 @@ def run(command: click.Command, name: str) -> int:
         click.echo(no_args.format_message(), err=True)
         return no_args.exit_code
     except click.ClickException as wrong:
-        click.echo(f"{name}: {' '.join(wrong.format_message().split())}", err=True)
+        click.echo(f"{name}: {_one_line(wrong.format_message())}", err=True)
         return wrong.exit_code
     except SimulatorError as error:
-        click.echo(f"{name}: {error}", err=True)
+        click.echo(f"{name}: {_one_line(str(error))}", err=True)
         return error.exit_code
     except OSError as error:  # stdout or stderr cannot be written
         click.echo(f"{name}: {error.strerror}", err=True)

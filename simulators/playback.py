@@ -8,56 +8,135 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-from firmware_proto.capture import SHOE, Chunk, Entry, Header, Lost, Opened, read_entry, read_header
-from simulators.errors import PortFault, WrongUsage
+from firmware_proto.capture import (
+    LONGEST_LINE,
+    SHOE,
+    Chunk,
+    Entry,
+    Header,
+    Lost,
+    Opened,
+    read_entry,
+    read_header,
+)
+from simulators.errors import PortFault, SimulatorError, WrongUsage
 from simulators.ports.port import Port, PtyAt, TcpAt
 from simulators.serving import port_at, signals
 
 LINGER_S = 1.0
 """How long the port stays after the last byte: a hang-up would take what the host has not read."""
 
+MOST_BYTES = 1 << 30
+"""The longest capture that is played: months of a shoe. What has no end is refused there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A capture as it was read."""
+    """A capture that was read to its end once, and is held to it: none of it stays in memory.
+
+    ``shoe_bytes`` is how many bytes the shoe sent in it.
+    """
 
     header: Header
-    entries: tuple[Entry, ...]
+    shoe_bytes: int
+    name: str
+    file: BinaryIO
+    length: int
 
-    @property
-    def shoe_bytes(self) -> int:
-        """How many bytes the shoe sent in it."""
-        return sum(len(e.data) for e in self.entries if isinstance(e, Chunk) and e.sender == SHOE)
+    def entries(self) -> Iterator[Entry]:
+        """All that follows the header, read again as it is asked for.
+
+        Raises:
+            simulators.errors.SimulatorError: it was changed since, or cannot be read any more.
+        """
+        try:
+            self.file.seek(0)
+            yield from _entries(_lines(self.file, self.name, self.length), self.name)
+        except OSError as error:
+            raise PortFault(f"cannot read {self.name}: {error.strerror}") from None
 
 
-def recording(file: Path) -> Recording:
+@contextlib.contextmanager
+def recording(path: Path) -> Iterator[Recording]:
     """Reads a capture. A last line without its end was cut off and is left out.
 
+    What can be read only once, a pipe, is kept in an unnamed temporary file.
+
     Raises:
-        simulators.errors.SimulatorError: it cannot be read, or is none: with the line's number.
+        simulators.errors.SimulatorError: it cannot be read, is too long, or is none: with the
+            line's number.
     """
+    name = str(path)
+    with contextlib.ExitStack() as files:
+        try:
+            source: BinaryIO = files.enter_context(path.open("rb"))
+            kept = source if source.seekable() else files.enter_context(tempfile.TemporaryFile())
+            found = _read_through(source, kept, name)
+        except OSError as error:
+            raise PortFault(f"cannot read {path}: {error.strerror}") from None
+        yield found
+
+
+def _read_through(source: BinaryIO, kept: BinaryIO, name: str) -> Recording:
+    """The capture that ``source`` is, once all its lines were read and stand in ``kept``."""
+    length = shoe_bytes = 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal length
+        for line in _lines(source, name, MOST_BYTES + 2 * LONGEST_LINE):
+            length += len(line)
+            if length > MOST_BYTES:
+                raise WrongUsage(f"{name}: no capture has more than {MOST_BYTES >> 20} MB")
+            if kept is not source:
+                kept.write(line)
+            yield line
+
+    coming = lines()
+    first = next(coming, None)
+    if first is None:
+        raise WrongUsage(f"{name} is no capture: it has no line")
     try:
-        body = file.read_bytes()
-    except OSError as error:
-        raise PortFault(f"cannot read {file}: {error.strerror}") from None
-    lines = body.decode("utf-8", "replace").split("\n")[:-1]
-    if not lines:
-        raise WrongUsage(f"{file} is no capture: it has no line")
-    number = 1
-    try:
-        header = read_header(lines[0])
-        entries = []
-        for number, text in enumerate(lines[1:], start=2):  # noqa: B007 - named in the error
-            if text.strip():
-                entries.append(read_entry(text))
+        header = read_header(first.decode("utf-8", "replace"))
     except ValueError as error:
-        raise WrongUsage(f"{file}: line {number}: {error}") from None
-    return Recording(header, tuple(entries))
+        raise WrongUsage(f"{name}: line 1: {error}") from None
+    for entry in _read(coming, name):
+        if isinstance(entry, Chunk) and entry.sender == SHOE:
+            shoe_bytes += len(entry.data)
+    return Recording(header, shoe_bytes, name, kept, length)
+
+
+def _lines(file: BinaryIO, name: str, most: int) -> Iterator[bytes]:
+    """Whole lines with their ends, of the first ``most`` bytes."""
+    while line := file.readline(min(LONGEST_LINE, most) + 1):
+        most -= len(line)
+        if line.endswith(b"\n") and most >= 0:
+            yield line
+        elif len(line) > LONGEST_LINE:
+            raise WrongUsage(f"{name}: a line of more than {LONGEST_LINE:,} bytes")
+        else:
+            return
+
+
+def _entries(lines: Iterator[bytes], name: str) -> Iterator[Entry]:
+    """The entries behind the header, which is passed over."""
+    next(lines, None)
+    return _read(lines, name)
+
+
+def _read(lines: Iterator[bytes], name: str) -> Iterator[Entry]:
+    for number, line in enumerate(lines, start=2):
+        text = line.decode("utf-8", "replace")
+        if text.strip():
+            try:
+                yield read_entry(text)
+            except ValueError as error:
+                raise WrongUsage(f"{name}: line {number}: {error}") from None
 
 
 class Player:
@@ -66,12 +145,21 @@ class Player:
     ``speed`` 2.0 halves the pauses. ``ended`` is called once, when all was played and the host
     has gone, or has had ``LINGER_S`` to read the last of it. Where the port was lost in the
     capture the plug is pulled, and put back after as long as it took; then the host is waited for.
+    ``failed`` is called instead where the capture cannot be read on.
     """
 
     def __init__(
-        self, entries: tuple[Entry, ...], port: Port, *, speed: float, ended: Callable[[], None]
+        self,
+        entries: Iterable[Entry],
+        port: Port,
+        *,
+        speed: float,
+        ended: Callable[[], None],
+        failed: Callable[[SimulatorError], None],
     ) -> None:
-        self._left = deque(entries)
+        self._coming = iter(entries)
+        self._failed = failed
+        self._next = next(self._coming, None)
         self._port = port
         self._speed = speed
         self._ended = ended
@@ -93,7 +181,7 @@ class Player:
 
     def stop(self) -> None:
         """Pulls the plug for good."""
-        self._left.clear()
+        self._next = None
         if self._timer is not None:
             self._timer.cancel()
         self._ended = _nothing
@@ -104,7 +192,7 @@ class Player:
         self._hosted = True
         if self._waits_for_host:
             self._waits_for_host = False
-            at_us = self._left[0].t_us if self._left else 0
+            at_us = 0 if self._next is None else self._next.t_us
             self._began = self._loop.time() - at_us / 1e6 / self._speed
             self._play()
 
@@ -115,7 +203,7 @@ class Player:
     def closed(self) -> None:
         """The host went, or the plug was pulled: a shoe goes on all the same."""
         self._hosted = False
-        if not self._left and not self._waits_for_host:
+        if self._next is None and not self._waits_for_host:
             self._end()
 
     def drained(self) -> None:
@@ -123,17 +211,20 @@ class Player:
 
     def _play(self) -> None:
         """Lets happen what is due, and comes back for the next."""
-        while self._left:
-            due = self._began + self._left[0].t_us / 1e6 / self._speed
+        while (entry := self._next) is not None:
+            due = self._began + entry.t_us / 1e6 / self._speed
             if due > self._loop.time():
                 self._timer = self._loop.call_at(due, self._play)
                 return
-            entry = self._left[0]
             if isinstance(entry, Opened) and not self._hosted:
                 self._waits_for_host = True
                 self._port.reopen()
                 return
-            self._left.popleft()
+            try:
+                self._next = next(self._coming, None)
+            except SimulatorError as error:
+                self._failed(error)
+                return
             self._do(entry)
         self._timer = self._loop.call_later(LINGER_S, self._end)
 
@@ -182,10 +273,14 @@ async def _play(
         if not done.done():
             done.set_result(0)
 
+    def failed(error: SimulatorError) -> None:
+        if not done.done():
+            done.set_exception(error)
+
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         port = cleanup.enter_context(port_at(at))
-        player = Player(found.entries, port, speed=speed, ended=ended)
+        player = Player(found.entries(), port, speed=speed, ended=ended, failed=failed)
         cleanup.callback(player.stop)
         player.start()
         opened(port.address)

@@ -37,6 +37,8 @@ from simulators.table.telling import Teller
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
+_MOST_KEY_BYTES = 1 << 20
+
 _STDIN = 0
 _ENOUGH = 4096
 
@@ -184,9 +186,16 @@ def _identity(key_file: Path | None) -> _Identity:
     if key_file is None:
         return _Identity(f"SIM-{random.SystemRandom().getrandbits(24):06X}", None)
     try:
-        known = parse_keys(key_file.read_text("utf-8"))
+        with key_file.open("rb") as file:
+            text = file.read(_MOST_KEY_BYTES + 1)
     except OSError as error:
         raise PortFault(f"cannot read {key_file}: {error.strerror}") from None
+    if len(text) > _MOST_KEY_BYTES:
+        raise WrongUsage(f"{key_file} has more than {_MOST_KEY_BYTES:,} bytes: no file of keys")
+    try:
+        known = parse_keys(text.decode())
+    except UnicodeDecodeError:
+        raise WrongUsage(f"{key_file} is not text") from None
     except ValueError as error:
         raise WrongUsage(f"{key_file}: {error}") from None
     if not known:

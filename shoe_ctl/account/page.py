@@ -1,6 +1,8 @@
 """An account laid out for reading: 80 columns, no colour, the raw bytes beneath what they said.
 
-In: an account. Out: lines of text. Must not know: the journal, terminals.
+In: an account. Out: lines of text; its summary first. Must not know: the journal, terminals. Status
+messages of which nothing came are folded to a line: more than half of what a shoe says is nothing
+else, and JSON has them whole.
 """
 
 from __future__ import annotations
@@ -14,17 +16,15 @@ from shoe_ctl.records import utc
 from . import happened, told
 from .frames import RawFrame, SentBytes
 from .gather import Account, Entry
+from .summary import COLUMNS, NAME, summary
 
-COLUMNS = 80
 BYTES_A_LINE = 16
-_NAME = 10
-
-RESTRICTED = "This account is restricted: it holds cards that the table had not seen."
 
 
 def page(account: Account) -> Iterator[str]:
     """The account, line by line."""
-    yield f"Round {printable(account.round_id)}"
+    yield from summary(account)
+    yield ""
     yield from _header(account)
     yield ""
     yield from _entries(account.entries)
@@ -39,8 +39,8 @@ def page(account: Account) -> Iterator[str]:
 
 def _named(name: str, text: str) -> Iterator[str]:
     """A name and what is said of it, wrapped beside it."""
-    lead = f"{name:<{_NAME}}"
-    yield from _wrapped(text, lead, " " * _NAME)
+    lead = f"{name:<{NAME}}"
+    yield from _wrapped(text, lead, " " * NAME)
 
 
 def _wrapped(text: str, lead: str, rest: str) -> list[str]:
@@ -54,8 +54,6 @@ def _wrapped(text: str, lead: str, rest: str) -> list[str]:
 
 
 def _header(account: Account) -> Iterator[str]:
-    yield RESTRICTED
-    yield ""
     yield from _named("table", account.table)
     rules = account.rules
     if rules is None:
@@ -105,12 +103,38 @@ def _ids(public: str | None, restricted: str) -> str:
 
 def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
     width = max((len(str(entry.n)) for entry in entries), default=1)
+    idle: list[Entry] = []
     for entry in entries:
+        if entry.sent:
+            yield from _folded(idle, width)
+            idle = []
         for went in entry.sent:
             yield from _sent(went, width)
         if entry.happened["input"] == "tick" and not entry.told:
             continue
+        if _is_idle(entry):
+            idle.append(entry)
+            continue
+        yield from _folded(idle, width)
+        idle = []
         yield from _entry(entry, width)
+    yield from _folded(idle, width)
+
+
+def _is_idle(entry: Entry) -> bool:
+    """Whether the shoe only said how it is, and nothing came of it."""
+    event = entry.happened.get("event")
+    kind = event.get("type") if isinstance(event, dict) else None
+    return kind == "status" and not entry.told
+
+
+def _folded(idle: list[Entry], width: int) -> Iterator[str]:
+    """Status messages behind one another, of which nothing came, in one line."""
+    if idle:
+        first, last = idle[0], idle[-1]
+        said = "the shoe: status" if len(idle) == 1 else f"the shoe: {len(idle)} times status"
+        upto = "" if first is last else f", up to record {last.n} at {utc(last.t_us)[11:23]}"
+        yield f"{first.n:>{width}} {utc(first.t_us)[11:23]} {said}, nothing came of it{upto}"
 
 
 def _entry(entry: Entry, width: int) -> Iterator[str]:

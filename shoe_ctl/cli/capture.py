@@ -7,6 +7,7 @@ Must not know: what the bytes mean, the round, the journal.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 from collections.abc import Callable, Coroutine
@@ -64,6 +65,8 @@ def capture(  # noqa: PLR0913 - an argument for each option
         return _from_journal(journal, table, output)
     if table is not None:
         raise UsageError("--table is for --journal")
+    if seconds is not None and math.isnan(seconds):
+        raise UsageError("--seconds: expected a number above 0")
     if name is None or port is None:
         raise UsageError(f"--{'profile' if name is None else 'port'} is missing")
     return _from_port(name, port, output, seconds)

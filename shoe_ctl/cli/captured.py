@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TypeVar
 
-from firmware_proto.capture import Chunk, Entry, Header, is_capture, read_entry, read_header
+from firmware_proto.capture import (
+    LONGEST_LINE,
+    Chunk,
+    Entry,
+    Header,
+    is_capture,
+    read_entry,
+    read_header,
+)
 from shoe_ctl.errors import InputRefused
 
 _START = b'{"capture":'
-_LONGEST_LINE = 1 << 20
-"""Bytes; no read of a port brings a line that long."""
-
 _Read = TypeVar("_Read")
 
 
@@ -49,7 +54,7 @@ class Captured:
             yield self._read(number, text, read_entry)
 
     def _next(self, read: Callable[[str], _Read]) -> _Read:
-        number, text = next(self._lines)
+        number, text = next(self._lines, (1, ""))  # its first line may have been cut off
         return self._read(number, text, read)
 
     def _read(self, number: int, text: str, read: Callable[[str], _Read]) -> _Read:
@@ -90,5 +95,5 @@ def _lines(chunks: Iterable[bytes], name: str) -> Iterator[str]:
         for line in whole:
             if line.strip():
                 yield line.decode("utf-8", "replace")
-        if len(kept) > _LONGEST_LINE:
-            raise InputRefused(f"{name}: a line of more than {_LONGEST_LINE} bytes")
+        if len(kept) > LONGEST_LINE:
+            raise InputRefused(f"{name}: a line of more than {LONGEST_LINE:,} bytes")

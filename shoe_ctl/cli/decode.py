@@ -28,6 +28,10 @@ from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 CHUNK_BYTES = 65536
 """At most so many are read at once; fewer as soon as any are there."""
 
+MOST_KEPT = 1 << 20
+"""Bytes that are kept for an event still to come. No frame of any profile comes near it, and
+whole streams bring no event: zeros are nothing but the ends of empty frames."""
+
 _HEX = frozenset(b"0123456789abcdefABCDEF")
 _SPACE = frozenset(b" \t\r\n")
 
@@ -59,7 +63,7 @@ class _Listener(Protocol):
 @click.argument("file", required=False)
 def decode(
     name: str | None, as_json: bool, as_hex: bool, fixture: str | None, file: str | None
-) -> None:
+) -> int:
     """Decode a shoe's bytes from FILE, or from stdin without one (or with -).
 
     FILE may be a capture (see `shoectl capture`): what the shoe said in it is decoded, each
@@ -68,7 +72,7 @@ def decode(
     Each event is one line: its place in the input (the first byte is 0), its type, the shoe's
     number for it, its fields, and its bytes. Bytes that do not fit are discarded lines with the
     reason, frames that the shoe sent again are repeated ones; nothing is left out. Lines come as
-    the bytes do. The last line, on stderr, counts them.
+    the bytes do. The last line, on stderr, counts them. Input without an end goes on until Ctrl-C.
 
     Example: echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
     """
@@ -78,22 +82,30 @@ def decode(
         if as_json or as_hex or name is not None:
             raise UsageError("--fixture takes a capture as it is: leave the other options out")
         _make_fixture(file, fixture)
-        return
+        return 0
     counts: Counter[str] = Counter()
+    interrupted = False
     with ExitStack() as files:
-        source = _opened(file, files)
-        if file is not None and _is_journal(source):
-            chunks = _from_journal(Path(file))
-        else:
-            chunks = _chunks(source, file or "stdin")
-        for heard, raw in _all_events(chunks, name, file or "stdin", as_hex=as_hex):
-            kind = heard.event.type if isinstance(heard.event, Repeated | Discarded) else "event"
-            counts[kind] += 1
-            sys.stdout.write((_json if as_json else _text)(heard, raw) + "\n")
+        try:
+            source = _opened(file, files)
+            if file is not None and _is_journal(source, file):
+                chunks = _from_journal(Path(file))
+            else:
+                chunks = _chunks(source, file or "stdin")
+            for heard, raw in _all_events(chunks, name, file or "stdin", as_hex=as_hex):
+                kind = (
+                    heard.event.type if isinstance(heard.event, Repeated | Discarded) else "event"
+                )
+                counts[kind] += 1
+                sys.stdout.write((_json if as_json else _text)(heard, raw) + "\n")
+        except KeyboardInterrupt:
+            interrupted = True
     sys.stdout.flush()
     events = "1 event" if counts["event"] == 1 else f"{counts['event']} events"
     repeated, discarded = counts[Repeated.type], counts[Discarded.type]
-    click.echo(f"{events}, {repeated} repeated, {discarded} discarded", err=True)
+    until = " until it was interrupted" if interrupted else ""
+    click.echo(f"{events}, {repeated} repeated, {discarded} discarded{until}", err=True)
+    return 130 if interrupted else 0
 
 
 def _make_fixture(file: str | None, folder: str) -> None:
@@ -165,10 +177,14 @@ def _opened(file: str | None, files: ExitStack) -> BinaryIO:
         raise EnvironmentFault(f"{file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _is_journal(source: BinaryIO) -> bool:
+def _is_journal(source: BinaryIO, name: str) -> bool:
     """Whether the file begins as a journal does, or as an export: compressed."""
     peek: Callable[[int], bytes] | None = getattr(source, "peek", None)
-    return peek is not None and peek(16).startswith((b"SQLite format 3\0", b"\x1f\x8b\x08"))
+    try:
+        begins = b"" if peek is None else peek(16)
+    except OSError as error:
+        raise EnvironmentFault(f"{name}: {error.strerror or error}") from None
+    return begins.startswith((b"SQLite format 3\0", b"\x1f\x8b\x08"))
 
 
 def _from_journal(path: Path) -> Iterator[bytes]:
@@ -255,6 +271,7 @@ def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[Hear
         for heard in listener.feed(chunk):
             yield heard, bytes(kept[heard.first - base : heard.last - base])
             through = max(through, heard.last)
+        through = max(through, base + len(kept) - MOST_KEPT)
         del kept[: through - base]
         base = through
         sys.stdout.flush()  # whoever watches sees an event when its bytes have come

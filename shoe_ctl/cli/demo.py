@@ -13,6 +13,7 @@ import logging
 import os
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,20 +24,32 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.errors import EnvironmentFault, InputRefused, JournalError, UsageError
+from shoe_ctl.errors import (
+    EnvironmentFault,
+    InputRefused,
+    JournalError,
+    ShoeCtlError,
+    UsageError,
+)
+from shoe_ctl.printable import printable
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
     from shoe_ctl.config import Config
 
 _TABLE = "demo"
+_JOURNAL = "journal.db"
+_INTERRUPTED = 130
+_MOST_ROUNDS = 1_000_000
 _ROUNDS_A_DECK = 7
 """Fewer rounds than any deck gives, so that enough shoes are provided for a number of rounds."""
 
 
 @click.command
 @click.option("--game", default="tiger", show_default=True, help="A shipped game, or a file.")
-@click.option("--rounds", type=click.IntRange(1), help="Stop after so many rounds.  [one shoe]")
+@click.option(
+    "--rounds", type=click.IntRange(1, _MOST_ROUNDS), help="Stop after so many rounds.  [one shoe]"
+)
 @click.option("--seed", type=click.IntRange(0), help="Deal the same cards again.  [any]")
 @click.option("--profile", default="reference", show_default=True, help="The shoe's protocol.")
 @click.option(
@@ -47,6 +60,8 @@ _ROUNDS_A_DECK = 7
     help="How long the dealer takes to draw a card.",
 )
 @click.option("--scenario", metavar="NAME|FILE", help="Play one situation instead of a shoe.")
+@click.option("--scenarios", is_flag=True, help="List the situations there are, a line each.")
+@click.option("--keep", is_flag=True, help="Keep the folder with the journal, and name it.")
 @click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
 def demo(  # noqa: PLR0913 - the options of the command line
     game: str,
@@ -55,12 +70,17 @@ def demo(  # noqa: PLR0913 - the options of the command line
     profile: str,
     pace_ms: int,
     scenario: str | None,
+    scenarios: bool,
+    keep: bool,
     as_json: bool,
 ) -> None:
     """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
 
+    What it writes goes when it ends, but for the journal of one that was interrupted or failed.
+
     \b
     shoectl demo --game fa_fa_fabulous_4 --rounds 10
+    shoectl demo --rounds 10 --keep
     shoectl demo --scenario link_lost_resumes
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.checked import check
@@ -68,36 +88,44 @@ def demo(  # noqa: PLR0913 - the options of the command line
     from shoe_ctl.config import parse
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    if scenarios:
+        _list_scenarios(as_json=as_json)
+        return
     if scenario is not None:
-        _play(scenario, pace_ms=pace_ms, as_json=as_json)
+        with _folder(keep=keep) as folder:
+            _play(scenario, folder, pace_ms=pace_ms, as_json=as_json)
+        if keep:
+            click.echo(f"journal {folder / _JOURNAL}", err=True)
         return
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     plan = check(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
-    journal = Path(tempfile.mkdtemp(prefix="shoe-demo-")) / "journal.db"
     deck, decks = plan.game.deck, plan.settings.decks
     view: View
     view = JsonView(rounds) if as_json else RichView(rounds, decks * len(deck.cards))
     shoes = 1 if rounds is None else 1 + rounds // (decks * _ROUNDS_A_DECK)
-    options = {
-        "--profile": profile,
-        "--port": f"pty:{journal.with_name('shoe')}",
-        "--deck": deck.name,
-        "--decks": str(decks),
-        "--seed": str(seed),
-        "--shoes": str(shoes),
-        "--pace-ms": str(pace_ms),
-    }
-    speaks = plan.profile.CAPABILITIES.names_hands or plan.profile.CAPABILITIES.replay
-    socket = str(journal.with_name("socket"))
-    if not speaks:  # what such a shoe does not say, its dealer does
-        options |= {"--socket": socket, "--table": _TABLE}
-    with _simulated_shoe(options) as shoe, view:
-        toml = _toml(game, profile, str(journal), shoe.port)
-        config = parse(toml if speaks else toml + _way_in(socket), "demo")
-        asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
-    view.sum_up(journal=journal, again=_again(seed, game, profile, rounds))
-    if view.halted:
-        raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
+    with _folder(keep=keep) as folder:
+        journal = folder / _JOURNAL
+        options = {
+            "--profile": profile,
+            "--port": f"pty:{journal.with_name('shoe')}",
+            "--deck": deck.name,
+            "--decks": str(decks),
+            "--seed": str(seed),
+            "--shoes": str(shoes),
+            "--pace-ms": str(pace_ms),
+        }
+        speaks = plan.profile.CAPABILITIES.names_hands or plan.profile.CAPABILITIES.replay
+        socket = str(journal.with_name("socket"))
+        if not speaks:  # what such a shoe does not say, its dealer does
+            options |= {"--socket": socket, "--table": _TABLE}
+        with _simulated_shoe(options) as shoe, view:
+            toml = _toml(game, profile, str(journal), shoe.port)
+            config = parse(toml if speaks else toml + _way_in(socket), "demo")
+            asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
+        if view.halted:
+            raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
+    again = _again(seed, game, profile, rounds)
+    view.sum_up(journal=journal if keep else None, again=again)
 
 
 def _again(seed: int, game: str, profile: str, rounds: int | None) -> str:
@@ -112,7 +140,51 @@ def _again(seed: int, game: str, profile: str, rounds: int | None) -> str:
     )
 
 
-def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:
+@contextlib.contextmanager
+def _folder(*, keep: bool) -> Iterator[Path]:
+    """A folder of the demo's own, which goes in the end unless it is to be kept.
+
+    The journal of a demo that was interrupted or failed stays, and is named.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
+    journal, stays = folder / _JOURNAL, keep
+    try:
+        yield folder
+    except KeyboardInterrupt:
+        stays = journal.exists()
+        told = f"interrupted; its journal: {journal}" if stays else "interrupted before it began"
+        behind = "\n" if sys.stdout.isatty() else ""  # the terminal shows ^C
+        click.echo(f"{behind}{told}", err=True)
+        raise click.exceptions.Exit(_INTERRUPTED) from None
+    except InputRefused:
+        stays = True
+        raise
+    except EnvironmentFault as error:
+        stays = journal.exists()
+        if stays:
+            raise type(error)(f"{error}; its journal: {journal}") from None
+        raise
+    finally:
+        if not stays:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _list_scenarios(*, as_json: bool) -> None:
+    """The shipped scenarios, which only the simulators know."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "simulators", "--scenarios"], stdout=subprocess.PIPE, check=False
+    )
+    if listed.returncode:
+        raise EnvironmentFault("the simulators do not say which scenarios there are (see above)")
+    found = [json.loads(line) for line in listed.stdout.splitlines()]
+    width = max(len(one["name"]) for one in found)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for one in found:
+        line = json.dumps(one) if as_json else f"{one['name']:<{width}}  {one['title']}"
+        click.echo(line if as_json else printable(line, most=columns))
+
+
+def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:
     """Play one scenario.
 
     Raises:
@@ -122,7 +194,6 @@ def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:
     from shoe_ctl.cli.run import until_terminated
 
     _refuse_what_it_says()
-    folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
     options = {
         "--scenario": scenario,
         "--port": f"pty:{folder / 'shoe'}",
@@ -139,12 +210,11 @@ def _play(scenario: str, *, pace_ms: int, as_json: bool) -> None:
             wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json)))
 
         asyncio.run(until_terminated(playing()))
-    journal = folder / "journal.db"
+    journal = folder / _JOURNAL
     for text in wrong:
         click.echo("all came as expected" if text is None else text, err=True)
         if text is not None:
             raise InputRefused(f"{scenario}: something else came of it; its journal: {journal}")
-    click.echo(f"journal {journal}", err=True)
 
 
 def _refuse_what_it_says() -> None:
@@ -201,30 +271,49 @@ class _Shoe:
     told: dict[str, Any]
 
 
+def _not_started(code: int, errors: IO[bytes]) -> ShoeCtlError:
+    """Why the simulated shoe did not start, as its last line says."""
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").splitlines() or ["it said nothing"]
+    said = lines[-1].removeprefix("python -m simulators: ")
+    kinds: dict[int, type[ShoeCtlError]] = {1: InputRefused, 2: UsageError}
+    if code in kinds:
+        return kinds[code](said)
+    return EnvironmentFault(f"the simulated shoe did not start: {said}")
+
+
 @contextlib.contextmanager
 def _simulated_shoe(options: dict[str, str]) -> Iterator[_Shoe]:
     """A simulated shoe as a child process; it ends with its stdin.
 
     Raises:
-        EnvironmentFault: it did not start.
+        ShoeCtlError: it did not start: for what it says, with its exit code.
     """
     words = [word for option in options.items() for word in option]
-    with subprocess.Popen(
-        [sys.executable, "-m", "simulators", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as child:
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "simulators", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        ) as child,
+    ):
         assert child.stdin is not None and child.stdout is not None
+        first = b""
         try:
             first = child.stdout.readline()
             if not first:
-                raise EnvironmentFault("the simulated shoe did not start (see above)")
+                raise _not_started(child.wait(), errors)
             told = json.loads(first)
             yield _Shoe(told["port"], child.stdout, told)
         finally:
             child.stdin.close()
             child.wait()
+            errors.seek(0)
+            if first:
+                click.echo(errors.read(), err=True, nl=False)
 
 
 async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool) -> None:

@@ -38,8 +38,8 @@ class View(Protocol):
     def show(self, event: dict[str, Any]) -> bool:
         """Show one event; True when it ends what was asked for."""
 
-    def sum_up(self, *, journal: Path, again: str) -> None:
-        """Say what was dealt and where its journal is."""
+    def sum_up(self, *, journal: Path | None, again: str) -> None:
+        """Say what was dealt, and where its journal is if it was kept."""
 
 
 class Tally:
@@ -98,9 +98,10 @@ class JsonView:
         click.echo(json.dumps(event, separators=(",", ":")))
         return self._tally.count(event)
 
-    def sum_up(self, *, journal: Path, again: str) -> None:
+    def sum_up(self, *, journal: Path | None, again: str) -> None:
         """One line: the events were the result."""
-        click.echo(f"{self._tally.rounds} rounds, again with {again}, journal {journal}", err=True)
+        where = "journal not kept" if journal is None else f"journal {journal}"
+        click.echo(f"{self._tally.rounds} rounds, again with {again}, {where}", err=True)
 
 
 class RichView:
@@ -161,19 +162,24 @@ class RichView:
         self._bar.update(self._task, completed=done)
         return ended
 
-    def sum_up(self, *, journal: Path, again: str) -> None:
-        """The summary, as a table."""
+    def sum_up(self, *, journal: Path | None, again: str) -> None:
+        """The summary, as a table; of a journal that was kept, what can be done with it."""
         tally = self._tally
         wins = ", ".join(f"{side} {tally.wins[side]}" for side in ("player", "banker", "tie"))
         lines = {
             "rounds": f"{tally.rounds}  ({wins})",
             "cards seen": str(tally.cards),
             "cutting card": tally.cutting_card or "not reached",
-            "journal": str(journal),
-            "verify it": f"{_program()} verify {journal}",
-            "replay it": f"{_program()} replay {journal}",
-            "deal it again": f"{_program()} demo {again}",
         }
+        if journal is None:
+            lines["keep journal"] = f"{_program()} demo {again} --keep"
+        else:
+            lines |= {
+                "journal": str(journal),
+                "verify it": f"{_program()} verify {journal}",
+                "replay it": f"{_program()} replay {journal}",
+            }
+        lines["deal it again"] = f"{_program()} demo {again}"
         self._console.print()
         for name, value in lines.items():
             self._console.print(f"{name:>14}  {value}")

@@ -16,6 +16,9 @@ from shoe_ctl.errors import EnvironmentFault, InputRefused
 CAPTURE, EVENTS = ".capture", ".events"
 """What the two files' names end in."""
 
+MOST_BYTES = 16 << 20
+"""The longest capture that is made into a fixture: it is held in memory."""
+
 
 def make(file: Path, folder: Path, events: Callable[[Captured], Iterable[str]]) -> Path:
     """Puts both files into the folder, or neither; returns the capture's.
@@ -25,9 +28,12 @@ def make(file: Path, folder: Path, events: Callable[[Captured], Iterable[str]]) 
         InputRefused: it is no capture, or a damaged one.
     """
     try:
-        body = file.read_bytes()
+        with file.open("rb") as source:
+            body = source.read(MOST_BYTES + 1)
     except OSError as error:
         raise EnvironmentFault(f"{file}: {error.strerror}") from None
+    if len(body) > MOST_BYTES:
+        raise InputRefused(f"{file}: more than {MOST_BYTES >> 20} MB is too much for a fixture")
     if not body.strip():
         raise InputRefused(f"{file} is empty: no capture")
     lines = "".join(f"{line}\n" for line in events(Captured([body], str(file))))

@@ -14,7 +14,7 @@ from importlib import import_module
 import click
 
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
-from shoe_ctl.printable import printable
+from shoe_ctl.printable import printable, shortened
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """What a standard output says that takes nothing: a full disk, a terminal that is gone, none."""
@@ -29,6 +29,7 @@ COMMANDS = {
     "games": "The games, or what is wrong with a game file.",
     "odds": "What each wager gives back, exactly.",
     "replay": "Run a journal again and compare, or read its rounds.",
+    "rounds": "The shoes and rounds of a journal, one a line.",
     "run": "The daemon: shoe, round, journal, outcomes.",
     "settle": "What each wager of a round pays.",
     "table": "Act on a running daemon's tables, or see how they stand.",
@@ -85,10 +86,10 @@ def main() -> None:
         click.echo(asked.format_message(), err=True)
         sys.exit(asked.exit_code)
     except click.ClickException as error:
-        click.echo(f"shoectl: {_in_one_line(error)}", err=True)
+        click.echo(f"shoectl: {shortened(printable(_in_one_line(error)))}", err=True)
         sys.exit(error.exit_code)
     except ShoeCtlError as error:
-        click.echo(f"shoectl: {printable(str(error))}", err=True)
+        click.echo(f"shoectl: {shortened(printable(str(error)))}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

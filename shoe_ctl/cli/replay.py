@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="A game file, or a folder of them, in place of those kept.",
 )
+@click.option("--brief", is_flag=True, help="With --round or --last: the summaries alone.")
+@click.option("--all", "go_on", is_flag=True, help="Go on behind the first difference.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, or one for each round.")
 @click.pass_context
 def replay(  # noqa: PLR0913 - one for each option
@@ -46,9 +48,14 @@ def replay(  # noqa: PLR0913 - one for each option
     table: str | None,
     key_file: Path | None,
     games: Path | None,
+    brief: bool,
+    go_on: bool,
     as_json: bool,
 ) -> None:
     """Decode the bytes in JOURNAL again, run its inputs again, and compare both with what it has.
+
+    It stops at the first difference. With --all it goes on, and what only follows from a difference
+    is counted, not told. With --games, where differences are what is asked for, all are told.
 
     With --round or --last: what happened in a round, in order, with the raw bytes, and what the
     table told because of it. It holds what only the restricted audience may see.
@@ -65,11 +72,16 @@ def replay(  # noqa: PLR0913 - one for each option
     if table is not None and last is None:
         raise click.UsageError("--table goes with --last", ctx)
     if round_id is None and last is None:
-        ctx.exit(_replay(journal, key_file, games, as_json=as_json))
-    if key_file is not None or games is not None:
-        raise click.UsageError("--key-file and --games are for whole journals", ctx)
+        if brief:
+            raise click.UsageError("--brief goes with --round or --last", ctx)
+        ctx.exit(_replay(journal, key_file, games, go_on=go_on, as_json=as_json))
+    if key_file is not None or games is not None or go_on:
+        raise click.UsageError("--key-file, --games and --all are for whole journals", ctx)
+    if brief and as_json:
+        raise click.UsageError("--brief is for people: --json has all of it", ctx)
     with Reader.open(journal) as reader:
-        _tell(journal, reader, _places(reader, round_id, last, table), as_json=as_json)
+        places = _places(reader, round_id, last, table)
+        _tell(journal, reader, places, as_json=as_json, brief=brief)
 
 
 def _places(
@@ -83,25 +95,36 @@ def _places(
     return places.last(reader, last, table)
 
 
-def _tell(journal: Path, reader: Reader, places: list[Place], *, as_json: bool) -> None:
+def _tell(
+    journal: Path, reader: Reader, places: list[Place], *, as_json: bool, brief: bool
+) -> None:
     """Each round's account as it is read: there may be many."""
     import msgspec
 
     from shoe_ctl.account.gather import gather
-    from shoe_ctl.account.page import COLUMNS, page
+    from shoe_ctl.account.page import page
+    from shoe_ctl.account.summary import COLUMNS, summary
     from shoe_ctl.cli.damage import told_of
 
     for number, place in enumerate(places):
         with told_of(journal):
             account = gather(reader, place)
-            lines = [msgspec.json.encode(account)] if as_json else list(page(account))
-        if number and not as_json:
+            lines: list[bytes] | list[str]
+            if as_json:
+                lines = [msgspec.json.encode(account)]
+            else:
+                lines = list(summary(account) if brief else page(account))
+        if number and brief:
+            click.echo()
+        elif number and not as_json:
             click.echo(f"\n{'=' * COLUMNS}\n")
         for line in lines:
             click.echo(line)
 
 
-def _replay(journal: Path, key_file: Path | None, games: Path | None, *, as_json: bool) -> int:
+def _replay(
+    journal: Path, key_file: Path | None, games: Path | None, *, go_on: bool, as_json: bool
+) -> int:
     """Runs both replays and shows what they find; what the command exits with."""
     from shoe_ctl.sessions import Sessions
 
@@ -115,7 +138,7 @@ def _replay(journal: Path, key_file: Path | None, games: Path | None, *, as_json
 
         others = read(games)
     sessions = Sessions(keys)
-    found = _run(journal, sessions, others)
+    found = _run(journal, sessions, others, go_on=go_on)
     if as_json:
         import msgspec
 
@@ -123,14 +146,14 @@ def _replay(journal: Path, key_file: Path | None, games: Path | None, *, as_json
     else:
         from shoe_ctl.cli.replay_view import lines
 
-        for line in lines(found, sessions):
+        for line in lines(found, sessions, same_rules=others is None):
             click.echo(line)
     for game_id in sorted(others.games.keys() - others.used) if others is not None else ():
         click.echo(f"shoectl: no table was started with {game_id}", err=True)
     return 1 if found.found or sessions.missing else 0
 
 
-def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay:
+def _run(journal: Path, sessions: Sessions, others: OtherGames | None, *, go_on: bool) -> Replay:
     from shoe_ctl import resuming, rules
     from shoe_ctl.cli.damage import told_of
     from shoe_ctl.cli.progress import Progress
@@ -145,7 +168,16 @@ def _run(journal: Path, sessions: Sessions, others: OtherGames | None) -> Replay
             sessions.forget()
             with Reader.open(journal) as reader:
                 with told_of(journal):
-                    found = run(reader, rules_of, agrees, sessions, progress, begin_late=begin_late)
+                    found = run(
+                        reader,
+                        rules_of,
+                        agrees,
+                        sessions,
+                        progress,
+                        begin_late=begin_late,
+                        resynchronise=others is None,
+                        first_only=others is None and not go_on,
+                    )
                 # a daemon that was started meanwhile may have been in the midst of writing
                 if not found.found or not reader.disturbed:
                     return found

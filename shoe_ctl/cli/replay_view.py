@@ -26,8 +26,8 @@ _NAME = 13
 _SOURCES = {"wire": "bytes to inputs", "inputs": "inputs to events"}
 
 
-def lines(found: Replay, sessions: Sessions) -> Iterator[str]:
-    """The differences, and a summary."""
+def lines(found: Replay, sessions: Sessions, *, same_rules: bool = False) -> Iterator[str]:
+    """The differences, and a summary; ``same_rules``: no other game files explain a difference."""
     rounds = [list(of) for _, of in groupby(found.differences, lambda d: (d.table, d.round_id))]
     for of in rounds[:MOST_ROUNDS]:
         yield from _round(of)
@@ -36,6 +36,8 @@ def lines(found: Replay, sessions: Sessions) -> Iterator[str]:
         yield f"... and more; --json tells of {len(found.differences):,} differences"
         yield ""
     yield from _summary(found)
+    if found.found and same_rules:
+        yield from named("see", "shoectl verify says whether anything was altered, and where")
     yield from _keys(sessions)
 
 
@@ -47,6 +49,13 @@ def _summary(found: Replay) -> Iterator[str]:
         differ = f"{found.found:,} difference{'' if found.found == 1 else 's'}"
         of = f"{found.rounds_differing:,} of them"
         yield f"{many}: {differ}, in {of}" if found.rounds_differing else f"{many}: {differ}"
+    if found.stopped_at is not None:
+        said = f"at record {found.stopped_at:,}, behind the first difference; --all goes on"
+        yield from named("stopped", said)
+    if found.followed:
+        many = "1 input" if found.followed == 1 else f"{found.followed:,} inputs"
+        said = f"{many} behind a difference came out otherwise because of it, and are not told"
+        yield from named("followed", said)
     links = "1 connection" if found.connections == 1 else f"{found.connections:,} connections"
     yield from named("decoded", f"{found.bytes:,} bytes from shoes, on {links}")
     if found.overheard:

@@ -72,6 +72,7 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from shoe_ctl.checked import named
     from shoe_ctl.daemon import Daemon
     from shoe_ctl.lacking import lacks
     from shoe_ctl.link.clock import SystemClock
@@ -90,8 +91,9 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
             new_key=new_key,
             wait=wait,
         )
-        for settings in daemon.settings:
-            refuse_what_needs_people(settings, way_in=config.socket is not None)
+        with named(config):
+            for settings in daemon.settings:
+                refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
             ready = "every shoe's port is open" if not wait else "the tables are served"
             say_ready = partial(_say_ready, manager, ready, lacks(config))

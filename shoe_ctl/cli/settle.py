@@ -15,7 +15,7 @@ import click
 from firmware_proto.cards import Card, card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
-from shoe_ctl.games.game import Game
+from shoe_ctl.games.game import Game, Wager
 from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, plain_wagers
 
 
@@ -50,7 +50,7 @@ def settle(ctx: click.Context, game: str, decks: int | None, as_json: bool) -> N
                 else _refused(text, error)
             )
         else:
-            told = json.dumps(_plain(text, done)) if as_json else _told(text, done)
+            told = json.dumps(_plain(text, done)) if as_json else _told(text, done, rules)
         # One line out for each line in, at once: whoever feeds us may wait for the answer.
         sys.stdout.write(told + "\n")
         sys.stdout.flush()
@@ -85,10 +85,12 @@ def _plain(text: str, done: Settlement) -> dict[str, object]:
     }
 
 
-def _told(text: str, done: Settlement) -> str:
+def _told(text: str, done: Settlement, game: Game) -> str:
     """The round for people: totals, winner, then what wins and what pushes; the rest loses."""
     winner = "tie" if done.winner == "tie" else f"{done.winner} wins"
-    wagers = [_wager(name, end) for name, end in done.wagers.items() if end.result != "lose"]
+    wagers = [
+        _wager(game.wagers[name], end) for name, end in done.wagers.items() if end.result != "lose"
+    ]
     hands = f"player {_hand(done.player)}, banker {_hand(done.banker)}"
     return f"{text:<17}  {hands}: {winner}; {', '.join(wagers)}"
 
@@ -97,10 +99,9 @@ def _hand(hand: HandResult) -> str:
     return f"natural {hand.total}" if hand.natural else str(hand.total)
 
 
-def _wager(name: str, end: WagerResult) -> str:
-    if end.odds is None:
-        return f"{name} pushes"
-    return f"{name} pays {end.odds.numerator}:{end.odds.denominator}"
+def _wager(wager: Wager, end: WagerResult) -> str:
+    """What it pays, in the words of the game's file: 17 to 2 is no odds that anyone knows."""
+    return f"{wager.id} pushes" if end.odds is None else f"{wager.id} pays {wager.written(end)}"
 
 
 def _refused(text: str, error: InputRefused) -> str:

@@ -357,8 +357,12 @@ class Wire:
         """The answer to this."""
         import msgspec
 
+        try:
+            line = msgspec.json.encode(asked) + b"\n"
+        except UnicodeEncodeError:
+            raise UsageError("a text is not UTF-8") from None
         with suppress(BrokenPipeError, ConnectionResetError):  # its last word is still to be read
-            self._socket.sendall(msgspec.json.encode(asked) + b"\n")
+            self._socket.sendall(line)
         try:
             answer = msgspec.json.decode(self._line(), type=dict[str, Any])
         except TimeoutError:
@@ -425,7 +429,7 @@ def _argument(word: str) -> tuple[str, Any]:
         raise UsageError(f"expected KEY=VALUE, not {word!r}")
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return key, text
     return key, text if isinstance(value, float) else value
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games.form import parse
 from shoe_ctl.games.game import Game
+from shoe_ctl.toml import MOST_BYTES
 
 _DATA = Path(__file__).with_name("data")
 
@@ -33,7 +34,7 @@ def load(ref: str) -> Game:
     if ref in shipped():
         return parse(source(ref), f"{ref}.toml")
     path = Path(ref)
-    if path.suffix != ".toml" and not path.is_file():
+    if path.suffix != ".toml" and not _is_file(path):
         raise GameFileError(
             f"no such game: {ref} (shipped: {', '.join(shipped())}; or a path to a .toml file)"
         )
@@ -47,8 +48,18 @@ def load_file(path: Path) -> Game:
         GameFileError: the file cannot be read, or is not a good game file.
     """
     try:
-        source = path.read_bytes()
+        with path.open("rb") as file:
+            source = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no system takes
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise GameFileError(f"{path}: cannot be read: {why}") from None
+    if len(source) > MOST_BYTES:
+        raise GameFileError(f"{path}: no game file has more than {MOST_BYTES:,} bytes")
     return parse(source, str(path))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # no name that any file can have, a folder that is closed
+        return False

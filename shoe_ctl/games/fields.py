@@ -206,7 +206,10 @@ def _either(words: Sequence[str]) -> str:
 
 
 def _shown(found: object) -> str:
-    text = repr(found)
+    try:
+        text = repr(found)
+    except ValueError:  # a hexadecimal number of thousands of digits
+        return "a number of thousands of digits"
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import tomllib
 
 from firmware_proto.cards import DECKS, Deck
+from shoe_ctl import toml
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import pay_form
 from shoe_ctl.games.clauses import CLAUSES, METHOD_CLAUSES
@@ -91,13 +91,9 @@ def parse(source: bytes, name: str) -> Game:
 
 def _toml(source: bytes, name: str) -> dict[str, object]:
     try:
-        return tomllib.loads(source.decode())
-    except UnicodeDecodeError as error:
-        raise GameFileError(
-            f"{name}: byte {error.start}: expected UTF-8 text, found 0x{source[error.start]:02x}"
-        ) from None
-    except tomllib.TOMLDecodeError as error:
-        raise GameFileError(f"{name}: expected TOML: {error}") from None
+        return toml.parse(source)
+    except ValueError as error:
+        raise GameFileError(f"{name}: {error}") from None
 
 
 def _text_or_none(fields: Fields, key: str) -> str | None:

@@ -18,12 +18,14 @@ class PayLine(msgspec.Struct, frozen=True):
 
     ``done`` is what the wager then comes to: a win at exact odds, or a push. ``commission`` is
     the part of one unit's even-money win that the house keeps (already taken off the odds).
+    ``pays`` is how the file writes the odds, None for a push.
     """
 
     when: Condition
     unless: tuple[Condition, ...]
     done: WagerResult
     commission: Fraction | None = None
+    pays: str | None = None
 
     def holds(self, seen: Features) -> bool:
         """Whether a round with these features is on this line."""
@@ -48,6 +50,10 @@ class Wager(msgspec.Struct, frozen=True):
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition of every pay line."""
         return tuple(c for line in self.lines for c in (line.when, *line.unless))
+
+    def written(self, done: WagerResult) -> str | None:
+        """The odds of a win that this wager came to, as its file has them."""
+        return next((line.pays for line in self.lines if line.done == done), None)
 
     def judge(self, seen: Features) -> WagerResult:
         """How the wager ended in a round with these features."""

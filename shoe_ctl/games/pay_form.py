@@ -18,8 +18,10 @@ from shoe_ctl.games.judge import named
 from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
 from shoe_ctl.games.settlement import WagerResult
 
-_ODDS = re.compile(r"([0-9]+(?:\.[0-9]+)?):([0-9]+(?:\.[0-9]+)?)\Z")
+_NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_ODDS = re.compile(rf"{_NUMBER}:{_NUMBER}\Z")
 _ODDS_EXPECTED = 'odds to a stake such as "8:1", "1:2" or "0.95:1"'
+_COMMISSION = re.compile(r"0\.[0-9]{1,9}\Z")
 
 
 def wagers(fields: Fields, deck: Deck, decks: int) -> dict[str, Wager]:
@@ -90,19 +92,19 @@ def _line(fields: Fields, deck: Deck) -> PayLine:
     if fields.has("unless"):
         unless = tuple(_condition(table, known) for table in fields.table_or_tables("unless"))
     rule = fields.rule("rule")
-    commission = None
+    commission = pays = None
     if fields.has("pays") == fields.has("result"):
         raise fields.error("pays", 'either pays = "8:1" or result = "push"')
     if fields.has("result"):
         fields.one_of("result", ("push",))
         done = WagerResult("push", None, rule)
     else:
-        odds = _odds(fields)
+        odds, pays = _odds(fields), fields.text("pays")
         if fields.has("commission"):
             commission = _commission(fields, odds)
         done = WagerResult("win", odds, rule, commission)
     fields.close()
-    return PayLine(when, unless, done, commission)
+    return PayLine(when, unless, done, commission, pays)
 
 
 def _odds(fields: Fields) -> Fraction:
@@ -116,7 +118,7 @@ def _odds(fields: Fields) -> Fraction:
 def _commission(fields: Fields, odds: Fraction) -> Fraction:
     expected = f'the part kept of an even-money win, "{float(1 - odds):g}" for these odds'
     text = fields.text("commission", expected)
-    if not re.fullmatch(r"0\.[0-9]+", text) or Fraction(text) + odds != 1:
+    if not _COMMISSION.match(text) or Fraction(text) + odds != 1:
         raise fields.error("commission", expected, text)
     return Fraction(text)
 

@@ -6,12 +6,14 @@ Must not know: sets of cards, why it is made.
 
 from __future__ import annotations
 
-import gzip
+import errno
 import heapq
+import os
+import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
+import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
@@ -25,7 +27,11 @@ from .recovery import head_of
 from .verify import verify
 
 MOST_BYTES = 1 << 28
-"""The most that is written to one file: it is made in memory. A set of cards is a hundredth."""
+"""The most that is written to one file. A set of cards is a hundredth."""
+
+_PIECE = 1 << 18
+_GZIP = 31
+"""zlib's own sign for gzip, the widest window: without a name and a time, alike each time."""
 
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _HEAD = "INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -100,7 +106,6 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
         JournalError: the journal cannot be read or is damaged there; it is too much for a file; the
             file is there already, or cannot be written.
     """
-    packed = gzip.compress(_file(reader, kept), mtime=0)
 
     def proved(new: Path) -> None:
         if (wrong := _wrong(new, kept)) is not None:
@@ -112,7 +117,7 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
     try:
         if path.exists():
             raise JournalError(f"{path} is there already: name another file")
-        files.put(path, packed, proved)
+        files.put(path, _packed(reader, kept, path.parent), proved)
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -141,16 +146,31 @@ def _wrong(path: Path, kept: Stretch) -> str | None:
     return None
 
 
-def _file(reader: Reader, kept: Stretch) -> bytes:
+def _packed(reader: Reader, kept: Stretch, folder: Path) -> Iterator[bytes]:
+    """The file in pieces, compressed, as an unnamed file in this folder is read.
+
+    Raises:
+        JournalError: the journal cannot be read; it is too much for a file.
+        OSError: the folder takes no file, or the disk is full.
+    """
     heads: dict[str, Head] = {}
-    with schema.one_line(reader.path), closing(schema.exporting()) as connection:
-        with connection:
-            rows = _limited(_rows(reader, kept), reader.path)
-            connection.executemany(_INSERT, _counted(rows, heads))
-            for table, head in heads.items():
-                said = (head.counters.public, head.counters.restricted, head.connection, head.t_us)
-                connection.execute(_HEAD, (table, head.n, head.hash, *said))
-        return bytes(connection.serialize("main"))
+    with schema.exporting(folder) as (connection, file):
+        try:
+            with schema.one_line(reader.path), connection:
+                rows = _limited(_rows(reader, kept), reader.path)
+                connection.executemany(_INSERT, _counted(rows, heads))
+                for table, head in heads.items():
+                    counted = (head.counters.public, head.counters.restricted)
+                    said = (*counted, head.connection, head.t_us)
+                    connection.execute(_HEAD, (table, head.n, head.hash, *said))
+        except JournalError as error:
+            if isinstance(error.__cause__, apsw.FullError):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+            raise
+        packing = zlib.compressobj(wbits=_GZIP)
+        while piece := file.read(_PIECE):
+            yield packing.compress(piece)
+        yield packing.flush()
 
 
 def _rows(reader: Reader, kept: Stretch) -> Iterator[_Row]:

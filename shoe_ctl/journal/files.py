@@ -6,13 +6,19 @@ In: a path, content. Out: the file. Must not know: what is in it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 
-def put(path: Path, content: bytes, look: Callable[[Path], None] = lambda _: None) -> None:
+def put(
+    path: Path,
+    content: bytes | Iterable[bytes],
+    look: Callable[[Path], None] = lambda _: None,
+) -> None:
     """Makes the file beside its place and moves it there, once ``look`` found nothing wrong.
+
+    ``content`` is all of it, or pieces, which are written as they come.
 
     Raises:
         OSError: it cannot be made, or it is not sure that it stays. What ``look`` raises, too.
@@ -22,7 +28,7 @@ def put(path: Path, content: bytes, look: Callable[[Path], None] = lambda _: Non
         new.unlink(missing_ok=True)
         fd = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(fd)
         look(new)

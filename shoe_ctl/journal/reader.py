@@ -25,6 +25,10 @@ from .group import Counters
 BATCH = 1000
 """Records read at a time: a read that lasts keeps the writer from tidying its log."""
 
+BATCH_BYTES = 1 << 22
+"""Bytes of an export that are read at a time, and one body more: whoever made it may have made its
+records as long as they are read at all."""
+
 _PARTS = 'n, "table", kind, body, hash'
 
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
@@ -63,11 +67,12 @@ class Reader:
             JournalError: it is not there, not a journal, another version, or not readable.
         """
         path = Path(path)
-        if not path.exists():
-            raise JournalError(f"journal {path} does not exist")
-        if not path.is_file():
-            raise JournalError(f"journal {path} is not a file")
-        path = path.resolve()
+        with schema.one_line(path):
+            if not path.exists():
+                raise JournalError(f"journal {path} does not exist")
+            if not path.is_file():
+                raise JournalError(f"journal {path} is not a file")
+            path = path.resolve()
         with schema.one_line(path):
             return cls(schema.reading(path, vfs=vfs, in_use=in_use), path)
 
@@ -165,7 +170,7 @@ class Reader:
             yield from rows
             if spoilt is not None:
                 raise SpoiltRecord(self.path, *spoilt)
-            if len(rows) < BATCH:
+            if len(rows) < BATCH and not (self.is_export and rows):
                 return
             position = rows[-1][0]
             passing(position)
@@ -175,7 +180,7 @@ class Reader:
     ) -> tuple[list[Row], tuple[int, str | None] | None]:
         """The rows up to the first that is spoilt, and that one's number and table."""
         try:
-            rows: list[Row] = self._fetch(f"SELECT {_PARTS} {wanted}", bindings)
+            rows = self._batch(f"SELECT {_PARTS} {wanted}", bindings)
         except UnicodeDecodeError:
             rows = []
             for (n,) in self._fetch(f"SELECT n {wanted}", bindings):
@@ -188,6 +193,20 @@ class Reader:
             return rows, None
         n, table = rows[at][0], _text(rows[at][1])
         return rows[:at], (n, table)
+
+    def _batch(self, query: str, bindings: Sequence[int | str]) -> list[Row]:
+        """The rows; of an export only as many as ``BATCH_BYTES`` hold, and at least one."""
+        if not self.is_export:
+            return self._fetch(query, bindings)
+        self._refuse_if_abandoned()
+        rows: list[Row] = []
+        left = BATCH_BYTES
+        for row in self._connection.execute(query, bindings):
+            rows.append(row)
+            left -= len(row[3]) if isinstance(row[3], bytes | str) else 0
+            if left < 0:
+                break
+        return rows
 
     def newest(self, before: int | None = None) -> int | None:
         """The last record's number, or the last before this one; None where there is none.
@@ -306,13 +325,16 @@ class Reader:
                 self._fetch('SELECT device_id, seq FROM device WHERE "table" = ?', (table,))
             )
 
+    def _refuse_if_abandoned(self) -> None:
+        if self._abandoned:
+            raise JournalError(f"journal {self.path} is not read to its end: it was broken off")
+
     def _last_n(self) -> int:
         return int(self._fetch("SELECT coalesce(max(n), 0) FROM record")[0][0])
 
     def _fetch(self, query: str, bindings: Sequence[int | str] = ()) -> list[Any]:
         """Rows as the strict tables of the schema type them, unless the file was damaged."""
-        if self._abandoned:
-            raise JournalError(f"journal {self.path} is not read to its end: it was broken off")
+        self._refuse_if_abandoned()
         return self._connection.execute(query, bindings).fetchall()
 
 

@@ -6,13 +6,16 @@ Must not know: groups, chains, what is stored.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from urllib.parse import quote
 
 import apsw
@@ -31,7 +34,21 @@ PACKED = b"\x1f\x8b"
 """How a compressed file begins (gzip)."""
 
 MOST_UNPACKED_BYTES = 1 << 30
-"""The longest export that is read: hundreds of sets of cards. It is held in memory."""
+"""The longest export that is read: hundreds of sets of cards."""
+
+IN_MEMORY_BYTES = 1 << 23
+"""An export of this length is unpacked in memory, a longer one to an unnamed temporary file. A set
+of cards is about a third of it."""
+
+LEAST_LEFT_BYTES = 1 << 26
+"""Bytes of the disk that unpacking leaves to others."""
+
+LONGEST_BODY_BYTES = 1 << 24
+"""No record of an export is read that has a longer body; a writer's have a hundredth of it."""
+
+_PIECE = 1 << 18
+_LOOKS_AT_ROOM = 64
+_MAGIC = b"SQLite format 3\0"
 
 VERSION = 2
 """``PRAGMA user_version``: rises with every change of what stands below."""
@@ -122,7 +139,7 @@ def _reason(error: apsw.Error) -> str:
             return "is locked by another program"
         case apsw.CantOpenError():
             return "cannot be opened: is it there, and may you read it?"
-        case apsw.CorruptError():
+        case apsw.CorruptError() | apsw.TooBigError():
             return f"is damaged: {detail}"
         case apsw.IOError():
             return f"cannot be read or written: {detail}"
@@ -237,36 +254,128 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
     return connection
 
 
-def exporting() -> apsw.Connection:
-    """A new export in memory, without records.
+@contextmanager
+def exporting(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
+    """A new export without records, and the file that they are written to: it has no name.
 
     Raises:
-        apsw.Error: there is no memory for it.
+        apsw.Error: it cannot be written.
+        OSError: no file can be made in this folder.
     """
-    connection = apsw.Connection(":memory:")
-    connection.execute(_TABLES)
-    connection.execute(f"PRAGMA application_id = {EXPORT_ID}")
-    return connection
+    fd, name = tempfile.mkstemp(prefix=".shoe-export-", dir=folder)
+    with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor
+        try:
+            connection = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READWRITE)
+        finally:
+            os.unlink(name)  # noqa: PTH108 - whatever becomes of this process, nothing stays
+        try:
+            connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away whole
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            connection.execute(_TABLES)
+            connection.execute(f"PRAGMA application_id = {EXPORT_ID}")
+            yield connection, file
+        finally:
+            close(connection)
 
 
 def _unpacked(path: Path) -> apsw.Connection:
-    """A compressed file, in memory.
+    """A compressed file: a short one in memory, a longer one in an unnamed temporary file.
 
     Raises:
-        JournalError: it is cut short, damaged, or too long.
+        JournalError: it is cut short, damaged, or too long; there is no room for it.
+        OSError: there is no place for temporary files.
     """
+    pieces = _pieces(path)
+    content = bytearray()
+    for piece in pieces:
+        content += piece
+        if len(content) > IN_MEMORY_BYTES:
+            return _in_a_file(path, chain((bytes(content),), pieces))
+    connection = apsw.Connection(":memory:")
+    connection.deserialize("main", bytes(content))
+    return connection
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """What a compressed file holds, as it is unpacked; no more than it says at its beginning.
+
+    Raises:
+        JournalError: it is no SQLite file, cut short, damaged, or too long.
+    """
+    left = MOST_UNPACKED_BYTES
     try:
         with gzip.open(path) as file:
-            content = file.read(MOST_UNPACKED_BYTES + 1)
+            first = file.read(_PIECE)
+            if not first:
+                why = "there is nothing in it"
+                raise JournalError(f"journal {path} is not a journal of shoe-ctl: {why}")
+            if not first.startswith(_MAGIC):
+                raise apsw.NotADBError
+            if (says := _says_length(first)) is not None:
+                left = says
+            if left > MOST_UNPACKED_BYTES:
+                raise JournalError(
+                    f"journal {path} is longer than any export: unpack it with gunzip"
+                )
+            # a whole journal that was compressed says that it has a log, which nothing here has
+            piece = first[:18] + b"\x01\x01" + first[20:]
+            while piece:
+                left -= len(piece)
+                if left < 0:
+                    longer = "than it says" if says is not None else "than any export"
+                    raise JournalError(f"journal {path} is damaged: it unpacks to more {longer}")
+                yield piece
+                piece = file.read(_PIECE)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise JournalError(f"journal {path} is damaged: it cannot be unpacked") from None
-    if len(content) > MOST_UNPACKED_BYTES:
-        raise JournalError(f"journal {path} is longer than any export: unpack it with gunzip")
-    if not content:
-        raise JournalError(f"journal {path} is not a journal of shoe-ctl: there is nothing in it")
-    connection = apsw.Connection(":memory:")
-    # a whole journal that was compressed says that it has a log, which nothing in memory has
-    connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
+
+
+def _says_length(first: bytes) -> int | None:
+    """How long an SQLite file is, by its header; None where the header does not know.
+
+    See "The Database Header" in SQLite's file format: bytes 16, 24, 28 and 92.
+    """
+    page = int.from_bytes(first[16:18]) or 1
+    pages, changed, known_at = (int.from_bytes(first[at : at + 4]) for at in (28, 24, 92))
+    if not pages or changed != known_at:
+        return None
+    return pages * (65536 if page == 1 else page)
+
+
+def _in_a_file(path: Path, pieces: Iterator[bytes]) -> apsw.Connection:
+    """These pieces in a temporary file that has no name any more once this returns.
+
+    Raises:
+        JournalError: there is no room for it. What ``pieces`` raises, too.
+        OSError: there is no place for temporary files.
+    """
+    fd, name = tempfile.mkstemp(prefix="shoe-export-")
+    with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
+        try:
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            connection = apsw.Connection(f"file:{quote(name)}?mode=ro", flags=flags)
+        finally:
+            os.unlink(name)  # noqa: PTH108 - whatever becomes of this process, nothing stays
+        try:
+            for number, piece in enumerate(pieces):
+                if number % _LOOKS_AT_ROOM == 0:
+                    room = os.fstatvfs(fd)
+                    if room.f_bavail * room.f_frsize < LEAST_LEFT_BYTES:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                file.write(piece)
+            file.flush()
+        except OSError as error:
+            close(connection)
+            if error.errno != errno.ENOSPC:
+                raise
+            raise JournalError(
+                f"journal {path} cannot be unpacked: {Path(name).parent} is full; name a folder "
+                "with more room in TMPDIR"
+            ) from None
+        except BaseException:
+            close(connection)
+            raise
     return connection
 
 
@@ -313,6 +422,8 @@ def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Read
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         is_export = check(connection, path) == EXPORT_ID
+        if is_export:
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
     except BaseException as error:
         close(connection)
         unshared = isinstance(error, apsw.CantOpenError) and not at_rest

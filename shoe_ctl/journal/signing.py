@@ -160,10 +160,12 @@ def public_key(text: str) -> bytes:
         if len(found := bytes.fromhex(text)) == KEY_BYTES:
             return found
     try:
-        content = Path(text).read_bytes()[:LONGEST_BYTES]
-    except OSError as error:
+        with Path(text).open("rb") as file:
+            content = file.read(LONGEST_BYTES)
+    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise UsageError(
-            f"{text}: neither a public key of 64 hex digits nor a file ({error.strerror})"
+            f"{text}: neither a public key of 64 hex digits nor a file ({why})"
         ) from None
     with suppress(ValueError):
         if len(found := bytes.fromhex(content.decode("ascii", "replace").strip())) == KEY_BYTES:

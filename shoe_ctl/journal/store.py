@@ -86,9 +86,14 @@ class Store:
             JournalError: in use by another process, no such directory, not writable, disk full,
                 not a journal, another version, damaged, or gone. Nothing is left half made.
         """
-        path = Path(path).resolve()
-        if path.is_dir():
-            raise JournalError(f"journal {path} is a directory")
+        path = Path(path)
+        with schema.one_line(path):
+            try:
+                path = path.resolve()
+            except RuntimeError:
+                raise JournalError(f"journal {path} is a link that leads to itself") from None
+            if path.is_dir():
+                raise JournalError(f"journal {path} is a directory")
         lock = WriterLock(path)
         try:
             with schema.one_line(path):

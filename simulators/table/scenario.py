@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,12 @@ from .steps import Step, step
 VERSION = 1
 SHIPPED = Path(__file__).parents[1] / "scenarios"
 """Where the scenarios that come with the simulators are; each is known by its file's name."""
+
+MOST_BYTES = 1 << 20
+"""The longest file that is read."""
+
+_NAMED = 5
+"""Scenarios that are named to whoever asks for one that is not there and like none."""
 
 TABLE = "t1"
 """The table's id in every scenario, so that ids of shoes and rounds are known: ``t1-s1-r1``."""
@@ -82,7 +89,12 @@ def find(name: str) -> Scenario:
     if "/" in name or name.endswith(".toml"):
         return load(Path(name))
     if name not in shipped():
-        raise WrongUsage(f"no scenario {name!r} (have: {', '.join(shipped())})")
+        known = shipped()
+        meant = get_close_matches(name, known, n=1)
+        if meant:
+            raise WrongUsage(f"no scenario {name!r}: is it {meant[0]}?")
+        have = f"{', '.join(known[:_NAMED])} and {len(known) - _NAMED} more"
+        raise WrongUsage(f"no scenario {name!r} (have: {have})")
     return load(SHIPPED / f"{name}.toml")
 
 
@@ -94,9 +106,12 @@ def load(path: Path) -> Scenario:
         Wrong: it is wrong.
     """
     try:
-        source = path.read_bytes()
+        with path.open("rb") as file:
+            source = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise WrongUsage(f"{path}: {error.strerror}") from None
+    if len(source) > MOST_BYTES:
+        raise WrongUsage(f"{path}: no scenario has more than {MOST_BYTES:,} bytes")
     return parse(source, str(path), name=path.stem)
 
 
@@ -108,7 +123,9 @@ def parse(source: bytes, file: str, *, name: str) -> Scenario:
     """
     try:
         plain = tomllib.loads(source.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise Wrong(f"{file}: expected TOML: it is nested too deeply") from None
+    except ValueError as error:  # UTF-8, TOML, a number of more digits than Python takes
         raise Wrong(f"{file}: expected TOML: {error}") from None
     try:
         return of_plain(plain, name)

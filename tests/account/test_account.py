@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_ctl.account import happened, told
-from shoe_ctl.account.gather import Account, gather
-from shoe_ctl.account.page import COLUMNS, RESTRICTED, page
+from shoe_ctl.account.gather import Account, Entry, gather
+from shoe_ctl.account.page import page
 from shoe_ctl.account.places import find, last
+from shoe_ctl.account.summary import COLUMNS, RESTRICTED, summary
 from shoe_ctl.cli.replay import replay
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
@@ -36,6 +37,11 @@ async def journal_of(name: str, folder: Path) -> Path:
 def account(journal: Path, round_id: str) -> Account:
     with Reader.open(journal) as reader:
         return gather(reader, find(reader, round_id))
+
+
+def is_idle(entry: Entry) -> bool:
+    """A status message of which nothing came: it is folded, and its bytes are in the JSON alone."""
+    return not entry.told and (entry.happened.get("event") or {}).get("type") == "status"
 
 
 def shoectl(*words: str) -> Result:
@@ -124,8 +130,55 @@ async def test_the_raw_bytes_stand_beneath_what_they_said(tmp_path: Path) -> Non
         part
         for e in (*played_round.entries, *played_round.afterwards)
         for part in (*(went.data for went in e.sent), e.frame.data if e.frame else None)
+        if part in {went.data for went in e.sent} or not is_idle(e)
     ]
+    assert any(is_idle(e) for e in played_round.entries)
     assert bytes.fromhex("".join(shown)) == bytes.fromhex("".join(p for p in both_ways if p))
+
+
+@pytest.mark.slow
+async def test_an_account_begins_with_ten_lines_that_alone_are_the_brief_one(
+    tmp_path: Path,
+) -> None:
+    journal = await journal_of("power_failure_withdrawn", tmp_path)
+    brief = shoectl(str(journal), "--round", "t1-s1-r1", "--brief")
+    whole = shoectl(str(journal), "--round", "t1-s1-r1")
+    lines = brief.output.splitlines()
+    assert (brief.exit_code, whole.exit_code) == (0, 0)
+    assert whole.output.splitlines()[:11] == [*lines, ""]
+    assert max(map(len, lines)) <= COLUMNS
+    assert [line[:10].strip() for line in lines[2:]] == [
+        *("played", "Player", "Banker", "outcome", "won", "wagers", "seen", "decided")
+    ]
+    assert lines[3] == "Player    4D 5S  = 9, Natural"
+    assert lines[4] == "Banker    7C QH  = 7"
+    assert lines[5].startswith("outcome   Player wins, 9 to 7, under 3.14")
+    assert lines[6] == "won       player 1 to 1; all others are lost"
+    assert re.match(r"wagers    \d+: .* banker [\d,]+ lose", lines[7])
+    assert lines[8] == "seen      1 irregularity: power failure: concluded (5.15.1)"
+    assert re.match(r"decided   \d+: the dealer \(dealer\): decides: offer withdrawal", lines[9])
+
+
+@pytest.mark.slow
+async def test_the_summary_of_a_void_round_says_so_and_why(tmp_path: Path) -> None:
+    journal = await journal_of("power_failure_void", tmp_path)
+    lines = list(summary(account(journal, "t1-s1-r1")))
+    assert len(lines) == 10
+    assert lines[5].startswith("outcome   void: ")
+    assert lines[6] == "won       nothing was decided"
+
+
+@pytest.mark.slow
+async def test_status_messages_of_which_nothing_came_are_folded(tmp_path: Path) -> None:
+    journal = await journal_of("link_lost_resumes", tmp_path)
+    played_round = account(journal, "t1-s1-r1")
+    lines = list(page(played_round))
+    idle = sum(is_idle(entry) for entry in played_round.entries)
+    folded = [line for line in lines if "status, nothing came of it" in line]
+    assert 0 < len(folded) <= idle
+    counted = [re.search(r"(\d+) times status", line) for line in folded]
+    assert sum(int(found[1]) if found else 1 for found in counted) == idle
+    assert not any(re.search(r"the shoe: status$", line) for line in lines)
 
 
 @pytest.mark.slow

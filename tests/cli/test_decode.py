@@ -216,7 +216,7 @@ def test_events_are_shown_as_their_bytes_come() -> None:
     assert shown.returncode == 0
 
 
-def test_an_interrupt_is_quiet() -> None:
+def test_an_interrupt_is_one_line() -> None:
     with subprocess.Popen(
         DECODE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as shown:
@@ -228,7 +228,14 @@ def test_an_interrupt_is_quiet() -> None:
         shown.send_signal(2)
         _, told = shown.communicate()
     assert shown.returncode == 130
-    assert told.strip() == b""
+    assert told == b"1 event, 0 repeated, 0 discarded until it was interrupted\n"
+
+
+@pytest.mark.parametrize("cut", [b'{"capture":', b'{"capture": 1, "profile": "reference"'])
+def test_a_capture_cut_off_in_its_first_line_is_one_line(cut: bytes) -> None:
+    done = subprocess.run([*SHOECTL, "decode"], input=cut, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"shoectl: stdin: line 1: expected a JSON object\n"
 
 
 def test_a_reader_that_went_away_is_no_complaint() -> None:

@@ -18,6 +18,7 @@ from shoe_ctl.differences import MOST_KEPT, Difference, Differences
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.journal.bodies import Kind, Wire
+from shoe_ctl.records import Record
 from shoe_ctl.replay import Replay
 from shoe_ctl.sessions import Sessions
 from tests.journal.making import records, spoil
@@ -76,6 +77,8 @@ def test_json_is_one_object_with_what_was_found_and_checked(keyed: Path, tmp_pat
         "rounds_differing": 0,
         "connections": 1,
         "overheard": 0,
+        "followed": 0,
+        "stopped_at": None,
         "keys": {"connections": 1, "checked": False, "missing": []},
     }
     checked = told(replay(keyed, "--json", "--key-file", key_file(tmp_path)))
@@ -105,7 +108,7 @@ def test_a_byte_that_was_changed_is_told_round_by_round(journal: Path) -> None:
     body = record.body[:-9] + bytes([record.body[-9] ^ 1]) + record.body[-8:]
     assert Wire.from_bytes(body) != Wire.from_bytes(record.body)
     spoil(journal, ("UPDATE record SET body = ? WHERE n = ?", (body, record.n)))
-    result = replay(journal)
+    result = replay(journal, "--all")
     lines = result.stdout.splitlines()
     assert result.exit_code == 1
     assert max(map(len, lines)) <= replay_view.COLUMNS
@@ -113,9 +116,58 @@ def test_a_byte_that_was_changed_is_told_round_by_round(journal: Path) -> None:
     assert lines[1].startswith("  record ")
     assert "bytes to inputs: the bytes say" in lines[1]
     assert any(line.startswith(f"{ROUNDS} rounds replayed: ") for line in lines)
-    plain = told(replay(journal, "--json"))
+    plain = told(replay(journal, "--all", "--json"))
     assert plain["found"] == len(plain["differences"]) > 0
     assert {difference["replay"] for difference in plain["differences"]} == {"wire"}
+
+
+def altered(journal: Path, record: Record, at: int) -> None:
+    """Changes one bit of a record's body."""
+    body = bytearray(record.body)
+    body[at] ^= 1
+    spoil(journal, ("UPDATE record SET body = ? WHERE n = ?", (bytes(body), record.n)))
+
+
+def test_it_stops_at_the_first_difference_names_the_record_and_where_to_look(
+    journal: Path,
+) -> None:
+    inputs = [r for r in records(journal) if b'"type":"card_drawn"' in r.body and r.kind == "input"]
+    wrong = inputs[len(inputs) // 2]
+    altered(journal, wrong, wrong.body.index(b'"card":"') + 8)
+    result = replay(journal)
+    text = " ".join(result.stdout.split())
+    assert result.exit_code == 1
+    assert f"record {wrong.n}" in text
+    assert text.count("record ") == 2  # the difference, and where it stopped
+    assert "1 difference, in 1 of them stopped at record" in text
+    assert "behind the first difference; --all goes on" in text
+    assert "shoectl verify" in text
+    assert told(replay(journal, "--json"))["stopped_at"] >= wrong.n
+
+
+@pytest.mark.parametrize("kind", [Kind.WIRE, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED])
+@pytest.mark.parametrize("part", [0.1, 0.35, 0.6, 0.85])
+def test_one_altered_byte_gives_few_differences_when_all_is_replayed(
+    journal: Path, kind: Kind, part: float
+) -> None:
+    of_kind = [r for r in records(journal) if r.kind == kind.value]
+    wrong = of_kind[int(len(of_kind) * part)]
+    altered(journal, wrong, len(wrong.body) * 2 // 3)
+    plain = told(replay(journal, "--all", "--json"))
+    assert plain["stopped_at"] is None
+    assert plain["rounds"] in {ROUNDS - 1, ROUNDS}
+    assert 1 <= plain["found"] <= 3, plain["differences"]
+    assert plain["rounds_differing"] <= 2
+
+
+def test_a_second_altered_byte_far_behind_the_first_is_found_too(journal: Path) -> None:
+    wires = [r for r in records(journal) if r.kind == Kind.WIRE.value and len(r.body) > 50]
+    events = [r for r in records(journal) if b'"type":"round.outcome"' in r.body]
+    altered(journal, wires[len(wires) // 4], -9)
+    altered(journal, events[-1], len(events[-1].body) // 2)
+    plain = told(replay(journal, "--all", "--json"))
+    assert {d["replay"] for d in plain["differences"]} == {"wire", "inputs"}
+    assert plain["found"] <= 4
 
 
 def other_tiger(folder: Path, was: str, now: str) -> Path:

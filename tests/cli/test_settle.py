@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from shoe_ctl.cli.settle import settle
 from shoe_ctl.errors import GameFileError, InputRefused
+from shoe_ctl.games import catalog
 
 VARIANT = Path(__file__).parents[1] / "games" / "lucky_eight.toml"
 
@@ -69,7 +70,7 @@ def test_people_read_the_totals_the_winner_and_what_does_not_lose() -> None:
     done = run("2D 6C KS TH AH\n9S 9H 9D 9C\n", "tiger")
     assert done.stdout.splitlines() == [
         "2D 6C KS TH AH     player 3, banker 6: banker wins; "
-        "banker pays 19:20, tiger pays 12:1, small_tiger pays 22:1",
+        "banker pays 0.95:1, tiger pays 12:1, small_tiger pays 22:1",
         "9S 9H 9D 9C        player natural 8, banker natural 8: tie; "
         "player pushes, banker pushes, tie pays 8:1, tiger_pair pays 100:1",
     ]
@@ -129,3 +130,12 @@ def test_the_command_imports_nothing_it_does_not_need(command: list[str]) -> Non
     )
     assert done.stderr == "[]\n"
     assert done.stdout
+
+
+@pytest.mark.parametrize("written", ["8.5:1", "17:2", "34:4"])
+def test_odds_are_printed_as_the_game_file_writes_them(tmp_path: Path, written: str) -> None:
+    source = catalog.load("tiger").source.decode()
+    assert 'pays = "8:1"' in source
+    (tmp_path / "my.toml").write_text(source.replace('pays = "8:1"', f'pays = "{written}"'))
+    done = run(b"7D 7C TS TH\n", str(tmp_path / "my.toml"))
+    assert f"tie pays {written}" in done.stdout

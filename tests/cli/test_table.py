@@ -356,3 +356,29 @@ async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
     assert "next deal no more from this shoe, leave every card where it lies" in said
     assert "shoectl table" not in said
     assert said.endswith("takes no command now")
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "says"),
+    [
+        ("index=" + "9" * 30, 1, "no"),
+        ('cards={"a": ' + "9" * 30 + "}", 1, "no"),
+        ("index=" + "9" * 6000, 1, "no"),
+        ("index=" + "[" * 9000 + "]" * 9000, 1, "no"),
+        ("index=NaN", 1, "no"),
+        ("index=1e999", 1, "no"),
+        ("index=\udcff", 2, "a text is not UTF-8"),
+    ],
+    ids=lambda value: str(value)[:20].encode(errors="replace").decode(),
+)
+async def test_an_argument_beyond_any_is_one_line(
+    tmp_path: Path, word: str, code: int, says: str
+) -> None:
+    def refused(_: dict[str, Any]) -> dict[str, Any]:
+        return {"accepted": False, "error": "no"}
+
+    async with answering(tmp_path / "s", refused):
+        place = ("--socket", str(tmp_path / "s"), "--table", "t1", "--position", "dealer")
+        ran = await shoectl("table", "expose", word, *place)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1)
+    assert says in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import tty
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+import shoe_ctl
 from shoe_ctl.journal.store import Store
 
 pytestmark = pytest.mark.slow
@@ -75,7 +77,7 @@ CONFIGURED_WRONG = (
     Case("wrong key of a shoe", "port = ", "speed = 9\nport = ", USAGE, ("shoe", "`speed`")),
     Case("wrong type", *table('decks = "8"'), USAGE, ("table[0].decks", "int")),
     Case("missing key", 'profile = "reference"', "", USAGE, ("shoe", "`profile`")),
-    Case("not TOML", "[[table]]", "[[table", USAGE, ("not TOML", "line 4")),
+    Case("not TOML", "[[table]]", "[[table", USAGE, ("expected TOML", "line 4")),
     Case("two tables with one id", "[[sink]]", f"{ONE_TABLE}[[sink]]", USAGE, ("'t1'",)),
     Case("method A", *table('method = "A"'), USAGE, ("method", '"A"', '"B"')),
     Case("method C", *table('method = "C"'), USAGE, ("method", '"C"', '"B"')),
@@ -85,7 +87,9 @@ CONFIGURED_WRONG = (
     Case("no such game file", '"tiger"', '"lion.toml"', REFUSED, ("lion.toml", "No such file")),
     Case("decks out of range", *table("decks = 11"), USAGE, ("decks", "4 to 10", "11")),
     Case("no such layout", *table('layout = "Z"'), USAGE, ("layout", "'Z'")),
-    Case("no such sink", '"jsonl"', '"pigeon"', USAGE, ("sink[0].kind", "'pigeon'")),
+    Case(
+        "no such sink", '"jsonl"', '"pigeon"', USAGE, ("sink[0].kind", "'pigeon'", "known: jsonl")
+    ),
     Case(
         "no such kind of port",
         "/dev/no-such-port",
@@ -137,14 +141,14 @@ def shoectl(*words: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedP
     )
 
 
-def one_line(done: subprocess.CompletedProcess[bytes], code: int) -> str:
-    """The one line on stderr, and nothing on stdout."""
+def one_line(done: subprocess.CompletedProcess[bytes], code: int, *, most: int = 240) -> str:
+    """The one line on stderr, of at most so many characters, and nothing on stdout."""
     said = done.stderr.decode()
     assert done.returncode == code, said
     assert done.stdout == b""
     assert said.startswith("shoectl: ")
     assert said.count("\n") == 1 and said.endswith("\n")
-    assert len(said) < 240
+    assert len(said) < most
     return said
 
 
@@ -152,13 +156,13 @@ def configured(folder: Path, text: str) -> None:
     (folder / "table.toml").write_text(text)
 
 
-def run(folder: Path, case: Case) -> str:
+def run(folder: Path, case: Case, *, most: int = 240) -> str:
     text = GOOD.replace(case.old, case.new, 1) if case.old else GOOD
     if "element65" in case.words:
         text = text.replace('"reference"', '"angel_eye"')
     assert case.old == case.new or text != GOOD
     configured(folder, text)
-    said = one_line(shoectl("run", "--config", "table.toml", cwd=folder), case.code)
+    said = one_line(shoectl("run", "--config", "table.toml", cwd=folder), case.code, most=most)
     for word in case.words:
         assert word in said
     assert (folder / "table.toml").read_text() == text
@@ -169,8 +173,18 @@ def run(folder: Path, case: Case) -> str:
 def test_a_wrong_configuration_is_refused_before_anything_is_touched(
     tmp_path: Path, case: Case
 ) -> None:
-    run(tmp_path, case)
+    said = run(tmp_path, case)
+    assert said.startswith("shoectl: table.toml: ")
+    assert "t1" in said or not case.old.startswith(('id = "t1"', "profile", '"tiger"', '"implied"'))
     assert [path.name for path in tmp_path.iterdir()] == ["table.toml"]
+
+
+def test_an_error_names_the_table_of_several_by_its_id(tmp_path: Path) -> None:
+    second = ONE_TABLE.replace('"t1"', '"bac-08"').replace("port = ", "colour = 1\nport = ")
+    configured(tmp_path, GOOD + second)
+    said = one_line(shoectl("run", "--config", "table.toml", cwd=tmp_path), USAGE)
+    assert "table.toml: table[1].shoe: unknown key `colour`" in said
+    assert said.endswith("(table bac-08)\n")
 
 
 @pytest.mark.parametrize("case", SURROUNDED_WRONG, ids=lambda case: case.name)
@@ -226,6 +240,121 @@ def test_a_port_that_is_taken_names_who_has_it(tmp_path: Path) -> None:
         run(tmp_path, case)
 
 
+LONG_NAME = "a" * 5000
+MANY_DIGITS = "9" * 6000
+HEX_DIGITS = "0x" + "f" * 6000
+DEEP = "[" * 5000 + "]" * 5000
+
+BEYOND_ANY = (
+    Case("decks of 6,000 digits", *table(f"decks = {MANY_DIGITS}"), USAGE, ("line 6", "digits")),
+    Case("hexadecimal decks", *table(f"decks = {HEX_DIGITS}"), USAGE, ("table[0].decks", "most")),
+    Case("decks, nested", *table(f"decks = {DEEP}"), USAGE, ("nested too deeply",)),
+    Case("decks that are no number", *table("decks = nan"), USAGE, ("table[0].decks", "float")),
+    Case("endless decks", *table("decks = 1e999"), USAGE, ("table[0].decks", "float")),
+    Case("a long wait", *table("result_timeout_s = 99999999999"), USAGE, ("result_timeout_s",)),
+    Case("a game of 5,000 characters", '"tiger"', f'"{LONG_NAME}"', REFUSED, ("no such game",)),
+    Case("a game file's", '"tiger"', f'"{LONG_NAME}.toml"', REFUSED, ("File name too long",)),
+    Case("a game with NUL", '"tiger"', '"a\\u0000.toml"', USAGE, ("table[0].game", "NUL")),
+    Case("a journal's", '"journal.db"', f'"{LONG_NAME}"', ENVIRONMENT, ("File name too long",)),
+    Case("a journal with NUL", '"journal.db"', '"a\\u0000"', USAGE, ("journal.path", "NUL")),
+    Case("a journal that is a loop", '"journal.db"', '"loop"', ENVIRONMENT, ("loop", "itself")),
+    Case("a sink's", '"events.jsonl"', f'"{LONG_NAME}"', ENVIRONMENT, ("File name too long",)),
+    Case("a sink with NUL", '"events.jsonl"', '"a\\u0000"', USAGE, ("sink[0].path", "NUL")),
+    Case(
+        "a group beyond any",
+        "[[sink]]",
+        '[socket]\ngroup = 99999999999\n[[socket.user]]\nuser = 0\nposition = "dealer"\n[[sink]]',
+        USAGE,
+        ("socket.group",),
+    ),
+    Case(
+        "a user with NUL",
+        "[[sink]]",
+        '[socket]\n[[socket.user]]\nuser = "a\\u0000"\nposition = "dealer"\n[[sink]]',
+        USAGE,
+        ("socket.user[0].user", "NUL"),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", BEYOND_ANY, ids=lambda case: case.name)
+def test_numbers_and_names_that_nothing_takes_are_one_line(tmp_path: Path, case: Case) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    run(tmp_path, case, most=500)
+    assert {path.name for path in tmp_path.iterdir()} <= {"table.toml", "loop", "journal.db"}
+
+
+GAME = (Path(shoe_ctl.__file__).parent / "games/data/tiger.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (r'pays = "1:1"', f'pays = "{MANY_DIGITS}:1"', ("pays: expected odds",)),
+        (r'pays = "1:1"', f'pays = "1:{MANY_DIGITS}"', ("pays: expected odds",)),
+        (r'pays = "1:1"', f'pays = "0.{MANY_DIGITS}:1"', ("pays: expected odds",)),
+        (r'pays = "1:1"', 'pays = "1e999:1"', ("pays: expected odds",)),
+        (r'commission = "0.05"', f'commission = "0.{MANY_DIGITS}"', ("commission: expected",)),
+        (r"min = \d+", f"min = {MANY_DIGITS}", ("line ", "a number of fewer digits")),
+        (r"min = \d+", f"min = {HEX_DIGITS}", ("decks.min", "thousands of digits")),
+        (r"min = \d+", "min = nan", ("decks.min", "nan")),
+        (r"min = \d+", "min = 1e999", ("decks.min", "inf")),
+        (r"min = \d+", f"min = {DEEP}", ("nested too deeply",)),
+        (r"date = \S+", "date = 2022-99-99", ("expected TOML",)),
+        (r"\Z", "# " + "x" * (1 << 20), ("no game file has more than 1,048,576 bytes",)),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+@pytest.mark.parametrize("command", [("games", "--check"), ("odds",)], ids=" ".join)
+def test_a_game_file_with_numbers_beyond_any_is_one_line(
+    tmp_path: Path, command: tuple[str, ...], old: str, new: str, words: tuple[str, ...]
+) -> None:
+    text = re.sub(old, new.replace("\\", "\\\\"), GAME, count=1)
+    assert text != GAME
+    (tmp_path / "my.toml").write_text(text)
+    said = one_line(shoectl(*command, "./my.toml", cwd=tmp_path), REFUSED, most=500)
+    for word in ("my.toml", *words):
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    "name", [LONG_NAME, f"{LONG_NAME}.toml", "loop", "folder.toml", "zero.toml"]
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("settle",),
+        ("odds",),
+        ("games", "--check"),
+        ("demo", "--game"),
+        ("run", "--config"),
+        ("doctor", "--config"),
+        ("table", "status", "--config"),
+        ("verify",),
+        ("replay",),
+        ("export",),
+        ("decode", "--profile", "reference", "--fixture", "."),
+        ("capture", "--journal"),
+        ("replay", "none.db", "--games"),
+        ("replay", "none.db", "--key-file"),
+        ("verify", "none.db", "--public-key"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_no_file_has_or_a_file_that_cannot_be_read_is_one_line(
+    tmp_path: Path, words: tuple[str, ...], name: str
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    if words[0] == "decode":
+        words = words[:1] + words[3:]
+    done = shoectl(*words, name, cwd=tmp_path)
+    assert done.returncode in {REFUSED, USAGE, ENVIRONMENT}
+    said = one_line(done, done.returncode, most=500)
+    assert "Traceback" not in said
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -241,6 +370,14 @@ def test_a_port_that_is_taken_names_who_has_it(tmp_path: Path) -> None:
         (("demo", "--profile", "nobody"), USAGE, "nobody"),
         (("demo", "--game", "lion"), REFUSED, "lion"),
         (("demo", "--rounds", "0"), USAGE, "--rounds"),
+        (("demo", "--rounds", "9" * 30), USAGE, "--rounds"),
+        (("demo", "--seed", MANY_DIGITS), USAGE, "--seed"),
+        (
+            ("capture", "--profile", "reference", "--port", "/dev/x", "--seconds", "nan"),
+            USAGE,
+            "--s",
+        ),
+        (("replay", "none.db", "--last", MANY_DIGITS), USAGE, "--last"),
         (("demo", "--profile", "angel_eye", "--game", "fa_fa_fabulous_4"), USAGE, "element65"),
     ],
 )
@@ -249,7 +386,8 @@ def test_a_wrong_command_line_is_one_line(
 ) -> None:
     done = shoectl(*words, cwd=tmp_path)
     assert done.returncode != 0
-    assert said in one_line(done, done.returncode if code is None else code)
+    most = 240 + sum(len(word) > 1000 for word in words) * 200
+    assert said in one_line(done, done.returncode if code is None else code, most=most)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -129,7 +129,7 @@ def test_ctrl_c_ends_listening_with_all_that_came_kept(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_daemons_journal_gives_what_came_from_its_shoe(tmp_path: Path) -> None:
     demo = subprocess.run(
-        (SHOECTL, "demo", "--rounds", "2", "--seed", "3", "--pace-ms", "0"),
+        (SHOECTL, "demo", "--rounds", "2", "--seed", "3", "--pace-ms", "0", "--keep"),
         env=os.environ | {"TMPDIR": str(tmp_path)},
         capture_output=True,
         check=False,

@@ -45,12 +45,15 @@ def test_a_whole_shoe_is_dealt_again_by_its_seed_alone(tmp_path: Path) -> None:
 
 def test_its_summary_names_commands_that_verify_replay_and_deal_it_again(tmp_path: Path) -> None:
     game = "--game fa_fa_fabulous_4"
-    first = typed(f"{SHOECTL} demo --rounds 3 --pace-ms 0 {game}", tmp_path).stdout
+    first = typed(f"{SHOECTL} demo --rounds 3 --pace-ms 0 --keep {game}", tmp_path).stdout
     says = summary(first)
     assert "3  (" in says["rounds"]
     assert Path(says["journal"]).is_file()
     assert "whole" in typed(says["verify it"], tmp_path).stdout
     typed(says["replay it"], tmp_path)
     again = typed(says["deal it again"] + " --pace-ms 0", tmp_path).stdout
+    kept = summary(typed(summary(again)["keep journal"], tmp_path).stdout)
+    assert "whole" in typed(kept["verify it"], tmp_path).stdout
+    assert "journal" not in summary(again) and "verify it" not in summary(again)
     assert len(rounds(first)) == 3
     assert rounds(again) == rounds(first)

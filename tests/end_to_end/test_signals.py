@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -93,6 +94,27 @@ def test_a_demo_that_is_stopped_leaves_no_shoe_behind(
     assert all(has_ended(child) for child in children)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--json",), ("--scenario", "link_lost_resumes", "--json", "--pace-ms", "300")],
+    ids=["rounds", "scenario"],
+)
+def test_ctrl_c_in_a_demo_says_where_the_journal_is(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started("demo", *words) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        code, said = rest_of(process)
+    assert code == INTERRUPTED
+    (journal,) = tmp_path.glob("*/journal.db")
+    assert said.decode().splitlines()[-1] == f"interrupted; its journal: {journal}"
+    nothing_is_wrong_with(journal)
+
+
 @pytest.mark.parametrize("pause_s", [0, 0.02, 0.1])
 @pytest.mark.parametrize(
     "words", [("--json",), ("--scenario", "link_lost_resumes", "--pace-ms", "300")], ids=str
@@ -142,7 +164,8 @@ def test_ctrl_c_at_the_terminal_of_a_demo_ends_it(tmp_path: Path) -> None:
             process.kill()
             process.wait()
         os.close(master)
-    assert said.read_bytes() == b"\n"  # after the ^C that the terminal shows
+    # the first line's end is behind the ^C that the terminal shows
+    assert re.fullmatch(r"\ninterrupted; its journal: .*/journal\.db\n", said.read_text())
 
 
 AT_A_TERMINAL = """

@@ -68,7 +68,9 @@ def test_the_demo_of_a_scenario_that_expects_something_else_fails_with_the_diffe
     ("words", "code", "error"),
     [
         (("--scenario", "gap", "--game", "tiger"), 2, "--game: the scenario says it"),
-        (("--scenario", "nothing"), 3, "no scenario 'nothing' (have: "),
+        (("--scenario", "nothing"), 2, "no scenario 'nothing' (have: "),
+        (("--scenario", "link_lost_resume"), 2, "'link_lost_resume': is it link_lost_resumes?"),
+        (("--scenario", "nothing.toml"), 2, "nothing.toml: No such file or directory"),
     ],
 )
 def test_a_demo_that_cannot_be_shown_says_why(
@@ -77,7 +79,52 @@ def test_a_demo_that_cannot_be_shown_says_why(
     shown = done(*DEMO, *words)
     assert (shown.returncode, shown.stdout) == (code, "")
     assert error in shown.stderr
+    assert (shown.stderr.count("\n"), len(shown.stderr) < 240) == (1, True)
     assert "Traceback" not in shown.stderr
+
+
+def test_the_demo_lists_every_scenario_in_a_line_each() -> None:
+    shown = done(*DEMO, "--scenarios")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == sorted(p.stem for p in SHIPPED.glob("*.toml"))
+    assert all(len(line.split(maxsplit=1)[1]) > 10 for line in lines)
+    plain = [json.loads(line) for line in done(*DEMO, "--scenarios", "--json").stdout.splitlines()]
+    assert [f"{one['name']} {one['title']}" for one in plain] == [
+        " ".join(line.split(maxsplit=1)) for line in lines
+    ]
+
+
+@pytest.mark.parametrize("words", [("--scenario", "no_third_card"), ("--rounds", "1")])
+def test_what_a_demo_wrote_goes_when_it_ends_unless_it_is_kept(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for keep in ((), ("--keep",)):
+        shown = subprocess.run(
+            (*DEMO, *words, "--pace-ms", "0", *keep),
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        left = [str(path) for path in tmp_path.glob("*/journal.db")]
+        assert len(left) == len(keep)
+        assert all(path in shown.stdout + shown.stderr for path in left)
+        assert "journal.db" not in shown.stdout + shown.stderr or keep
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_demo_that_fails_keeps_its_journal_and_names_it(tmp_path: Path) -> None:
+    shown = subprocess.run(
+        (*DEMO, "--scenario", str(wrong_scenario(tmp_path))),
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (journal,) = tmp_path.glob("*/journal.db")
+    assert shown.stderr.splitlines()[-1].endswith(f"its journal: {journal}")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,171 @@
+"""``shoectl rounds``: the shoes and rounds of a journal or an export, one a line.
+
+In: a journal's path. Out: a table a shoe for people at a terminal, plain lines in a pipe, CSV or
+JSON lines. Must not know: what a round is made of. It reads only, also while a daemon writes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoe_ctl.printable import printable
+
+if TYPE_CHECKING:
+    from shoe_ctl.account.rounds import Line, RoundLine
+    from shoe_ctl.journal.reader import Reader
+
+COLUMNS = 80
+
+_HEADS = ("ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME")
+_ROW = "{:<18}  {:<8}  {:<11}  {:<11}  {}"
+
+
+@click.command
+@click.argument("journal", type=click.Path(path_type=Path))
+@click.option("--shoe", "shoe_id", metavar="ID", help="Of this shoe alone.")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV with a line of names first.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> None:
+    """List the shoes and rounds of JOURNAL, one a line, with outcomes and irregularities.
+
+    What it lists is restricted like the accounts of replay.
+
+    \b
+    shoectl rounds journal.db
+    shoectl rounds journal.db --shoe bac-07-s12 --csv
+    """  # noqa: D301 - click wants the very character
+    if as_csv and as_json:
+        raise click.UsageError("give --csv or --json, not both")
+    from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.journal.reader import Reader
+
+    to_people = sys.stdout.isatty() and not (as_csv or as_json)
+    with told_of(journal), Reader.open(journal) as reader, Progress("listed") as said:
+        found = _lines(reader, shoe_id, said if not sys.stdout.isatty() else lambda _n, _last: None)
+        if as_json:
+            _show(_as_json(found))
+        elif as_csv:
+            _show(_as_csv(found))
+        elif to_people:
+            _show_tables(found)
+        else:
+            _show(_as_text(found))
+
+
+def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
+    from shoe_ctl.account.rounds import lines
+    from shoe_ctl.shoes import find
+
+    if shoe_id is None:
+        return lines(reader, progress=progress)
+    span = find(reader, shoe_id)
+    return lines(
+        reader,
+        table=span.table,
+        shoe_id=shoe_id,
+        first=span.first,
+        last=span.last,
+        progress=progress,
+    )
+
+
+def _show(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def _as_json(found: Iterable[Line]) -> Iterator[str]:
+    import msgspec
+
+    for line in found:
+        yield msgspec.json.encode(line).decode()
+
+
+def _as_csv(found: Iterable[Line]) -> Iterator[str]:
+    """Every key of a line in its column; lists are words with a space between them."""
+    import msgspec
+
+    from shoe_ctl.account.rounds import RoundLine
+
+    names = ["line", *(field.name for field in msgspec.structs.fields(RoundLine))]
+    yield ",".join(names)
+    for line in found:
+        plain = msgspec.to_builtins(line)
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(_cell(plain.get(name)) for name in names)
+        yield text.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
+
+
+def _as_text(found: Iterable[Line]) -> Iterator[str]:
+    from shoe_ctl.account.rounds import ShoeLine
+
+    for line in found:
+        if isinstance(line, ShoeLine):
+            yield printable(_heading(line), most=COLUMNS)
+        else:
+            yield printable(_ROW.format(*_cells(line)).rstrip(), most=COLUMNS)
+
+
+def _heading(line: Any) -> str:
+    return f"shoe {line.shoe_id}, its first round on {line.time[:10]}"
+
+
+def _cells(line: RoundLine) -> tuple[str, ...]:
+    """A round for people: its id, when it was opened, both hands, how it ended."""
+    hands = ("", "")
+    if line.player is not None and line.banker is not None:
+        hands = (
+            f"{' '.join(line.player)} ={line.player_total}",
+            f"{' '.join(line.banker)} ={line.banker_total}",
+        )
+    return line.round_id, line.time[11:19], *hands, _outcome(line)
+
+
+def _outcome(line: RoundLine) -> str:
+    parts = [line.winner or ("" if line.state == "void" else "no outcome")]
+    parts += [line.state] if line.state != "settled" else []
+    parts += ["revised"] if line.revised else []
+    parts += ["by hand"] if line.manual else []
+    parts += [key.replace("_", " ") for key in line.irregularities]
+    return ", ".join(part for part in parts if part)
+
+
+def _show_tables(found: Iterable[Line]) -> None:
+    """A table for each shoe, once all its rounds are known: no more of them is held at a time."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoe_ctl.account.rounds import ShoeLine
+
+    console = Console(highlight=False)
+    open_tables: dict[str, Table] = {}
+    for line in found:
+        if isinstance(line, ShoeLine):
+            if (before := open_tables.pop(line.table, None)) is not None:
+                console.print(before)
+            open_tables[line.table] = Table(
+                *_HEADS, title=Text(printable(_heading(line))), title_justify="left", box=None
+            )
+        else:
+            open_tables[line.table].add_row(*(Text(printable(cell)) for cell in _cells(line)))
+    for table in open_tables.values():
+        console.print(table)
+    if not open_tables:
+        console.print("no round is in it")
