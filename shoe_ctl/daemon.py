@@ -21,7 +21,7 @@ from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.checked import Checked, check
 from shoe_ctl.config import Config
-from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks
+from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks, reopening
 from shoe_ctl.ending import end_of, first_of, heed_being_stopped
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal import signing
@@ -90,6 +90,7 @@ class Daemon:
         self._prepared = check(config)
         self._users = {} if config.socket is None else users_of(config.socket)
         self._gid = None if config.socket is None else gid_of(config.socket)
+        self._reopen = asyncio.Event()
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
 
@@ -121,6 +122,7 @@ class Daemon:
             store = await self._open_first()
             try:
                 places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
+                await stack.enter_async_context(reopening(places, self._reopen))
                 async with self._way_in(self._refuse):
                     pass  # Where it cannot be made that is known before anything is stored.
             except BaseException:
@@ -138,6 +140,10 @@ class Daemon:
                     heed_being_stopped()
                 async with self._way_in(self._refuse):
                     store = await self._reopening.done()
+
+    def reopen_sinks(self) -> None:
+        """Files of sinks that were renamed or removed are opened anew. Call it on the loop."""
+        self._reopen.set()
 
     async def _open_first(self) -> Store:
         """The store at the start: verified where the last daemon left it in an outage."""
