@@ -332,7 +332,8 @@ class Daemon:
             first_connection=numbers.connection + 1,
             arrivals=arrivals(port),
         )
-        await runner.start(self._host_boot, self.outage)
+        reopened = settings.table in self.runners
+        await runner.start(self._host_boot, self.outage, reopened=reopened)
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor

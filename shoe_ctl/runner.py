@@ -108,14 +108,18 @@ class TableRunner:
 
     # What happens.
 
-    async def start(self, host_boot: str, outage: Outage | None = None) -> None:
+    async def start(
+        self, host_boot: str, outage: Outage | None = None, *, reopened: bool = False
+    ) -> None:
         """The daemon starts: keep what it runs under and goes on from, and tell the table.
 
         After an outage of the storage the table is told of it too, and waits for a person.
+        ``reopened``: this process served the table before the outage, and was not restarted.
         """
         async with self._turn:
             group, now_us = self._group(), self._now()
-            inputs: list[Input] = [Restarted(t_us=now_us, host_boot=host_boot)]
+            again = Restarted(t_us=now_us, host_boot=host_boot, reopened=reopened)
+            inputs: list[Input] = [again]
             if outage is not None:
                 what, since_us = outage.what, outage.since_us
                 inputs.append(StorageRestored(t_us=now_us, since_us=since_us, what=what))

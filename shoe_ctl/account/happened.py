@@ -29,7 +29,9 @@ def words(happened: Mapping[str, Any]) -> tuple[str, list[str]]:
         case "link_up":
             return _link_up(happened)
         case "restarted":
-            return "the controller was started", [f"host boot: {happened.get('host_boot')}"]
+            again = "the controller went on with the journal after the storage had failed"
+            started = again if happened.get("reopened") else "the controller was started"
+            return started, [f"host boot: {happened.get('host_boot')}"]
         case "tick":
             return "time passed", []
         case "link_lost" | "not_told" | "storage_restored" as kind:

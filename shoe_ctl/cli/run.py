@@ -22,6 +22,7 @@ from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
 
 if TYPE_CHECKING:
     from shoe_ctl.config import Config
+    from shoe_ctl.daemon import Daemon
     from shoe_ctl.link.clock import Clock
     from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
@@ -97,8 +98,7 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
         for settings in daemon.settings:
             refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
-            ready = "every shoe's port is open" if not wait else "the tables are served"
-            say_ready = partial(_say_ready, manager, ready, lacks(config))
+            say_ready = partial(_say_ready, manager, daemon, lacks(config), wait=wait)
             serving = daemon.run(say_ready, manager.status)
             with _hangups(daemon.reopen_sinks):
                 terminated = await until_terminated(serving)
@@ -107,8 +107,12 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
             return terminated
 
 
-def _say_ready(manager: ServiceManager, what: str, lacking: Sequence[str]) -> None:
+def _say_ready(
+    manager: ServiceManager, daemon: Daemon, lacking: Sequence[str], *, wait: bool
+) -> None:
     """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
+    held = any(runner.held for runner in daemon.runners.values())  # whose port is left alone
+    what = "the tables are served" if wait or held else "every shoe's port is open"
     logging.getLogger(__name__).info("ready: %s", what)
     for line in lacking:
         logging.getLogger(__name__).warning(line)

@@ -74,10 +74,14 @@ class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
     reason: str
 
 
-class Restarted(Happened, frozen=True, kw_only=True, tag="restarted"):
-    """The daemon started on an existing journal. ``host_boot`` changes when the host boots."""
+class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
+    """The table is started on an existing journal. ``host_boot`` changes when the host boots.
+
+    ``reopened``: the daemon itself went on. The storage failed, and it opened the journal again.
+    """
 
     host_boot: str
+    reopened: bool = False
 
 
 class Tick(Happened, frozen=True, kw_only=True, tag="tick"):
