@@ -155,7 +155,8 @@ class Staff:
             )  # fmt: skip
             error = f"user {caller.user} acts up to {caller.position}, not as {asked.position}"
             return _refused(asked, error, {"position": asked.position})
-        answered = await self._tables[asked.table].command(_input(asked), caller.sees)
+        command = _input(asked, caller)
+        answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
             "%s: %s by %s as %s through user %s: %s",
@@ -182,7 +183,7 @@ def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dic
     return {"command_id": asked.command_id, "accepted": False, "error": error, "needs": needs}
 
 
-def _input(asked: Command) -> TableCommand:
+def _input(asked: Command, caller: Caller) -> TableCommand:
     """The input; its time is given when it is taken up."""
     return TableCommand(
         t_us=0,
@@ -194,4 +195,5 @@ def _input(asked: Command) -> TableCommand:
         position=asked.position,
         reason=asked.reason,
         consented_by=asked.consented_by,
+        user=caller.user,
     )

@@ -36,6 +36,9 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     """What a person or the table system asks of the table: the command envelope.
 
     ``round_id`` None means the round that is open. ``consented_by`` is the second person.
+
+    ``user`` is the configured user through whom it came; empty where it came in no such way.
+    ``added`` names the arguments that were not given, and that the controller filled in.
     """
 
     command_id: str
@@ -46,6 +49,8 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     position: str = "dealer"
     reason: str | None = None
     consented_by: str | None = None
+    user: str = ""
+    added: tuple[str, ...] = ()
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
@@ -138,6 +143,14 @@ class DeliveryTaken(Happened, frozen=True, kw_only=True, tag="delivery_taken"):
     record: int
 
 
+class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused"):
+    """So many commands of a user were refused and not recorded, since then (µs since 1970 UTC)."""
+
+    user: str
+    count: int
+    since_us: int
+
+
 Input = (
     ShoeSaid
     | TableCommand
@@ -150,6 +163,7 @@ Input = (
     | StorageRestored
     | DeliveryParked
     | DeliveryTaken
+    | CommandsRefused
 )
 """Anything that can happen."""
 
@@ -165,6 +179,7 @@ KINDS: tuple[type[Happened], ...] = (
     StorageRestored,
     DeliveryParked,
     DeliveryTaken,
+    CommandsRefused,
 )
 
 
@@ -194,6 +209,7 @@ _decoder = msgspec.json.Decoder(
     | StorageRestored
     | DeliveryParked
     | DeliveryTaken
+    | CommandsRefused
 )
 
 
