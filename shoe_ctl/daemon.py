@@ -205,7 +205,8 @@ class Daemon:
                 await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
             ]
             alarm.tables_are(self.runners)
-            staff = Staff(self.runners, deliveries.pumps)
+            people = (*self._users.values(), *self._outside.callers)
+            staff = Staff(self.runners, deliveries.pumps, people)
             await self._is_stored()
             await stack.enter_async_context(self._way_in(staff.answer))
             failed = False

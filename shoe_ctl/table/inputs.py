@@ -32,12 +32,24 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     last: int = 0
 
 
+class SecondPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The named second person as looked up among the configured users.
+
+    ``positions`` are the highest that the user may act in, and others. ``why_not``: the name is no
+    configured user's, or is who asks; one line for people.
+    """
+
+    positions: tuple[str, ...] = ()
+    why_not: str | None = None
+
+
 class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     """What a person or the table system asks of the table: the command envelope.
 
     ``round_id`` None means the round that is open. ``consented_by`` is the second person.
 
     ``user`` is the configured user through whom it came; empty where it came in no such way.
+    ``second_person`` is None where nobody is named, or nobody looked it up.
     ``added`` names the arguments that were not given, and that the controller filled in.
     """
 
@@ -51,6 +63,7 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     consented_by: str | None = None
     user: str = ""
     added: tuple[str, ...] = ()
+    second_person: SecondPerson | None = None
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
