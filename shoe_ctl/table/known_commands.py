@@ -37,7 +37,7 @@ def digest(command: TableCommand) -> str:
         command.command, given, command.round_id, command.person, command.position,
         command.reason, command.consented_by,
     )  # fmt: skip
-    return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:32]
+    return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:24]
 
 
 def objection(now: TableState, command: TableCommand) -> str | None:
