@@ -312,6 +312,7 @@ class Daemon:
             told=before.told,
             on_shoe=keeper.new_shoe,
             teller=Teller(prepared.keys, self._executor),
+            reopened=settings.table in self.runners,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
@@ -333,8 +334,7 @@ class Daemon:
             first_connection=numbers.connection + 1,
             arrivals=arrivals(port),
         )
-        reopened = settings.table in self.runners
-        await runner.start(self._host_boot, self.outage, reopened=reopened)
+        await runner.start(self._host_boot, self.outage)
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor

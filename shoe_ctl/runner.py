@@ -61,6 +61,7 @@ class TableRunner:
 
     ``devices`` is each device's last stored event number.
 
+    ``reopened``: this process served the table before an outage of the storage.
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
     """
 
@@ -76,6 +77,7 @@ class TableRunner:
         told: Told | None = None,
         on_shoe: Callable[[], None] = lambda: None,
         teller: Teller | None = None,
+        reopened: bool = False,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -97,6 +99,7 @@ class TableRunner:
         self._turn = asyncio.Lock()
         self._wake = WakeUp(clock)
         self._refusals = RefusalBudget()
+        self._reopened = reopened
         self._failed: JournalError | None = None
         self._free = asyncio.Event()
 
@@ -111,17 +114,14 @@ class TableRunner:
 
     # What happens.
 
-    async def start(
-        self, host_boot: str, outage: Outage | None = None, *, reopened: bool = False
-    ) -> None:
+    async def start(self, host_boot: str, outage: Outage | None = None) -> None:
         """The daemon starts: keep what it runs under and goes on from, and tell the table.
 
         After an outage of the storage the table is told of it too, and waits for a person.
-        ``reopened``: this process served the table before the outage, and was not restarted.
         """
         async with self._turn:
             group, now_us = self._group(), self._now()
-            again = Restarted(t_us=now_us, host_boot=host_boot, reopened=reopened)
+            again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
             inputs: list[Input] = [again]
             if outage is not None:
                 what, since_us = outage.what, outage.since_us

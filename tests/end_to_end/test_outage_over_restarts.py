@@ -163,11 +163,11 @@ async def test_a_start_whose_first_records_find_no_room_keeps_the_note_and_tries
         before, there = notes(tmp_path).found(), list[Outage | None]()
         honest = TableRunner.start
 
-        async def start(self: TableRunner, *args: Any, **more: Any) -> None:
+        async def start(self: TableRunner, *args: Any) -> None:
             if len(there) < 3:
                 there.append(notes(tmp_path).found())
                 raise JournalError("journal: cannot grow: the disk is full")
-            await honest(self, *args, **more)
+            await honest(self, *args)
 
         monkeypatch.setattr(TableRunner, "start", start)
         async with serving(config, told) as daemon:
