@@ -6,16 +6,16 @@ Must not know: who asks, why an answer is what it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.group import EventIds
 from shoe_ctl.records import Audience, Record
-from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, from_bytes
+from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -53,12 +53,17 @@ class Answers:
         while len(self._known) > REMEMBERED_COMMANDS:
             del self._known[next(iter(self._known))]
 
+    def keep_only(self, answered: Collection[str]) -> None:
+        """Forget those that the table has forgotten."""
+        self._known = {c: first for c, first in self._known.items() if c in answered}
+
 
 class Gathering:
     """The ids of the events that commands brought about, from a table's records in order.
 
     ``known`` are those of earlier commands. An input's events stand behind it, before the table's
-    next input.
+    next input. One whose id is among those ``answered`` already has brought about nothing of its
+    own: it came again, or was refused because it was another command.
     """
 
     def __init__(self, known: Mapping[str, tuple[EventIds, ...]]) -> None:
@@ -66,16 +71,17 @@ class Gathering:
         self._events: dict[str, list[str]] = {}
         self._behind: list[str] | None = None
 
-    def see(self, record: Record) -> None:
-        """The table's next record."""
+    def see(self, record: Record, answered: Collection[str] = ()) -> None:
+        """The table's next record; ``answered`` are the commands that the table knew before it."""
         if record.kind == Kind.INPUT.value:
             command_id = _command_id(record)
             self._behind = None
-            if command_id is not None:
+            if command_id is not None and command_id not in answered:
                 self._events.pop(command_id, None)
                 self._behind = self._events[command_id] = []
-                if len(self._events) > REMEMBERED_COMMANDS:
-                    del self._events[next(iter(self._events))]
+                if len(self._events) > _MOST_SEEN:
+                    self._events = {c: e for c, e in self._events.items() if c in answered}
+                    self._events[command_id] = self._behind
         elif self._behind is not None and record.kind in _EVENTS:
             self._behind.append(msgspec.json.decode(record.body, type=_Told).id)
 
@@ -90,6 +96,9 @@ class Gathering:
             }
         )
 
+
+_MOST_SEEN = 4 * REMEMBERED_COMMANDS
+"""So many commands are kept in mind before those are dropped that the table has forgotten."""
 
 _EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
 

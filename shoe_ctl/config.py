@@ -174,10 +174,11 @@ class SocketUser(_Strict, frozen=True, kw_only=True):
     """A user of this host, by name or id, with the highest position it may act in.
 
     ``also`` are others that it may act in, which that one is not above. ``audience`` is whose event
-    ids its answers carry.
+    ids its answers carry. ``name`` is what people at the table call whoever this is.
     """
 
     user: str | HostId
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
     position: str
     also: list[str] = []
     audience: Literal["public", "restricted"] = "public"

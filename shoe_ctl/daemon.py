@@ -21,7 +21,7 @@ from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.checked import Checked, check, named
 from shoe_ctl.config import Config
-from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks
+from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks, reopening
 from shoe_ctl.ending import end_of, first_of, heed_being_stopped
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal import signing
@@ -91,6 +91,7 @@ class Daemon:
         with named(config):
             self._users = {} if config.socket is None else users_of(config.socket)
             self._gid = None if config.socket is None else gid_of(config.socket)
+        self._reopen = asyncio.Event()
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
 
@@ -122,6 +123,7 @@ class Daemon:
             store = await self._open_first()
             try:
                 places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
+                await stack.enter_async_context(reopening(places, self._reopen))
                 async with self._way_in(self._refuse):
                     pass  # Where it cannot be made that is known before anything is stored.
             except BaseException:
@@ -139,6 +141,10 @@ class Daemon:
                     heed_being_stopped()
                 async with self._way_in(self._refuse):
                     store = await self._reopening.done()
+
+    def reopen_sinks(self) -> None:
+        """Files of sinks that were renamed or removed are opened anew. Call it on the loop."""
+        self._reopen.set()
 
     async def _open_first(self) -> Store:
         """The store at the start: verified where the last daemon left it in an outage."""
@@ -203,7 +209,8 @@ class Daemon:
                 await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
             ]
             alarm.tables_are(self.runners)
-            staff = Staff(self.runners, deliveries.pumps)
+            people = (*self._users.values(), *self._outside.callers)
+            staff = Staff(self.runners, deliveries.pumps, people)
             await self._is_stored()
             await stack.enter_async_context(self._way_in(staff.answer))
             failed = False
@@ -309,6 +316,7 @@ class Daemon:
             told=before.told,
             on_shoe=keeper.new_shoe,
             teller=Teller(prepared.keys, self._executor),
+            reopened=settings.table in self.runners,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
@@ -19,7 +19,7 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
-from shoe_ctl.sinks.jsonl import open_jsonl
+from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,27 @@ async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) ->
         stack.push_async_callback(sink.close)
         places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
     return places
+
+
+@asynccontextmanager
+async def reopening(places: Sequence[SinkPlace], asked: asyncio.Event) -> AsyncIterator[None]:
+    """Until leaving, whenever it is ``asked``, each file that was taken away is opened anew."""
+    files = [place.sink for place in places if isinstance(place.sink, JsonlFile)]
+
+    async def reopen() -> None:
+        while True:
+            await asked.wait()
+            asked.clear()
+            for file in files:
+                await file.reopen()
+
+    task = asyncio.create_task(reopen(), name="sinks reopening")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 Alarms = Callable[[str, Audience], Noted]

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from firmware_proto.profiles import SerialSettings
+from shoe_ctl.api.asked import Caller
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.link.openers import opener
 from shoe_ctl.link.ports import Port
@@ -32,11 +33,12 @@ def one_thread(name: str) -> Executor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """``ways_in`` are taken beside the socket that is configured."""
+    """``ways_in`` are taken beside the socket that is configured, by ``callers``."""
 
     thread: Thread = one_thread
     opener: Callable[[Port, SerialSettings, Executor, Backends], Opener] = opener
     ways_in: tuple[WayIn, ...] = ()
+    callers: tuple[Caller, ...] = ()
 
 
 SYSTEM = Outside()

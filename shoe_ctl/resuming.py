@@ -151,7 +151,7 @@ def recover(reader: Reader, table: str) -> Resumed:
     now, kept = start.controller, start.kept
     gathering, told = answers.Gathering(start.answered), Told(start.told)
     for record in chained(reader, table, after=start.after, end=start.end):
-        gathering.see(record)
+        gathering.see(record, () if now is None else now.state.answered)
         if record.kind in _EVENTS:
             told.read((record.body,))
         if record.kind == Kind.META.value:
@@ -163,7 +163,8 @@ def recover(reader: Reader, table: str) -> Resumed:
             if now is None:
                 raise JournalError(f"record {record.n}: an input before the table was started")
             now.handle(from_bytes(record.body))
-    known = {} if now is None else now.state.answered
+    answered = {} if now is None else now.state.answered
+    known = {command_id: first.again() for command_id, first in answered.items()}
     return Resumed(controller=now, kept=kept, answers=gathering.answers(known), told=told)
 
 

@@ -27,12 +27,14 @@ from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.outage import Outage
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience, Envelope
+from shoe_ctl.refusal_budget import RefusalBudget, Unrecorded
 from shoe_ctl.resuming import Sections
 from shoe_ctl.revised import Told
-from shoe_ctl.table import parked, status
+from shoe_ctl.table import known_commands, parked, status
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import (
+    CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
     Fault,
@@ -59,6 +61,7 @@ class TableRunner:
 
     ``devices`` is each device's last stored event number.
 
+    ``reopened``: this process served the table before an outage of the storage.
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
     """
 
@@ -74,6 +77,7 @@ class TableRunner:
         told: Told | None = None,
         on_shoe: Callable[[], None] = lambda: None,
         teller: Teller | None = None,
+        reopened: bool = False,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -94,6 +98,8 @@ class TableRunner:
         self._supervisor: Supervisor | None = None
         self._turn = asyncio.Lock()
         self._wake = WakeUp(clock)
+        self._refusals = RefusalBudget()
+        self._reopened = reopened
         self._failed: JournalError | None = None
         self._stored_state = controller.state
         self._free = asyncio.Event()
@@ -116,7 +122,8 @@ class TableRunner:
         """
         async with self._turn:
             group, now_us = self._group(), self._now()
-            inputs: list[Input] = [Restarted(t_us=now_us, host_boot=host_boot)]
+            again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
+            inputs: list[Input] = [again]
             if outage is not None:
                 what, since_us = outage.what, outage.since_us
                 inputs.append(StorageRestored(t_us=now_us, since_us=since_us, what=what))
@@ -181,20 +188,53 @@ class TableRunner:
         """What a person or the table system asks; answered when it is stored.
 
         ``command.t_us`` is replaced by the time it is taken up. An id that comes again gets its
-        first answer again, and nothing happens.
+        first answer again, and nothing happens; with another command, or from another user, it is
+        refused.
         """
         async with self._turn:
             self._refuse_after_failure()
+            before = known_commands.objection(self.controller.state, command)
             first = self._answers.to(command.command_id)
-            if first is None:
+            if before is None and first is not None:
+                return first.seen_by(sees)
+            whole = command
+            if before is None:
                 try:
                     whole = await self._teller.made_whole(command, self._known_device)
                 except InputRefused as why:
                     return _refused(command, str(why))
-                stamped = msgspec.structs.replace(whole, t_us=self._now())
-                first = await self._handle_command(stamped)
-                self._answers.keep(first)
-            return first.seen_by(sees)
+                added = tuple(name for name in whole.args if name not in command.args)
+                whole = msgspec.structs.replace(whole, added=added)
+            answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
+            if before is None and command.command_id in self.controller.state.answered:
+                self._answers.keep(answered)
+                self._answers.keep_only(self.controller.state.answered)
+            return answered.seen_by(sees)
+
+    async def _take_up(self, command: TableCommand) -> FirstAnswer:
+        """Handles it; where it is refused and its user's budget is spent, it is only counted."""
+        if self._refusals.is_spent(command.user, command.t_us):
+            refusal = self._refusal_of(command)
+            if refusal is not None:
+                self._refusals.count(command.user)
+                self._wake_next()
+                return FirstAnswer(refusal, ())
+        first = await self._handle_command(command)
+        if not first.answer.accepted:
+            self._refusals.record(command.user, command.t_us)
+        return first
+
+    def _refusal_of(self, command: TableCommand) -> Answer | None:
+        """How the table would refuse this; None where it would not. It stays as it is."""
+        before = self.controller.state
+        try:
+            effects = self.controller.handle(command)
+        except Exception:  # noqa: BLE001 - told when it is handled in earnest
+            return None
+        finally:
+            self.controller.state = before
+        answers = [e for e in effects if isinstance(e, Answer) and not e.accepted]
+        return answers[0] if answers else None
 
     async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
         """A sink would not take this event of the table, record ``n``: noted, and told."""
@@ -249,6 +289,8 @@ class TableRunner:
     async def stop(self) -> None:
         """After everything else: what went to the shoe since the last group is stored."""
         async with self._turn:
+            if counts := self._refusals.take():
+                await self._record_counts(counts)
             group = Group()
             self._line.sent(group)
             if len(group):
@@ -260,13 +302,29 @@ class TableRunner:
             while True:
                 await self._wake.due()
                 async with self._turn:
+                    if counts := self._refusals.take(self._now()):
+                        await self._record_counts(counts)
                     wake_us = self.controller.state.wake_us
                     if wake_us is not None and self._now() >= wake_us:
                         await self._handle(self._group(), [Tick(t_us=self._now())])
                     else:
-                        self._wake.at(wake_us, self._now())
+                        self._wake_next()
         finally:
             self._wake.cancel()
+
+    async def _record_counts(self, counts: Iterable[Unrecorded]) -> None:
+        """What was refused beyond the budgets, each count once."""
+        now_us = self._now()
+        inputs = [
+            CommandsRefused(t_us=now_us, user=each.user, count=each.number, since_us=each.since_us)
+            for each in counts
+        ]
+        await self._handle(self._group(), inputs)
+
+    def _wake_next(self) -> None:
+        """When the table wants to be woken, or a count is due."""
+        times = (self.controller.state.wake_us, self._refusals.due_us())
+        self._wake.at(min((t for t in times if t is not None), default=None), self._now())
 
     # How it is handled.
 
@@ -343,7 +401,7 @@ class TableRunner:
         if self._supervisor is not None:
             self._supervisor.desire(self.controller.desired)
         await self._tell_shoe()
-        self._wake.at(self.controller.state.wake_us, self._now())
+        self._wake_next()
         if not self.held:
             self._free.set()
         return result

@@ -12,19 +12,23 @@ import logging
 import pwd
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
-from shoe_ctl.config import SocketConfig
+from shoe_ctl.config import SocketConfig, SocketUser
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
 from shoe_ctl.outage import Outage, refusal_of
 from shoe_ctl.runner import TableRunner
-from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import may
+from shoe_ctl.table.second_person import same_name
 from shoe_ctl.table.status import in_storage_fault
 
 OFFERED_WITHIN_S = 10.0
 """How long an answer waits for a sink; what it takes later the table tells."""
+
+_ADD = "add a [[socket.user]] for the second person: {} is the only one"
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +37,10 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
     """The configured users by their ids on this host.
 
     Raises:
-        ConfigError: a name that this host does not know, or one user twice.
+        ConfigError: a name that this host does not know, one user twice, or two of one name.
     """
     users: dict[int, Caller] = {}
+    named: dict[str, int] = {}
     for entry in config.user:
         try:
             uid = entry.user if isinstance(entry.user, int) else pwd.getpwnam(entry.user).pw_uid
@@ -48,8 +53,20 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             position=entry.position,
             sees=entry.sees,
             also=tuple(entry.also),
+            names=_names(entry, uid),
         )
+        for name in users[uid].names:
+            if named.setdefault(same_name(name), uid) != uid:
+                raise ConfigError(f"socket: user: two users go by the name {name!r}")
     return users
+
+
+def _names(entry: SocketUser, uid: int) -> tuple[str, ...]:
+    """All that people may call this user: the name given, the host's, and the number."""
+    with suppress(KeyError):
+        host = pwd.getpwuid(uid).pw_name
+        return tuple(n for n in (entry.name, host, str(uid)) if n is not None)
+    return tuple(n for n in (entry.name, str(uid)) if n is not None)
 
 
 def gid_of(config: SocketConfig) -> int | None:
@@ -76,12 +93,20 @@ class Offers(Protocol):
 class Staff:
     """Hands what callers ask to the table it is for. ``tables`` are the runners by table id.
 
-    ``sinks`` take what is offered again, by their names.
+    ``sinks`` take what is offered again, by their names. ``people`` are all users that there are:
+    a second person is one of them.
     """
 
-    def __init__(self, tables: Mapping[str, TableRunner], sinks: Mapping[str, Offers]) -> None:
+    def __init__(
+        self,
+        tables: Mapping[str, TableRunner],
+        sinks: Mapping[str, Offers],
+        people: Iterable[Caller] = (),
+    ) -> None:
         self._tables = tables
         self._sinks = sinks
+        self._people = tuple(people)
+        self._named = {same_name(name): each for each in self._people for name in each.names}
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -158,7 +183,8 @@ class Staff:
             )  # fmt: skip
             error = f"user {caller.user} acts up to {caller.position}, not as {asked.position}"
             return _refused(asked, error, {"position": asked.position})
-        answered = await self._tables[asked.table].command(_input(asked), caller.sees)
+        command = _input(asked, caller, self._second_person(caller, asked))
+        answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
             "%s: %s by %s as %s through user %s: %s",
@@ -166,10 +192,30 @@ class Staff:
             "done" if answer.accepted else answer.error,
         )  # fmt: skip
         if not answer.accepted:
-            return _refused(asked, answer.error, answer.needs)
+            alone = "consent" in answer.needs and not self._others(caller)
+            more = f"; {_ADD.format(caller.user)}" if alone and asked.consented_by is None else ""
+            return _refused(asked, f"{answer.error}{more}", answer.needs)
         done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
         waits = {"halted": answer.halted, "asks": answer.asks, "text": answer.text}
         return done | {name: said for name, said in waits.items() if said is not None}
+
+    def _others(self, caller: Caller) -> list[str]:
+        """Who may be asked for consent, each by the name that people use."""
+        return [each.names[0] for each in self._people if each.user != caller.user and each.names]
+
+    def _second_person(self, caller: Caller, asked: Command) -> SecondPerson | None:
+        """Whether the named second person is another user than who asks, and in which positions."""
+        if asked.consented_by is None:
+            return None
+        second = self._named.get(same_name(asked.consented_by))
+        others = self._others(caller)
+        whom = f"name one of {', '.join(others)}" if others else _ADD.format(caller.user)
+        if second is None:
+            return SecondPerson(why_not=f"{asked.consented_by} is no configured user; {whom}")
+        asks = self._named.get(same_name(asked.person))
+        if second.user == caller.user or second is asks:
+            return SecondPerson(why_not=f"{asked.consented_by} is who asks; {whom}")
+        return SecondPerson(positions=(second.position, *second.also))
 
 
 def status_in_outage(
@@ -206,7 +252,7 @@ def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dic
     return {"command_id": asked.command_id, "accepted": False, "error": error, "needs": needs}
 
 
-def _input(asked: Command) -> TableCommand:
+def _input(asked: Command, caller: Caller, second: SecondPerson | None) -> TableCommand:
     """The input; its time is given when it is taken up."""
     return TableCommand(
         t_us=0,
@@ -218,4 +264,6 @@ def _input(asked: Command) -> TableCommand:
         position=asked.position,
         reason=asked.reason,
         consented_by=asked.consented_by,
+        user=caller.user,
+        second_person=second,
     )

@@ -16,6 +16,11 @@ _FACTS = {
 }
 """What happened of itself, and where its reason stands."""
 
+_PLAIN = {
+    "tick": "time passed",
+    "commands_refused": "more commands were refused than are recorded of one user",
+}
+
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
 
 
@@ -29,9 +34,11 @@ def words(happened: Mapping[str, Any]) -> tuple[str, list[str]]:
         case "link_up":
             return _link_up(happened)
         case "restarted":
-            return "the controller was started", [f"host boot: {happened.get('host_boot')}"]
-        case "tick":
-            return "time passed", []
+            again = "the controller went on with the journal after the storage had failed"
+            started = again if happened.get("reopened") else "the controller was started"
+            return started, [f"host boot: {happened.get('host_boot')}"]
+        case "tick" | "commands_refused" as kind:
+            return _PLAIN[kind], []
         case "link_lost" | "not_told" | "storage_restored" as kind:
             sentence, why = _FACTS[kind]
             return f"{sentence}: {happened.get(why)}", []
@@ -96,6 +103,8 @@ def _command(happened: Mapping[str, Any]) -> tuple[str, list[str]]:
         more.append(f"reason: {happened['reason']}")
     if happened.get("consented_by"):
         more.append(f"second person: {happened['consented_by']}")
+    if happened.get("user"):
+        more.append(f"through user {happened['user']}")
     if happened.get("round_id"):
         more.append(f"for round {happened['round_id']}")
     return f"{who(happened)}: {what}", more

@@ -277,6 +277,9 @@ _TOLD: Mapping[str, Callable[[Data], Words]] = {
     "table.halted": _plain("THE TABLE HALTS: {reason}"),
     "table.resumed": _plain("the table goes on"),
     "command.refused": _plain("REFUSED: {error}"),
+    "command.unrecorded": _plain(
+        "{count} more commands of user {user} were refused since {since} and not recorded"
+    ),
     "wager.accepted": _accepted,
     "wager.refused": _plain("REFUSED: {error}", "asked"),
     "wager.settled": _settled,

@@ -32,13 +32,14 @@ Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who is at the other end: the user, the highest position it may act in, what it may see.
 
-    ``also`` are positions that it may act in beside those.
+    ``also`` are positions that it may act in beside those. ``names`` are all that it goes by.
     """
 
     user: str
     position: str
     sees: Audience
     also: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,6 +21,9 @@ from shoe_ctl.errors import EnvironmentFault, JournalError
 if TYPE_CHECKING:
     from shoe_ctl.config import Config
 
+SECOND_PERSONS = ("Ann", "lee")
+"""Who consents in scenarios: users of the daemon who are not at its socket."""
+
 _PIECE = 65536
 _HANDS = ("player", "banker")
 
@@ -86,10 +89,14 @@ def configuration(table: Mapping[str, Any], folder: Path) -> Config:
     from shoe_ctl.table.positions import APART, BESIDE, LADDER
 
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
+    second = [
+        {"user": os.getuid() + at, "name": name, "position": LADDER[-1]}
+        for at, name in enumerate(SECOND_PERSONS, 1)
+    ]
     plain = {
         "journal": {"path": str(folder / "journal.db")},
         "table": [dict(table)],
-        "socket": {"user": [user], "path": str(folder / "socket")},
+        "socket": {"user": [user, *second], "path": str(folder / "socket")},
         "sink": [{"kind": "jsonl", "path": str(folder / "public.jsonl")}],
     }
     return of_plain(plain, "the scenario")

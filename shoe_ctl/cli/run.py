@@ -22,6 +22,7 @@ from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
 
 if TYPE_CHECKING:
     from shoe_ctl.config import Config
+    from shoe_ctl.daemon import Daemon
     from shoe_ctl.link.clock import Clock
     from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
@@ -46,6 +47,8 @@ def run(config_file: str, as_json: bool, new_key: bool, wait: bool, verbose: boo
     A port that cannot be opened at the start ends it, unless it is to --wait: then the tables are
     served, and a shoe is taken when it comes. One that is lost later is always waited for.
 
+    SIGHUP opens the files of sinks anew, as logrotate wants it.
+
     Example: shoectl run --config table.toml --json
     """
     from shoe_ctl.config import SinkConfig, load
@@ -65,6 +68,8 @@ def run(config_file: str, as_json: bool, new_key: bool, wait: bool, verbose: boo
 
 async def serve(config: Config, *, new_key: bool = False, wait: bool = False) -> bool:
     """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
+
+    SIGHUP opens the files of sinks anew where they were renamed or removed.
 
     Raises:
         ConfigError: the configuration needs what this version cannot be told.
@@ -95,17 +100,21 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
             for settings in daemon.settings:
                 refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
-            ready = "every shoe's port is open" if not wait else "the tables are served"
-            say_ready = partial(_say_ready, manager, ready, lacks(config))
+            say_ready = partial(_say_ready, manager, daemon, lacks(config), wait=wait)
             serving = daemon.run(say_ready, manager.status)
-            terminated = await until_terminated(serving)
+            with _hangups(daemon.reopen_sinks):
+                terminated = await until_terminated(serving)
             if daemon.outage is not None:
                 raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
             return terminated
 
 
-def _say_ready(manager: ServiceManager, what: str, lacking: Sequence[str]) -> None:
+def _say_ready(
+    manager: ServiceManager, daemon: Daemon, lacking: Sequence[str], *, wait: bool
+) -> None:
     """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
+    held = any(runner.held for runner in daemon.runners.values())  # whose port is left alone
+    what = "the tables are served" if wait or held else "every shoe's port is open"
     logging.getLogger(__name__).info("ready: %s", what)
     for line in lacking:
         logging.getLogger(__name__).warning(line)
@@ -163,6 +172,37 @@ async def until_terminated(work: object) -> bool:
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
     return terminated
+
+
+@contextmanager
+def _hangups(reopen: Callable[[], None]) -> Iterator[None]:
+    """SIGHUP calls ``reopen`` on the loop.
+
+    Where it says that the terminal has gone, it ends the daemon like SIGTERM, but under nohup.
+    """
+    may_stop = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
+
+    def hung_up() -> None:
+        if may_stop and not _has_terminal():
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            reopen()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, hung_up)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
+
+
+def _has_terminal() -> bool:
+    """This process is controlled by a terminal that is there."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

@@ -7,12 +7,20 @@ Must not know: the journal, what an event means, which audience it is for (a str
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import gzip
+import logging
 import os
 import select
 import stat
+import struct
+import time
+import zlib
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
@@ -24,6 +32,21 @@ _PIECE = select.PIPE_BUF
 
 _EVENT_STARTS = b'{"id":"'
 """How every event's line begins."""
+
+_LENGTH = struct.Struct("<I")
+"""What a file that gzip made ends in: how long it was before, below 4 GiB."""
+
+_MOST_TURNS = 16
+"""How often a delivery begins anew because the file was taken away under its hands."""
+
+_KEPT_NS = 10_000_000_000
+_MOST_KEPT = 4096
+"""How long, and how many, lines that were written are kept in mind: those that a copy may lack."""
+
+_DOUBTED_NS = 1_000_000_000
+"""Lines written so long before a cut may have come between the copy and the cut."""
+
+log = logging.getLogger(__name__)
 
 _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
 
@@ -98,58 +121,258 @@ def _torn(data: memoryview, written: int) -> bytes:
     return whole[written : whole.index(b"\n", written) + 1]
 
 
+class _Line(NamedTuple):
+    """A line as it was written: where it starts in the file, and when (ns since 1970 UTC)."""
+
+    start: int
+    written_ns: int
+    data: bytes
+
+    @property
+    def end(self) -> int:
+        """Where the next line starts."""
+        return self.start + len(self.data)
+
+
 class JsonlFile(Sink):
     """Lines appended to a file, synced before they count as delivered.
 
-    A restricted file is made readable by its owner only.
+    A restricted file is made readable by its owner only. The file is locked, so that it has one
+    writer. Before and after each write its name must still lead to it: once it was renamed or
+    removed, the name is opened anew, and what was just written is taken back from the old file and
+    written to the new one. Once it was cut, what the copy beside it lacks is written again.
+
+    Raises:
+        EnvironmentFault: the file cannot be opened or has another writer, or is no file of events.
     """
 
     def __init__(self, path: Path, audience: Audience, writer: Executor) -> None:
+        self._path = path
+        self._mode = _MODES[audience]
         self._writer = writer
         try:
-            self._fd = os.open(
-                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _MODES[audience]
-            )
+            self._fd, self._size = _opened(path, self._mode)
         except OSError as error:
-            raise EnvironmentFault(f"sink file {path}: {error.strerror}") from None
-        try:
-            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-                raise EnvironmentFault(f"sink file {path}: not a regular file")
-            self._size = _whole_lines(self._fd, path)
-            os.ftruncate(self._fd, self._size)
-        except BaseException:
-            os.close(self._fd)
-            raise
+            raise EnvironmentFault(str(error)) from None
+        self._dirty = False
+        """A try has failed: bytes behind ``_size`` are its own."""
+        self._recent: list[_Line] = []
+        self._owed: list[bytes] = []
+        """Lines that were delivered, and that a cut took from the file and from its copy."""
 
     async def deliver(self, events: Sequence[bytes]) -> None:
-        """As ``Sink.deliver``; on return the lines are on the disk.
+        """As ``Sink.deliver``; on return the lines are on the disk, in the file of that name.
 
         Raises:
             OSError: nothing of it stands in the file, or will be overwritten by the next try.
         """
-        lines = b"".join(event + b"\n" for event in events)
+        lines = [event + b"\n" for event in events]
         await asyncio.get_running_loop().run_in_executor(self._writer, self._write, lines)
 
-    def _write(self, lines: bytes) -> None:
-        # what an earlier try left is cut off and written anew: a failed sync proves nothing
-        os.ftruncate(self._fd, self._size)
-        data = memoryview(lines)
-        written = 0
-        while written < len(data):
-            written += os.write(self._fd, data[written:])
+    async def reopen(self) -> None:
+        """Looks at once whether the name still leads to the file, and opens it anew if not."""
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._reopen)
+
+    def _reopen(self) -> None:
+        try:
+            self._write([])
+        except OSError as error:
+            log.warning("%s; the next event tries again", error)
+
+    def _write(self, lines: list[bytes]) -> None:
+        for _ in range(_MOST_TURNS):
+            self._find_file()
+            batch = [*self._owed, *lines]
+            if not batch:
+                return
+            data = b"".join(batch)
+            self._append(data)
+            own = os.fstat(self._fd)
+            if _at(self._path) != (own.st_dev, own.st_ino):
+                continue  # it was taken away meanwhile: both are opened and written anew
+            self._dirty, self._owed = False, []
+            if own.st_size >= self._size + len(data):
+                self._count(batch)
+                return
+            self._cut_while_written(batch, own.st_size)
+            lines = []
+        raise OSError(f"sink file {self._path}: it is taken away again and again")
+
+    def _append(self, data: bytes) -> None:
+        """A failed sync proves nothing: after an error the next try writes all of it anew."""
+        self._dirty = True
+        view, written = memoryview(data), 0
+        while written < len(view):
+            written += os.write(self._fd, view[written:])
         os.fsync(self._fd)
-        self._size += len(data)
+
+    def _count(self, batch: Sequence[bytes]) -> None:
+        """These lines stand in the file."""
+        now_ns = time.time_ns()
+        for data in batch:
+            self._recent.append(_Line(self._size, now_ns, data))
+            self._size += len(data)
+        old = sum(line.written_ns < now_ns - _KEPT_NS for line in self._recent)
+        # the last of the old ones is where a copy ends that has none of the others
+        del self._recent[: max(old - 1, len(self._recent) - _MOST_KEPT, 0)]
+
+    def _find_file(self) -> None:
+        """Behind this the file ends with the last line that counts, and its name leads to it.
+
+        Raises:
+            OSError: the name cannot be opened, or leads to what is no file of events.
+        """
+        own = os.fstat(self._fd)
+        if _at(self._path) != (own.st_dev, own.st_ino):
+            if self._dirty and own.st_size > self._size:
+                os.ftruncate(self._fd, self._size)
+            self._dirty = False
+            fd, size = _opened(self._path, self._mode)
+            log.info("sink file %s: renamed or removed, opened anew", self._path)
+            os.close(self._fd)
+            self._fd, self._size, self._recent = fd, size, []
+        elif own.st_size < self._size:
+            self._look_what_was_cut(own)
+        elif own.st_size > self._size:
+            # what a failed try left, or what somebody else has written
+            end = self._size if self._dirty else _whole_lines(self._fd, self._path)
+            os.ftruncate(self._fd, end)
+            self._size = end
+        self._dirty = False
+
+    def _cut_while_written(self, batch: Sequence[bytes], size: int) -> None:
+        data = b"".join(batch)
+        left = os.pread(self._fd, size, 0)
+        if (
+            left == data
+        ):  # cut first, then written: it stands at the start, what was before does not
+            self._owed = self._cut_off(time.time_ns(), 0)
+            self._size, self._recent = 0, []
+            self._count(batch)
+            return
+        if left and data.endswith(left):  # cut in the middle of it
+            os.ftruncate(self._fd, 0)
+        self._count(batch)
+
+    def _look_what_was_cut(self, own: os.stat_result) -> None:
+        whole = _whole_lines(self._fd, self._path)
+        log.info("sink file %s: cut from %d bytes to %d", self._path, self._size, whole)
+        self._owed += self._cut_off(own.st_mtime_ns, whole)
+        os.ftruncate(self._fd, whole)
+        self._size = whole
+        self._recent = [line for line in self._recent if line.end <= whole]
+
+    def _cut_off(self, at_ns: int, size: int) -> list[bytes]:
+        """The lines that are neither in the file, cut at this time to this size, nor in its copy.
+
+        Whoever copies a file and then cuts it misses what is written in between. Where no copy is
+        found, the lines written shortly before the cut are taken for missed.
+        """
+        gone = [line for line in self._recent if line.end > size]
+        copied = _copied(self._path, gone) if gone else None
+        if copied is not None:
+            return [line.data for line in gone if line.end > copied]
+        doubtful = [line.data for line in gone if line.written_ns >= at_ns - _DOUBTED_NS]
+        if doubtful:
+            log.warning(
+                "sink file %s was cut and no copy of it lies beside it: its last %d events are "
+                "written again and may stand in two files",
+                self._path, len(doubtful),
+            )  # fmt: skip
+        return doubtful
 
     async def close(self) -> None:
         """Ends it."""
-        await asyncio.get_running_loop().run_in_executor(self._writer, os.close, self._fd)
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._close)
+
+    def _close(self) -> None:
+        try:
+            if self._owed or os.fstat(self._fd).st_size < self._size:
+                self._reopen()
+        finally:
+            os.close(self._fd)
+
+
+def _at(path: Path) -> tuple[int, int] | None:
+    """The device and number of the file that the name leads to; None where it leads to none."""
+    try:
+        at = os.stat(path)  # noqa: PTH116 - twice at every delivery
+    except OSError:
+        return None
+    return at.st_dev, at.st_ino
+
+
+def _opened(path: Path, mode: int) -> tuple[int, int]:
+    """The file of this name, made where there is none, locked; and where its last line ends.
+
+    Raises:
+        OSError: one line for people says what is wrong.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+    while True:
+        try:
+            fd = os.open(path, flags, mode)
+        except OSError as error:
+            raise OSError(f"sink file {path}: {error.strerror}") from None
+        try:
+            own = os.fstat(fd)
+            if not stat.S_ISREG(own.st_mode):
+                raise OSError(f"sink file {path}: not a regular file")
+            _lock(fd, path)
+            if _at(path) == (own.st_dev, own.st_ino):
+                size = _whole_lines(fd, path)
+                os.ftruncate(fd, size)
+                _sync_folder(path)
+                return fd, size
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)  # it was taken away between our open and our lock
+
+
+def _lock(fd: int, path: Path) -> None:
+    """Raises OSError where the file has another writer."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = _holder(os.fstat(fd))
+        if pid == os.getpid():
+            who, each = "another sink of this configuration", "sink"
+        else:
+            who, each = "another process" if pid is None else f"process {pid}", "daemon"
+        raise OSError(
+            f"sink file {path}: {who} writes to it; give each {each} a file of its own"
+        ) from None
+    except OSError as error:
+        raise OSError(f"sink file {path} cannot be locked: {error.strerror}") from None
+
+
+def _holder(at: os.stat_result) -> int | None:
+    """The process that has this file locked, as far as the system says."""
+    where = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
+    try:
+        rows = [line.split() for line in Path("/proc/locks").read_text("ascii").splitlines()]
+    except OSError:
+        return None
+    held = [int(row[4]) for row in rows if row[1] == "FLOCK" and row[5] == where]
+    return next((pid for pid in held if pid > 0), None)
+
+
+def _sync_folder(path: Path) -> None:
+    """A new file's name is to outlast a loss of power; a folder that nobody may read is left."""
+    with suppress(OSError):
+        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
 
 def _whole_lines(fd: int, path: Path) -> int:
     """The file's size without a last line that a crash cut off; that event comes again.
 
     Raises:
-        EnvironmentFault: the last line is cut off and is not one of ours.
+        OSError: the last line is cut off and is not one of ours.
     """
     size = os.fstat(fd).st_size
     end, tail = size, b""
@@ -159,5 +382,46 @@ def _whole_lines(fd: int, path: Path) -> int:
         end = start
     torn = tail[tail.rfind(b"\n") + 1 :]
     if torn[: len(_EVENT_STARTS)] != _EVENT_STARTS[: len(torn)]:
-        raise EnvironmentFault(f"sink file {path}: it does not end in an event's line")
+        raise OSError(f"sink file {path}: it does not end in an event's line")
     return size - len(torn)
+
+
+def _copied(path: Path, lines: Sequence[_Line]) -> int | None:
+    """How many bytes of the file a copy in its folder holds, one that ends within these lines.
+
+    A copy is as long as what was copied, and ends with the same bytes; it may be compressed.
+    None where there is no such copy.
+    """
+    found = None
+    with suppress(OSError), os.scandir(path.resolve().parent) as folder:
+        for entry in folder:
+            with suppress(OSError, EOFError, zlib.error):
+                if entry.name != path.name and entry.is_file(follow_symlinks=False):
+                    held = _held_by(Path(entry.path), lines)
+                    found = max((n for n in (found, held) if n is not None), default=None)
+    return found
+
+
+def _held_by(copy: Path, lines: Sequence[_Line]) -> int | None:
+    """As ``_copied``, of this file.
+
+    Raises:
+        OSError: it cannot be read, or is not compressed as its name says.
+        EOFError: it is not compressed to its end yet.
+    """
+    with copy.open("rb") as plain:
+        size = os.fstat(plain.fileno()).st_size
+        packed = copy.suffix == ".gz" and size > _LENGTH.size
+        if packed:
+            (size,) = _LENGTH.unpack(os.pread(plain.fileno(), _LENGTH.size, size - _LENGTH.size))
+        line = next((line for line in lines if line.start < size <= line.end), None)
+        if line is None:
+            return None
+        wanted = line.data[: size - line.start]
+        if not packed:
+            return size if os.pread(plain.fileno(), len(wanted), line.start) == wanted else None
+        tail = b""
+        with gzip.open(plain) as unpacked:
+            while piece := unpacked.read(1 << 20):
+                tail = (tail + piece)[-len(wanted) :]
+        return size if tail == wanted else None

@@ -6,9 +6,10 @@ In: nothing. Out: actions that raise an irregularity. Must not know: states, wha
 from __future__ import annotations
 
 from .halting import because
+from .link_facts import why_restarted_in_a_round
 
 LINK_LOST = because("link_lost", "the link to the shoe was lost in a round")
-RESTARTED = because("link_lost", "the controller was restarted in a round")
+RESTARTED = because("link_lost", why_restarted_in_a_round)
 HOST_POWER = because("power_failure", "the host lost power in a round")
 STARTED_ANEW = because("power_failure", "the shoe started anew in a round")
 REBOOTED = because("power_failure", "the shoe lost power in a round, or another took its place")

@@ -18,6 +18,7 @@ from . import (
     conduct,
     engine,
     freed,
+    known_commands,
     machine,
     methods,
     outbox,
@@ -28,6 +29,7 @@ from . import (
 )
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
+    CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
     Fault,
@@ -42,6 +44,7 @@ from .inputs import (
     Tick,
 )
 from .irregularities import stack
+from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
@@ -50,8 +53,7 @@ from .state import TableState
 from .turn import Turn
 from .wording import in_line
 
-REMEMBERED_COMMANDS = 256
-"""How many commands are recognised when they come again: more than a table gives in an hour."""
+__all__ = ["REMEMBERED_COMMANDS", "TableController"]
 
 _NAMES = {
     LinkUp: "link_up",
@@ -63,6 +65,7 @@ _NAMES = {
     StorageRestored: "storage_restored",
     DeliveryParked: "delivery_parked",
     DeliveryTaken: "delivery_taken",
+    CommandsRefused: "commands_refused",
 }
 
 
@@ -113,15 +116,20 @@ class TableController:
         return turn.effects
 
     def _command(self, turn: Turn, command: TableCommand) -> None:
-        answered = turn.now.answered
-        answer = answered.get(command.command_id)
-        if answer is None:
+        if (why := known_commands.objection(turn.now, command)) is not None:
+            turn.refuse(why)
+            assert turn.refusal is not None
+            turn.effects.append(turn.refusal)
+            return
+        first = turn.now.answered.get(command.command_id)
+        if first is not None:
+            turn.effects.append(first.again())
+        else:
             if not _refuse_unfit(turn, command):
                 turn.trigger(command.command)
             answer = turn.refusal or _done(turn, command)
-            kept = list(answered.items())[1 - REMEMBERED_COMMANDS :]
-            turn.change(answered={**dict(kept), command.command_id: answer})
-        turn.effects.append(answer)
+            known_commands.remember(turn, command, answer)
+            turn.effects.append(answer)
 
 
 def _done(turn: Turn, command: TableCommand) -> Answer:

@@ -17,6 +17,7 @@ from . import (
     replacing,
     retaking,
     revealing,
+    second_person,
     set_aside,
     shoe_cards,
     shoe_sets,
@@ -151,9 +152,9 @@ def objection_to_choice(turn: Turn) -> Objection | None:
         return Objection(f"{choice.name} needs {positions.one(needed)}", {"position": needed})
     if choice.reason and not command.reason:
         return Objection("a reason is missing: what is decided is recorded with it")
-    if choice.second and command.consented_by in (None, "", command.person):
-        needs = {"consent": "another person"}
-        return Objection(f"{choice.name} needs the consent of another person", needs)
+    lacks = second_person.objection(turn, choice.name, needed) if choice.second else None
+    if lacks is not None:
+        return lacks
     if isinstance(args := arguments.read(turn, choice.takes), str):
         return Objection(f"{choice.name}: {args}")
     why = choice.unless(turn)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from firmware_proto.cards import Card, card
 
-from . import placing, positions, pulls, shoe_cards
+from . import placing, positions, pulls, second_person, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
 from .state import Dealt
@@ -145,9 +145,8 @@ def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
 def lacks_second(turn: Turn) -> Objection | None:
     """Nobody else is named who saw what is entered."""
     command = turn.command
-    if command.consented_by not in (None, "", command.person):
-        return None
-    return Objection("it needs the consent of another person", {"consent": "another person"})
+    needed = positions.needed(command.command, turn.game, command.args)
+    return second_person.objection(turn, "it", needed)
 
 
 def tell_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:

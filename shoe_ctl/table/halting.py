@@ -101,11 +101,11 @@ def order_was_altered(turn: Turn) -> bool:
 # Actions that halt, one for each cause.
 
 
-def because(key: str, seen: str) -> Callable[[Turn], None]:
-    """An action that halts for a cause known from the row alone."""
+def because(key: str, seen: str | Callable[[Turn], str]) -> Callable[[Turn], None]:
+    """An action that halts for a cause known from the row alone, or said by its input."""
 
     def halt(turn: Turn) -> None:
-        raise_irregularity(turn, Cause(key, seen))
+        raise_irregularity(turn, Cause(key, seen if isinstance(seen, str) else seen(turn)))
 
     return halt
 

@@ -32,10 +32,25 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     last: int = 0
 
 
+class SecondPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The named second person as looked up among the configured users.
+
+    ``positions`` are the highest that the user may act in, and others. ``why_not``: the name is no
+    configured user's, or is who asks; one line for people.
+    """
+
+    positions: tuple[str, ...] = ()
+    why_not: str | None = None
+
+
 class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     """What a person or the table system asks of the table: the command envelope.
 
     ``round_id`` None means the round that is open. ``consented_by`` is the second person.
+
+    ``user`` is the configured user through whom it came; empty where it came in no such way.
+    ``second_person`` is None where nobody is named, or nobody looked it up.
+    ``added`` names the arguments that were not given, and that the controller filled in.
     """
 
     command_id: str
@@ -46,6 +61,9 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     position: str = "dealer"
     reason: str | None = None
     consented_by: str | None = None
+    user: str = ""
+    added: tuple[str, ...] = ()
+    second_person: SecondPerson | None = None
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
@@ -74,10 +92,14 @@ class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
     reason: str
 
 
-class Restarted(Happened, frozen=True, kw_only=True, tag="restarted"):
-    """The daemon started on an existing journal. ``host_boot`` changes when the host boots."""
+class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
+    """The table is started on an existing journal. ``host_boot`` changes when the host boots.
+
+    ``reopened``: the daemon itself went on. The storage failed, and it opened the journal again.
+    """
 
     host_boot: str
+    reopened: bool = False
 
 
 class Tick(Happened, frozen=True, kw_only=True, tag="tick"):
@@ -134,6 +156,14 @@ class DeliveryTaken(Happened, frozen=True, kw_only=True, tag="delivery_taken"):
     record: int
 
 
+class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused"):
+    """So many commands of a user were refused and not recorded, since then (µs since 1970 UTC)."""
+
+    user: str
+    count: int
+    since_us: int
+
+
 Input = (
     ShoeSaid
     | TableCommand
@@ -146,6 +176,7 @@ Input = (
     | StorageRestored
     | DeliveryParked
     | DeliveryTaken
+    | CommandsRefused
 )
 """Anything that can happen."""
 
@@ -161,6 +192,7 @@ KINDS: tuple[type[Happened], ...] = (
     StorageRestored,
     DeliveryParked,
     DeliveryTaken,
+    CommandsRefused,
 )
 
 
@@ -190,6 +222,7 @@ _decoder = msgspec.json.Decoder(
     | StorageRestored
     | DeliveryParked
     | DeliveryTaken
+    | CommandsRefused
 )
 
 

@@ -87,8 +87,21 @@ def restart(turn: Turn) -> None:
     again = turn.happened
     assert isinstance(again, Restarted)
     if turn.now.link.up:
-        _leave(turn, "the controller was restarted")
+        _leave(turn, why_restarted(again))
     turn.change(host_boot=again.host_boot)
+
+
+def why_restarted(again: Restarted) -> str:
+    """What cost the link: a controller that goes on after a storage fault was not restarted."""
+    if again.reopened:
+        return "the storage failed, and the controller closed the link"
+    return "the controller was restarted"
+
+
+def why_restarted_in_a_round(turn: Turn) -> str:
+    """The same of a round whose cards are out."""
+    assert isinstance(turn.happened, Restarted)
+    return f"{why_restarted(turn.happened)} in a round"
 
 
 def _leave(turn: Turn, reason: str) -> None:

@@ -25,7 +25,7 @@ from .arguments import by_whom
 from .effects import ShoeCommand
 from .errands import Command, Errand
 from .inputs import LinkLost, NotTold, Restarted, ShoeSaid, TableCommand, Tick
-from .link_facts import is_met
+from .link_facts import is_met, why_restarted
 from .state import TableState
 from .turn import Turn
 
@@ -42,8 +42,7 @@ DONE_BY_EVENT: Final = frozenset({"reset", "self_test", "rotate_key"})
 SECRET: Final = frozenset({"clear_error"})
 """Whether a shoe takes it depends on its error, which may tell of a card: never told in public."""
 
-LINK: Final = "the link was lost, and nobody knows whether the shoe did it"
-RESTART: Final = "the controller was restarted, and nobody knows whether the shoe did it"
+UNKNOWN: Final = "and nobody knows whether the shoe did it"
 OTHER_SHOE: Final = "another shoe is connected"
 NEW_ONE: Final = "it was told so anew"
 
@@ -108,8 +107,10 @@ def heed(turn: Turn) -> None:
             _give_up(turn, errand, happened.why)
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
         # Its wire carries no ids: told again, it might do it twice, or clear another error.
+        lost = "the link was lost"
+        why = lost if isinstance(happened, LinkLost) else why_restarted(happened)
         for errand in turn.now.outbox.waiting:
-            _give_up(turn, errand, LINK if isinstance(happened, LinkLost) else RESTART)
+            _give_up(turn, errand, f"{why}, {UNKNOWN}")
     elif isinstance(happened, Tick):
         _look_at_time(turn)
 

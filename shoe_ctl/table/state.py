@@ -311,6 +311,17 @@ class ArmRefused(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class FirstAnswer(Answer, frozen=True, kw_only=True):
+    """A command's answer with the user who gave the command, and the digest of what was asked."""
+
+    user: str = ""
+    digest: str = ""
+
+    def again(self) -> Answer:
+        """The answer alone."""
+        return Answer(**{name: getattr(self, name) for name in Answer.__struct_fields__})
+
+
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
 
@@ -345,7 +356,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     pending: Kept | None = None
     refused: ArmRefused | None = None
     wake_us: int | None = None
-    answered: dict[str, Answer] = {}
+    answered: dict[str, FirstAnswer] = {}
     wagers: Wagers = Wagers()
     method: str | None = None
     control: ShoeControl = ShoeControl()

@@ -16,9 +16,12 @@ from shoe_ctl.checked import check
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import Config, load
+from shoe_ctl.refusal_budget import RECORDED as RECORDED_REFUSALS
+from shoe_ctl.refusal_budget import STRETCH_US
 from shoe_ctl.staff import gid_of, users_of
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.known_commands import MOST_REFUSED, MOST_REFUSED_OF_A_USER
 from shoe_ctl.table.positions import COMMANDS, POSITIONS
 from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.status import status
@@ -72,6 +75,8 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
     said = (
         f"{MOST_BYTES:,} bytes", f"{MOST_CONNECTIONS} connections", f"{PATIENCE_S:g} seconds",
         f"{LONGEST_PATH} bytes", f"The last {REMEMBERED_COMMANDS} ids",
+        f"{RECORDED_REFUSALS} at a table in {STRETCH_US // 60_000_000} minutes",
+        f"{MOST_REFUSED_OF_A_USER} or all users more than {MOST_REFUSED}",
     )  # fmt: skip
     for limit in said:
         assert limit in CONFIGURATION

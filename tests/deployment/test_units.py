@@ -105,6 +105,10 @@ def test_it_never_gives_up_and_a_shoe_that_is_away_does_not_end_it() -> None:
     assert "--wait" in command.split()
 
 
+def test_a_reload_opens_the_files_of_sinks_anew() -> None:
+    assert assigned("ExecReload") == ["/bin/kill -HUP $MAINPID"]
+
+
 def test_it_runs_as_nobody_special_and_waits_to_be_told() -> None:
     assert assigned("Type") == ["notify"]
     assert assigned("User") == ["shoectl"]

@@ -112,6 +112,8 @@ async def test_a_round_that_was_open_waits_for_a_person_and_loses_no_card(
         await at_table.rests()
         await told.times(6, "round.outcome")
     told_of = once_each(lines_of(tmp_path / "public.jsonl"))
+    reasons = [data["reason"] for data in of_type(told_of, "shoe.lost")]
+    assert reasons[0] == "the controller was restarted"  # as it was, after the outage
     all_agree(of_type(told_of, "round.outcome"), at_table.rounds)
     assert nothing_is_wrong_with(tmp_path / "journal.db") == len(at_table.rounds)
 
@@ -249,6 +251,7 @@ def test_a_process_that_ended_in_an_outage_is_followed_by_one_that_asks_and_says
             subprocess.run((SHOECTL, "table", "resume", *at), capture_output=True, check=True)
             assert service.until("STATUS")["STATUS"] == "serving"
             service.process.send_signal(signal.SIGTERM)
-            assert rest_of(service.process)[0] == 0
+            ended, logged = rest_of(service.process)
+            assert (ended, b"ready: the tables are served" in logged) == (0, True)
     assert list(tmp_path.glob("*-outage")) == []
     nothing_is_wrong_with(tmp_path / "journal.db")

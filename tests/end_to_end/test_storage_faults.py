@@ -130,6 +130,10 @@ class Evening:
             stream = once_each(json.loads(line) for line in lines)
             all_agree(of_type(stream, "round.outcome"), self.shoe.rounds)
         told = lines_of(self.folder / "restricted.jsonl")
+        lost = of_type(once_each(told), "shoe.lost")
+        assert {data["reason"] for data in lost} == {
+            "the storage failed, and the controller closed the link"
+        }
         cards = of_type(once_each(told), "round.card_drawn")
         drawn = [(data["number"], data["card"]) for data in cards]
         assert drawn == self.shoe.truth.cards

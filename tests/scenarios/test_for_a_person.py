@@ -161,7 +161,10 @@ def daemon(folder: Path, table: str) -> Iterator[None]:
 {table}
 [socket]
 path = "s"
-user = [{{user = {os.getuid()}, position = "gaming_shift_manager"}}]
+user = [
+    {{user = {os.getuid()}, position = "gaming_shift_manager"}},
+    {{user = {os.getuid() + 1}, name = "lee", position = "pit_supervisor"}},
+]
 [[sink]]
 kind = "jsonl"
 path = "public.jsonl"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from shoe_ctl.cli.demo_scenario import SECOND_PERSONS
 from shoe_ctl.config import Config, of_plain
 from shoe_ctl.daemon import Daemon
 from shoe_ctl.link.clock import SystemClock
@@ -33,9 +34,13 @@ from simulators.table.scenario import Scenario, configured
 def configuration(scenario: Scenario, folder: Path, port: str) -> Config:
     """The scenario's table, a sink for each audience, the socket for whoever runs the test."""
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
+    second = [
+        {"user": os.getuid() + at, "name": name, "position": LADDER[-1]}
+        for at, name in enumerate(SECOND_PERSONS, 1)
+    ]
     plain = {
         "table": [configured(scenario, port)],
-        "socket": {"user": [user], "path": "s"},
+        "socket": {"user": [user, *second], "path": "s"},
         "sink": [
             {"kind": "jsonl", "path": "public.jsonl"},
             {"kind": "jsonl", "path": "restricted.jsonl", "audience": "restricted"},

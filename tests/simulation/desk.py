@@ -22,6 +22,9 @@ from tests.simulation.process import Life
 
 CALLER = Caller(user="sim", position=LADDER[-1], sees=Audience.PUBLIC, also=(BESIDE, APART))
 
+SECOND = Caller(user="ann", position=LADDER[-1], sees=Audience.PUBLIC, names=("Ann",))
+"""Who consents, and asks for nothing."""
+
 PATIENCE_S = 30.0
 
 Answer = Mapping[str, Any]

@@ -38,7 +38,7 @@ from simulators.table.dealer import Supply, dealer_for
 from tests.simulation.broken import Broken
 from tests.simulation.cable import Cable, HostEnd
 from tests.simulation.clock import WallClock
-from tests.simulation.desk import Answer, Desk, NoAnswer
+from tests.simulation.desk import CALLER, SECOND, Answer, Desk, NoAnswer
 from tests.simulation.disk import Disk
 from tests.simulation.executor import LoopExecutor
 from tests.simulation.faults import STRIKES
@@ -172,6 +172,7 @@ class World:
                 thread=partial(self._thread, life),
                 opener=lambda *_: open_port,
                 ways_in=(partial(self.desk.served, life=life),),
+                callers=(CALLER, SECOND),
             ),
         )
         return self._now

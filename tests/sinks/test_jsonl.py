@@ -61,8 +61,8 @@ async def test_lines_are_synced_before_they_count_as_delivered(
     tmp_path: Path, writer: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, synced = tmp_path / "public.jsonl", []
-    monkeypatch.setattr(os, "fsync", lambda _fd: synced.append(path.read_bytes()))
     sink = JsonlFile(path, Audience.PUBLIC, writer)
+    monkeypatch.setattr(os, "fsync", lambda _fd: synced.append(path.read_bytes()))
     await sink.deliver(events(2))
     assert synced == [b"".join(event + b"\n" for event in events(2))]
     await sink.close()

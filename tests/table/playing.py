@@ -195,8 +195,8 @@ class Playing:
     def disconnect(self) -> list[Effect]:
         return self.feed(LinkLost(t_us=self.t_us, connection=1, reason="unplugged"))
 
-    def restart(self, host_boot: str = "b1") -> list[Effect]:
-        return self.feed(Restarted(t_us=self.t_us, host_boot=host_boot))
+    def restart(self, host_boot: str = "b1", *, reopened: bool = False) -> list[Effect]:
+        return self.feed(Restarted(t_us=self.t_us, host_boot=host_boot, reopened=reopened))
 
     def fails(self) -> list[Effect]:
         return self.feed(Fault(t_us=self.t_us, where="ShoeSaid", what="KeyError: 8S"))

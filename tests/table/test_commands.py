@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -9,8 +10,10 @@ import pytest
 
 from shoe_ctl.table import inputs, positions
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
+from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
-from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.known_commands import digest
+from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.playing import Playing, game
 from tests.table.sessions import WAYS
@@ -111,11 +114,91 @@ def test_a_repeated_command_gets_its_first_answer_whole_and_changes_nothing(
     if accepted:
         table.does("no_more_bets")
     now, told = table.now, len(table.events)
-    assert table.asks(command, command_id="k-1", position="dealer") == first
+    assert table.asks(command, command_id="k-1") == first
     assert len(table.events) == told
     assert msgspec.structs.replace(table.now, t_us=0, inputs=0) == msgspec.structs.replace(
         now, t_us=0, inputs=0
     )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"command": "no_more_bets"}, {"args": {"seat": 4}}, {"round_id": "bac-07-s1-r1"},
+        {"person": "lee"}, {"position": "dealer"}, {"reason": "again"}, {"consented_by": "lee"},
+        {"user": "dora"}, {"user": ""},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("accepted", [True, False])
+def test_an_id_that_comes_again_with_another_command_or_user_is_refused_and_changes_nothing(
+    other: dict[str, Any], accepted: bool
+) -> None:
+    table = table_at_idle()
+    asked = TableCommand(
+        t_us=table.t_us, command_id="k-1", command="place_your_bets" if accepted else "settle",
+        person="kim", position="pit_supervisor", user="ann",
+    )  # fmt: skip
+    first = answer_to(table, asked)
+    table = Playing(state=from_bytes(to_bytes(table.now)), **WAYS[0])  # over a restart too
+    before = msgspec.structs.replace(table.now, t_us=0, inputs=0)
+    refused = answer_to(table, msgspec.structs.replace(asked, **other))
+    why = "by another user" if "user" in other else "for another command"
+    said = f"command_id k-1 was used before, {why}: give each command an id of its own"
+    assert (refused.accepted, refused.error, refused.needs) == (False, said, {})
+    assert msgspec.structs.replace(table.now, t_us=0, inputs=0) == before
+    assert [e.type for e in table.events] == ["command.refused"]
+    assert answer_to(table, asked) == first
+
+
+def answer_to(table: Playing, asked: TableCommand) -> Answer:
+    effects = table.feed(msgspec.structs.replace(asked, t_us=table.t_us))
+    (answer,) = (effect for effect in effects if isinstance(effect, Answer))
+    return answer
+
+
+def test_arguments_in_another_order_and_those_the_controller_added_make_no_other_command() -> None:
+    named = TableCommand(t_us=1, command_id="k", command="rotate_key", args={"a": 1, "b": 2})
+    turned = msgspec.structs.replace(named, args={"b": 2, "a": 1}, t_us=9)
+    added = msgspec.structs.replace(named, args={"a": 1, "key_id": 3, "b": 2}, added=("key_id",))
+    other = msgspec.structs.replace(named, args={"a": 1, "key_id": 3, "b": 2})
+    assert digest(named) == digest(turned) == digest(added) != digest(other)
+
+
+def test_refused_commands_of_one_user_do_not_have_the_others_forgotten() -> None:
+    table = table_at_idle()
+
+    def settle(number: int, user: str) -> None:
+        asked = TableCommand(
+            t_us=table.t_us, command_id=f"{user}-{number}", command="settle", user=user
+        )
+        assert not answer_to(table, asked).accepted
+
+    for number in range(REMEMBERED_COMMANDS // 2):
+        asked = TableCommand(t_us=1, command_id=f"ann-{number}", command="ask_shoe", user="ann")
+        kept = remembered(table, asked)
+        table = Playing(state=kept, **WAYS[0])
+    for number in range(2 * REMEMBERED_COMMANDS):
+        settle(number, "flood")
+        settle(number, "dora") if number < 20 else None
+    known = Counter(first.user for first in table.now.answered.values())
+    assert known == {"ann": 128, "dora": 20, "flood": 108}
+    for number in range(REMEMBERED_COMMANDS):
+        for user in ("eve", "flood"):
+            settle(number + 9999, user)
+    known = Counter(first.user for first in table.now.answered.values())
+    assert known["ann"] == 128 and known["dora"] == 20
+    assert len(table.now.answered) == REMEMBERED_COMMANDS
+
+
+def remembered(table: Playing, asked: TableCommand) -> TableState:
+    """As if the table had taken this command."""
+    first = FirstAnswer(
+        command_id=asked.command_id, accepted=True, user=asked.user, digest=digest(asked)
+    )
+    answered = {**table.now.answered, asked.command_id: first}
+    state: TableState = msgspec.structs.replace(table.now, answered=answered)
+    return state
 
 
 def test_answers_are_remembered_across_a_restore_and_the_oldest_are_forgotten() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.events import Locked
-from shoe_ctl.table.inputs import StorageRestored
+from shoe_ctl.table.inputs import Restarted, StorageRestored, from_bytes, to_bytes
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 from tests.table.test_review import at, pauses, resumes, shown
@@ -16,9 +16,9 @@ RESUMED = ["outage.closed", "table.resumed"]
 
 
 def works_again(table: Playing, what: str = "the disk is full") -> None:
-    """As the daemon tells it: it is started anew, and told since when nothing was stored."""
+    """As the daemon tells it: it goes on, and is told since when nothing was stored."""
     since_us = table.now.t_us
-    table.restart()
+    table.restart(reopened=True)
     table.feed(StorageRestored(t_us=table.t_us, since_us=since_us, what=what))
 
 
@@ -37,6 +37,28 @@ def test_it_stands_still_until_a_person_resumes_it_and_goes_on_with_its_shoe(cod
         table.hello()
     assert (table.now.state, table.now.round) == (before.state, before.round)
     assert table.desired == desired
+
+
+CLOSED = "the storage failed, and the controller closed the link"
+
+
+@pytest.mark.parametrize(
+    ("reopened", "why"), [(True, CLOSED), (False, "the controller was restarted")]
+)
+def test_what_cost_the_link_is_said_as_it_was(reopened: bool, why: str) -> None:
+    table = at("2D 3C TS")
+    table.restart(reopened=reopened)
+    assert [lost["reason"] for lost in table.told("shoe.lost")] == [why]
+    raised = table.told("irregularity.raised")[-1]
+    assert (raised["key"], raised["seen"]) == ("link_lost", f"{why} in a round")
+    assert why in shown(table)
+
+
+def test_of_a_controller_that_was_started_nothing_more_is_stored_than_of_any() -> None:
+    plain = Restarted(t_us=1, host_boot="b1")
+    assert to_bytes(plain) == b'{"input":"restarted","t_us":1,"host_boot":"b1"}'
+    again = Restarted(t_us=1, host_boot="b1", reopened=True)
+    assert from_bytes(to_bytes(again)) == again
 
 
 def test_only_those_above_the_dealer_resume_it() -> None:

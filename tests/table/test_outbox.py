@@ -159,12 +159,21 @@ def test_the_time_is_set_at_every_hello_and_never_waited_for() -> None:
     assert table.now.outbox.waiting == () and table.told("shoe.told") == []
 
 
-@pytest.mark.parametrize("how", ["link", "restart"])
-def test_a_shoe_without_ids_is_never_told_twice(how: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("link", "the link was lost"),
+        ("restart", "the controller was restarted"),
+        ("reopened", "the storage failed, and the controller closed the link"),
+    ],
+)
+def test_a_shoe_without_ids_is_never_told_twice(how: str, why: str) -> None:
     table = at_work(ANGEL_EYE)
     table.does("ask_shoe", what="progress")
-    table.disconnect() if how == "link" else table.restart()
+    table.disconnect() if how == "link" else table.restart(reopened=how == "reopened")
     assert table.told("shoe.unanswered") == [{"command": "query", "given_up": True}]
+    (given_up,) = restricted(table, "shoe.unanswered")
+    assert given_up["reason"] == f"{why}, and nobody knows whether the shoe did it"
     again(table, ANGEL_EYE)
     assert len(sent(table)) == 1 and table.now.outbox.waiting == ()
 

@@ -51,6 +51,7 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table import machine, positions
 from shoe_ctl.table.inputs import (
+    CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
     Fault,
@@ -81,10 +82,11 @@ FACTS = (
     "storage_restored",
     "delivery_parked",
     "delivery_taken",
+    "commands_refused",
 )
 KINDS = (
     LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored, DeliveryParked,
-    DeliveryTaken,
+    DeliveryTaken, CommandsRefused,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -158,6 +160,7 @@ def facts(t_us: int) -> Iterator[Input]:
     yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
     yield Restarted(t_us=t_us, host_boot="b1")
     yield Restarted(t_us=t_us, host_boot="b9")
+    yield Restarted(t_us=t_us, host_boot="b1", reopened=True)
     yield Tick(t_us=t_us)
     yield Tick(t_us=t_us + 60_000_000)
     yield NotTold(t_us=t_us, number=1, why="the key file has no such key")
@@ -166,6 +169,7 @@ def facts(t_us: int) -> Iterator[Input]:
     yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", record=7, **parked)
     taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
     yield DeliveryTaken(t_us=t_us, record=7, **taken)
+    yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
     yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
 
 
