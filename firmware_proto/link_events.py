@@ -7,9 +7,16 @@ Must not know: which profile said it, bytes, keys.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from .shoe_event import ShoeEvent
+
+KEYLESS: Final = "the shoe wants a key, and this host has none"
+NO_KEY: Final = "no key for this shoe"
+NO_PROOF: Final = "the shoe cannot prove who it is"
+WRONG_PROOF: Final = "wrong proof"
+
+_REFUSED_FOR: Final = {KEYLESS: "no_key", NO_KEY: "no_key", NO_PROOF: "unauthenticated"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +130,11 @@ class AuthenticationFailed(ShoeEvent):
     reason: str
     device_id: str
     key_id: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The reason for programs: ``no_key``, ``unauthenticated`` or ``wrong_key``."""
+        return _REFUSED_FOR.get(self.reason, "wrong_key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

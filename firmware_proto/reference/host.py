@@ -29,6 +29,7 @@ from firmware_proto.events import (
     ShoeEvent,
     Status,
 )
+from firmware_proto.link_events import KEYLESS
 from firmware_proto.session import Heard, Resume
 
 from .assertion import Assertion
@@ -51,8 +52,6 @@ take seconds. Once a second costs it nothing and is soon enough after it is up."
 
 SILENCE_S = 6.0
 """Three of a shoe's status intervals (SPEC 8): two may be lost before the host asks who speaks."""
-
-KEYLESS = "the shoe wants a key, and this host has none"
 
 _BlankHeard = blank(Heard)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)

@@ -18,6 +18,12 @@ _LABEL = 10
 
 FACE_DOWN = "[ ]"
 
+_LINK = {
+    "lost": "the shoe cannot be heard",
+    "unidentified": "the port is open, and no shoe has said yet who it is",
+    "refused": "who speaks is not this table's shoe",
+}
+
 
 def lines(held: dict[str, Any]) -> Iterator[str]:
     """The table in a few lines, what is next last but one, who may do what last."""
@@ -30,7 +36,7 @@ def lines(held: dict[str, Any]) -> Iterator[str]:
         who = f", with {player}" if player else ""
         yield from _line("shoe", f"{shoe['shoe_id']}{who}{out}")
     if held["link"] != "up":
-        yield from _line("link", "lost: the shoe cannot be heard")
+        yield from _line("link", f"{held['link']}: {_LINK[held['link']]}")
     yield from _told(held.get("told") or {})
     if held.get("refused"):
         yield from _line("refused", held["refused"]["text"])

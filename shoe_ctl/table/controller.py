@@ -11,7 +11,18 @@ import difflib
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import arming, conduct, engine, freed, machine, methods, outbox, positions, replayed
+from . import (
+    arming,
+    conduct,
+    engine,
+    freed,
+    link_facts,
+    machine,
+    methods,
+    outbox,
+    positions,
+    replayed,
+)
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     DeliveryParked,
@@ -83,6 +94,7 @@ class TableController:
         turn = self._turn
         turn.begin(self.state, happened)
         self._machine.set_state(self.state.state, turn)
+        link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
@@ -179,8 +191,9 @@ def _desired(turn: Turn) -> Armed | Locked:
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
-    """When the round next wants to be woken, or an errand's answer is overdue."""
-    wakes = (_round_wakes_us(now, settings), outbox.overdue_us(now))
+    """When the round next wants to be woken, or an errand's answer or a proof is overdue."""
+    overdue = (outbox.overdue_us(now), link_facts.unproved_us(now))
+    wakes = (_round_wakes_us(now, settings), *overdue)
     return min((t for t in wakes if t is not None), default=None)
 
 

@@ -1,16 +1,38 @@
 """The link and the power as the table sees them: connected, lost, restarted.
 
-In: LinkUp, LinkLost, Restarted. Out: shoe.connected .lost .not_aligned, what is known of the link.
-Must not know: ports, back-off, what a halt does.
+In: LinkUp, LinkLost, Restarted, who the shoe says it is, the time. Out: shoe.connected .refused
+.lost .not_aligned, what is known of the link. Must not know: ports, back-off, what a halt does.
 """
 
 from __future__ import annotations
 
-from firmware_proto.events import Discarded, Redesignated
+from typing import Final
 
-from .inputs import LinkLost, LinkUp, Restarted
-from .state import TableState
+from firmware_proto.events import (
+    Authenticated,
+    AuthenticationFailed,
+    Challenged,
+    Discarded,
+    Hello,
+    Redesignated,
+)
+
+from .inputs import LinkLost, LinkUp, Restarted, ShoeSaid, Tick
+from .state import Claim, Refusal, TableState
 from .turn import Turn
+
+PROOF_US: Final = 5_000_000
+"""A shoe answers a challenge in milliseconds and is asked for it once a second."""
+
+NOT_PROVED: Final = "no_proof"
+
+REFUSALS: Final = {
+    "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
+    "unauthenticated": "it has no key: give it one, or take key_file away",
+    "wrong_key": "its proof does not fit the key of this table: is it this table's shoe?",
+    NOT_PROVED: "it said who it is and did not prove it: is it this table's shoe?",
+}
+"""What is wrong with who speaks, by the code of the refusal, and what to do."""
 
 
 def cannot_replay(turn: Turn) -> bool:
@@ -50,8 +72,77 @@ def deals_anew(turn: Turn) -> bool:
     return event.meaning == "dealt_anew"
 
 
+def link_state(now: TableState) -> str:
+    """``up``, ``unidentified`` (the port is open), ``refused`` (so is who speaks) or ``lost``."""
+    link = now.link
+    if not link.up:
+        return "lost"
+    if is_met(now):
+        return "up"
+    here = link.refusal is not None and link.refusal.connection == link.connection
+    return "refused" if here else "unidentified"
+
+
+def refused_for(now: TableState) -> str | None:
+    """The code of the last refusal since a shoe was connected."""
+    refusal = now.link.refusal
+    return None if refusal is None or is_met(now) else refusal.reason
+
+
+def unproved_us(now: TableState) -> int | None:
+    """When who said who it is should have proved it; None where nobody is waited for."""
+    claim = now.link.claim
+    return None if claim is None else claim.t_us + PROOF_US
+
+
+# What is done.
+
+
+def identify(turn: Turn) -> None:
+    """Before anything else is made of an input: what it says of who is at the other end."""
+    happened = turn.happened
+    if isinstance(happened, Tick):
+        claim, due_us = turn.now.link.claim, unproved_us(turn.now)
+        if claim is not None and due_us is not None and turn.now.t_us >= due_us:
+            _refuse(turn, NOT_PROVED, claim.device_id)
+    elif isinstance(happened, ShoeSaid):
+        match happened.event:
+            case Challenged(device_id=who) if not is_met(turn.now):
+                turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))
+            case Authenticated():
+                turn.set_link(claim=None)
+            case AuthenticationFailed(device_id=who) as failed:
+                _refuse(turn, failed.code, who)
+            case Hello(device_id=who):
+                turn.set_link(claim=None, refusal=None)
+                if not turn.now.link.connected:
+                    _tell_connected(turn, device_id=who)
+
+
+def _refuse(turn: Turn, reason: str, device_id: str) -> None:
+    turn.set_link(claim=None, refusal=Refusal(reason=reason, connection=turn.now.link.connection))
+    told = {"reason": reason}
+    turn.tell("shoe.refused", told, restricted={**told, "device_id": device_id})
+
+
+def _tell_connected(turn: Turn, *, device_id: str | None) -> None:
+    """Said once a connection. A shoe of a profile without names is told as not identified."""
+    link = turn.now.link
+    turn.set_link(connected=True)
+    told = {
+        "profile": link.profile,
+        "authenticated": link.authenticated,
+        "identified": device_id is not None,
+    }
+    who = {} if device_id is None else {"device_id": device_id}
+    turn.tell("shoe.connected", told, restricted={**told, **who})
+
+
 def connect(turn: Turn) -> None:
-    """The link is up; a shoe that cannot replay is not aligned until Player card 1."""
+    """The port is open. Who is there is not known yet; some shoes can never say.
+
+    A shoe that cannot replay is not aligned until Player card 1.
+    """
     up = turn.happened
     assert isinstance(up, LinkUp)
     turn.set_link(
@@ -68,9 +159,11 @@ def connect(turn: Turn) -> None:
         authenticated=up.authenticated,
         met=False,
         aligned=up.replay,
+        connected=False,
+        claim=None,
     )
-    turn.tell("shoe.connected", {"profile": up.profile, "authenticated": up.authenticated})
     if not up.replay:
+        _tell_connected(turn, device_id=None)
         tell_not_aligned(turn)
 
 
@@ -93,13 +186,15 @@ def restart(turn: Turn) -> None:
 
 def _leave(turn: Turn, reason: str) -> None:
     """The shoe is out of reach, and stays armed for what it was armed for."""
-    turn.set_link(up=False, aligned=turn.now.link.replay)
+    was_connected = turn.now.link.connected
+    turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
     shoe, played, number = turn.now.shoe, turn.now.round, _freed_for(turn)
     if shoe is not None and played is not None and number is not None:
         left = shoe.left_armed
         if left is None or left[0] != number:  # not while that very draw may be on its way
             turn.set_shoe(left_armed=(number, played.id))
-    turn.tell("shoe.lost", {"reason": reason})
+    if was_connected:
+        turn.tell("shoe.lost", {"reason": reason})
 
 
 def _freed_for(turn: Turn) -> int | None:

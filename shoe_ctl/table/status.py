@@ -12,7 +12,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import arming, conduct, machine, offering, outbox, parked, status_hands
+from . import arming, conduct, link_facts, machine, offering, outbox, parked, status_hands
 from .irregularities import stack
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
@@ -45,14 +45,15 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         "game": game.id,
         "method": conduct.method(now, settings),
         "state": now.state,
-        "link": "up" if now.link.up else "lost",
+        "link": link_facts.link_state(now),
+        "link_reason": link_facts.refused_for(now),
         "told": outbox.shown(now),
         "refused": arming.shown(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "next": _next(now, game, settings, choices),
+        "next": _beside_the_link(_next(now, game, settings, choices), now),
         "takes": [offer.told for offer in offering.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
@@ -146,6 +147,14 @@ def _next(
     if slot is None:
         return _wait("the shoe")
     return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
+
+
+def _beside_the_link(step: dict[str, Any], now: TableState) -> dict[str, Any]:
+    """The step, with what is wrong at the other end of the line."""
+    if (reason := link_facts.refused_for(now)) is None:
+        return step
+    text = f"{step['text']}; the shoe that speaks is refused: {link_facts.REFUSALS[reason]}"
+    return step | {"text": text}
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
