@@ -30,10 +30,11 @@ class Gap(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(ShoeEvent):
-    """A frame already heard, sent again by the shoe."""
+    """A frame already heard, sent again by the shoe; ``count`` of them, where there were more."""
 
     type: ClassVar[str] = "repeated"
     of: str
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +63,17 @@ class Overheard(ShoeEvent):
 class Discarded(ShoeEvent):
     """Bytes that did not fit. Counted, logged, journaled; never silently dropped.
 
-    ``history``: they fit, but tell of a time before this host knew the shoe.
+    ``history``: they fit, but tell of a time before this host knew the shoe. A run of ``count``
+    such pieces that came in one go is recorded as one, with its first and last bytes in hex;
+    ``reason`` is ``several`` where they had different ones. No session gives a run.
     """
 
     type: ClassVar[str] = "discarded"
     reason: str
     history: bool | None = None
+    count: int | None = None
+    first_bytes: str | None = None
+    last_bytes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

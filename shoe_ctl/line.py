@@ -6,18 +6,28 @@ Must not know: what an input brings about, when groups are committed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from firmware_proto.events import Armed, ClearError, Locked, Query
+from firmware_proto.events import Armed, ClearError, Discarded, Locked, Query, Repeated, ShoeEvent
+from firmware_proto.reference.seal import VERDICTS
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.bodies import Direction
 from shoe_ctl.journal.group import Group
-from shoe_ctl.link.connection import Call, Connection, Reception
+from shoe_ctl.link.connection import Call, Connection, Ended, Reception
 from shoe_ctl.table.inputs import Fault, Input, ShoeSaid
 
 DECODING = "decoding"
 """Where a fault was, when it was the session that raised it."""
+
+SHOWN_BYTES = 8
+"""So many of the first and of the last bytes of a run are recorded with it, in hex. All of them
+stand in the wire records."""
+
+SEVERAL = "several"
+"""The reason of a run whose pieces were discarded for different ones."""
 
 
 class Line:
@@ -90,10 +100,61 @@ class Line:
 
 def inputs(reception: Reception, t_us: int) -> list[Input]:
     """What a reception is to the table."""
-    said: list[Input] = [shoe_said(heard, reception.connection, t_us) for heard in reception.heard]
+    heard = in_runs(reception.heard, reception.chunk, reception.offset)
+    said: list[Input] = [shoe_said(one, reception.connection, t_us) for one in heard]
     if reception.fault is not None:
         said.append(Fault(t_us=t_us, where=DECODING, what=reception.fault))
     return said
+
+
+def in_runs(heard: Iterable[Heard], data: bytes, offset: int) -> list[Heard]:
+    """What was heard in one go, with pieces of garbage that follow one another as one.
+
+    ``data`` is what came, its first byte at ``offset``: a run shows its first and last bytes. What
+    only a key can tell (``VERDICTS``) is never mixed with anything else, so that a replay without
+    the key finds each verdict again. Frames sent again are gathered in the same way.
+    """
+    given: list[Heard] = []
+    for one in heard:
+        if given and (both := _together(given[-1].event, one.event)) is not None:
+            given[-1] = Heard(both, one.seq, given[-1].first, one.last)
+        else:
+            given.append(one)
+    return [_shown(one, data, offset) for one in given]
+
+
+def of_a_run(event: ShoeEvent) -> ShoeEvent:
+    """What any one piece of a run is recorded as."""
+    if isinstance(event, Discarded) and event.count is not None:
+        return replace(event, count=None, first_bytes=None, last_bytes=None)
+    if isinstance(event, Repeated) and event.count is not None:
+        return replace(event, count=None)
+    return event
+
+
+def _together(first: ShoeEvent, second: ShoeEvent) -> ShoeEvent | None:
+    """Both as one run; None where they are to be told apart."""
+    match first, second:
+        case Discarded(history=None), Discarded(history=None):
+            reason = first.reason
+            if reason != second.reason:
+                if reason in VERDICTS or second.reason in VERDICTS:
+                    return None
+                reason = SEVERAL
+            return Discarded(reason=reason, count=(first.count or 1) + 1)
+        case Repeated(of=of), Repeated(of=same) if of == same:
+            return Repeated(of=of, count=(first.count or 1) + 1)
+    return None
+
+
+def _shown(run: Heard, data: bytes, offset: int) -> Heard:
+    """The run with its first and last bytes; those that came before this are not looked for."""
+    event = run.event
+    if not isinstance(event, Discarded) or event.count is None or not data:
+        return run
+    own = data[max(0, run.first - offset) : run.last - offset]
+    first, last = own[:SHOWN_BYTES].hex(), own[-SHOWN_BYTES:].hex()
+    return replace(run, event=replace(event, first_bytes=first, last_bytes=last))
 
 
 def shoe_said(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
@@ -121,4 +182,6 @@ def _call(call: Call) -> bodies.Call:
             return bodies.Commanded("clear_error", number, fate)
         case float():
             return bodies.Ticked(call)
+        case Ended():
+            return bodies.Ended()
     raise TypeError(f"no session that depends on its calls takes {type(call).__name__}")

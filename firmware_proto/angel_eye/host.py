@@ -138,6 +138,10 @@ class AngelEyeHost:
         at = self._decoder.position
         return [Heard(event, None, at, at) for event in given_up]
 
+    def end(self) -> list[Heard]:
+        """The connection ended: the frame that was not finished, if any."""
+        return [Heard(self._event(i), i.seq, i.first, i.last) for i in self._decoder.end()]
+
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next, or None."""

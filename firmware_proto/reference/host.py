@@ -39,7 +39,7 @@ from .codec import Message, encode, read
 from .derived import FrameError
 from .express import next_card
 from .firmware import AllowedFirmware
-from .framing import DELIMITER, Splitter
+from .framing import DELIMITER, UNFINISHED, Splitter
 from .guard import LINK_EVENTS, Guard
 from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from .outbox import Outbox
@@ -197,6 +197,13 @@ class ReferenceHost:
         if self._asking.idle and t >= self._heard_t + SILENCE_S:
             self._asking.fire()
         return []
+
+    def end(self) -> list[Heard]:
+        """The connection ended: the frame that was not finished, if any."""
+        return [
+            Heard(Discarded(reason=reason or UNFINISHED), None, first, last)
+            for _, _, first, last, reason in self._splitter.end()
+        ]
 
     # --- out ---------------------------------------------------------------------------------
 

@@ -297,6 +297,8 @@ _TOLD: Mapping[str, Callable[[Data], Words]] = {
     "shoe.connected": _connected,
     "shoe.refused": _plain("who speaks is not this table's shoe: {reason}"),
     "shoe.lost": _plain("the shoe is lost: {reason}"),
+    "shoe.line_suspended": _plain("the line to the shoe is suspended for {wait_s} s: {reason}"),
+    "shoe.line_resumed": _plain("the line to the shoe is opened again"),
     "shoe.loaded": _plain("a set of cards is in the shoe: {set_id}, {decks} decks, {shoe_id}"),
     "shoe.not_aligned": _plain("where the shoe stands is not known, until {until}"),
     "shoe.fault": _plain("a fault of the shoe: {code}"),

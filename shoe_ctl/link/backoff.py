@@ -31,11 +31,15 @@ class Backoff:
         """Whether anything failed since the shoe last spoke."""
         return self._since is not None
 
-    def failed(self, now: float) -> float:
-        """Seconds to wait after a failure at ``now`` (monotonic seconds)."""
+    def failed(self, now: float, *, died: bool = False) -> float:
+        """Seconds to wait after a failure at ``now`` (monotonic seconds).
+
+        ``died``: the port opened and a shoe spoke, only to be gone again. Nobody pulled a cable:
+        the delay grows to its longest at once, and does not wait for a minute to pass.
+        """
         if self._since is None:
             self._since = now
-        quick = now - self._since < QUICK_PERIOD_S
+        quick = now - self._since < QUICK_PERIOD_S and not died
         cap_s = QUICK_CAP_S if quick else SLOW_CAP_S
         self._delay_s = min(max(FIRST_S, 2 * self._delay_s), cap_s)
         return self._delay_s

@@ -29,6 +29,8 @@ from .inputs import (
     DeliveryTaken,
     Fault,
     Input,
+    LineResumed,
+    LineSuspended,
     LinkLost,
     LinkUp,
     NotTold,
@@ -52,6 +54,8 @@ REMEMBERED_COMMANDS = 256
 _NAMES = {
     LinkUp: "link_up",
     LinkLost: "link_lost",
+    LineSuspended: "line_suspended",
+    LineResumed: "line_resumed",
     Restarted: "restarted",
     Tick: "tick",
     NotTold: "not_told",

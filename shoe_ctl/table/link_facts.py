@@ -16,15 +16,31 @@ from firmware_proto.events import (
     Hello,
     Redesignated,
 )
+from shoe_ctl.records import utc
 
-from .inputs import LinkLost, LinkUp, Restarted, ShoeSaid, Tick
-from .state import Claim, Refusal, TableState
+from .inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
+from .state import Claim, Refusal, Suspended, TableState
 from .turn import Turn
 
 PROOF_US: Final = 5_000_000
 """A shoe answers a challenge in milliseconds and is asked for it once a second."""
 
 NOT_PROVED: Final = "no_proof"
+
+HELLO_US: Final = 5_000_000
+"""A shoe is asked who it is once a second, and its answer takes 15 ms of a line at 115200 baud."""
+
+NO_HELLO: Final = "no_hello"
+_NO_HELLO_STEP: Final = (
+    "and no shoe has said who it is: is the line too slow, is something else connected? "
+    "shoectl doctor says more"
+)
+
+GARBAGE: Final = "garbage"
+_GARBAGE_STEP: Final = (
+    "it brings too much that makes no sense: look at cable, ground, baud rate and at what is "
+    "connected there; it comes back by itself once it is quiet"
+)
 
 REFUSALS: Final = {
     "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
@@ -73,20 +89,34 @@ def deals_anew(turn: Turn) -> bool:
 
 
 def link_state(now: TableState) -> str:
-    """``up``, ``unidentified`` (the port is open), ``refused`` (so is who speaks) or ``lost``."""
+    """``up``, ``unidentified`` (the port is open), ``refused``, ``suspended`` or ``lost``."""
     link = now.link
     if not link.up:
-        return "lost"
+        return "lost" if link.suspended is None else "suspended"
     if is_met(now):
         return "up"
     here = link.refusal is not None and link.refusal.connection == link.connection
     return "refused" if here else "unidentified"
 
 
-def refused_for(now: TableState) -> str | None:
-    """The code of the last refusal since a shoe was connected."""
-    refusal = now.link.refusal
-    return None if refusal is None or is_met(now) else refusal.reason
+def trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
+    """What is wrong at the other end of the line at this time: a code, and words with a next step.
+
+    A refusal is told until a shoe is connected.
+    """
+    link = now.link
+    if link.suspended is not None:
+        until = utc(link.suspended.until_us)[11:19]
+        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
+    if is_met(now):
+        return None
+    if link.refusal is not None:
+        reason = link.refusal.reason
+        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
+    if link.up and t_us >= link.since_us + HELLO_US:
+        open_s = (t_us - link.since_us) // 1_000_000
+        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
+    return None
 
 
 def unproved_us(now: TableState) -> int | None:
@@ -161,6 +191,8 @@ def connect(turn: Turn) -> None:
         aligned=up.replay,
         connected=False,
         claim=None,
+        suspended=None,
+        since_us=turn.now.t_us,
     )
     if not up.replay:
         _tell_connected(turn, device_id=None)
@@ -181,7 +213,29 @@ def restart(turn: Turn) -> None:
     assert isinstance(again, Restarted)
     if turn.now.link.up:
         _leave(turn, "the controller was restarted")
+    turn.set_link(suspended=None)
     turn.change(host_boot=again.host_boot)
+
+
+def suspend(turn: Turn) -> None:
+    """The line brought more garbage than is kept; that it still does is told to staff alone."""
+    found = turn.happened
+    assert isinstance(found, LineSuspended)
+    turn.set_link(suspended=Suspended(until_us=turn.now.t_us + found.wait_s * 1_000_000))
+    told = {"reason": GARBAGE, "wait_s": found.wait_s}
+    secret = {**told, "unkept": found.unkept}
+    if found.again:
+        turn.tell_restricted("shoe.line_suspended", secret)
+    else:
+        turn.tell("shoe.line_suspended", told, restricted=secret)
+
+
+def resume_line(turn: Turn) -> None:
+    """The line is quiet, and is opened again."""
+    found = turn.happened
+    assert isinstance(found, LineResumed)
+    turn.set_link(suspended=None)
+    turn.tell("shoe.line_resumed", {}, restricted={"unkept": found.unkept})
 
 
 def _leave(turn: Turn, reason: str) -> None:
@@ -223,7 +277,9 @@ def tell_discarded(turn: Turn) -> None:
     """Bytes that did not fit: counted where the restricted stream is read."""
     event = turn.shoe_event
     assert isinstance(event, Discarded)
-    turn.tell_restricted("frame.discarded", {"reason": event.reason})
+    run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
+    told = {name: value for name, value in run.items() if value is not None}
+    turn.tell_restricted("frame.discarded", {"reason": event.reason, **told})
 
 
 def tell_quarantined(turn: Turn) -> None:

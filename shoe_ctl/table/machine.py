@@ -116,6 +116,8 @@ ROWS: tuple[Row, ...] = spell(
     ("link_lost",         CARDS_OUT,         "suspended",   (),                                      (link_facts.disconnect, causes.LINK_LOST)),
     ("link_lost",         "suspended",       "=",           (cards_were_out, link_facts.cannot_replay),         (link_facts.disconnect, causes.LINK_LOST)),
     ("link_lost",         STATES,            "=",           (),                                      (link_facts.disconnect,)),
+    ("line_suspended",    STATES,            "=",           (),                                      (link_facts.suspend,)),
+    ("line_resumed",      STATES,            "=",           (),                                      (link_facts.resume_line,)),
     ("restarted",         CARDS_OUT,         "suspended",   (halting.power_was_lost,),                       (link_facts.restart, causes.HOST_POWER)),
     ("restarted",         CARDS_OUT,         "suspended",   (),                                      (link_facts.restart, causes.RESTARTED)),
     ("restarted",         "suspended",       "=",           (cards_were_out, halting.power_was_lost),        (link_facts.restart, causes.HOST_POWER)),

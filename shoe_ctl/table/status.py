@@ -31,29 +31,33 @@ class _At(NamedTuple):
     settings: TableSettings
 
 
-def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
+def status(
+    now: TableState, game: Game, settings: TableSettings, t_us: int | None = None
+) -> dict[str, Any]:
     """The table in public. A card not revealed yet is ``null``; a halt for inspection says no more.
 
-    ``takes`` are the commands that would be done now with proper arguments, each with the lowest
-    position that may give it, and whether it wants a reason or a second person;
+    ``t_us`` is the time now, by default the last input's. ``takes`` are the commands that would be
+    done now with proper arguments, each with the lowest position that may give it, and whether it
+    wants a reason or a second person;
     ``next`` is what the round waits for, with its command where it has one.
     """
     at = _At(now, game, settings)
     choices = offering.choices(at)
+    trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
         "game": game.id,
         "method": conduct.method(now, settings),
         "state": now.state,
         "link": link_facts.link_state(now),
-        "link_reason": link_facts.refused_for(now),
+        "link_reason": None if trouble is None else trouble[0],
         "told": outbox.shown(now),
         "refused": arming.shown(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "next": _beside_the_link(_next(now, game, settings, choices), now),
+        "next": _beside(trouble, _next(now, game, settings, choices)),
         "takes": [offer.told for offer in offering.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
@@ -149,12 +153,9 @@ def _next(
     return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
 
 
-def _beside_the_link(step: dict[str, Any], now: TableState) -> dict[str, Any]:
+def _beside(trouble: tuple[str, str] | None, step: dict[str, Any]) -> dict[str, Any]:
     """The step, with what is wrong at the other end of the line."""
-    if (reason := link_facts.refused_for(now)) is None:
-        return step
-    text = f"{step['text']}; the shoe that speaks is refused: {link_facts.REFUSALS[reason]}"
-    return step | {"text": text}
+    return step if trouble is None else step | {"text": f"{step['text']}; {trouble[1]}"}
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:

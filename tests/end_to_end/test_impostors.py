@@ -55,7 +55,7 @@ async def device_server(play: Play) -> AsyncIterator[str]:
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     try:
-        yield "tcp://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for task in playing:
@@ -164,10 +164,12 @@ async def test_an_impostor_is_refused_and_never_told_as_connected(
     tmp_path: Path, impostor: Callable[[], Play], reason: str
 ) -> None:
     told = Told()
-    async with device_server(impostor()) as port:
-        async with serving(keyed_configuration(tmp_path, port), told) as daemon:
-            await told.times(1, "shoe.refused")
-            stands = await runner(daemon).status(Audience.PUBLIC)
+    async with (
+        device_server(impostor()) as port,
+        serving(keyed_configuration(tmp_path, port), told) as daemon,
+    ):
+        await told.times(1, "shoe.refused")
+        stands = await runner(daemon).status(Audience.PUBLIC)
     assert told.data("shoe.refused")[0] == {"reason": reason}
     assert (stands["link"], stands["link_reason"]) == ("refused", reason)
     assert "refused" in stands["next"]["text"]
@@ -183,11 +185,10 @@ async def test_what_a_true_shoe_said_proves_nothing_when_it_is_played_again(
     tmp_path: Path,
 ) -> None:
     told, shoes = Told(), Replayed()
-    async with device_server(shoes) as port:
-        async with serving(keyed_configuration(tmp_path, port), told):
-            await told.times(1, "shoe.connected")
-            shoes.cut.set()
-            await told.times(1, "shoe.refused")
+    async with device_server(shoes) as port, serving(keyed_configuration(tmp_path, port), told):
+        await told.times(1, "shoe.connected")
+        shoes.cut.set()
+        await told.times(1, "shoe.refused")
     assert told.data("shoe.refused") == [{"reason": "wrong_key"}]
     assert [each["authenticated"] for each in told.data("shoe.connected")] == [True]
     assert len(told.data("shoe.lost")) == 1

@@ -185,6 +185,9 @@ class LineSession:
         self._deadline = None
         return [Heard(Error(code="silence"), None, self._offset, self._offset)]
 
+    def end(self) -> list[Heard]:
+        return []
+
     @property
     def next_deadline(self) -> float | None:
         return self._deadline

@@ -180,7 +180,7 @@ def test_a_stranger_who_speaks_in_a_round_halts_it_and_the_shoe_stays_connected(
 
 @pytest.mark.parametrize("shoe", ["angel_eye", "bee_tek"])
 def test_a_shoe_that_cannot_say_who_it_is_is_told_as_not_identified(shoe: str) -> None:
-    table = Playing(**{shoe: True})
+    table = Playing(angel_eye=shoe == "angel_eye", bee_tek=shoe == "bee_tek")
     table.connect()
     assert table.told("shoe.connected") == [
         {"profile": shoe, "authenticated": False, "identified": False}
