@@ -115,12 +115,15 @@ def in_runs(heard: Iterable[Heard], data: bytes, offset: int) -> list[Heard]:
     the key finds each verdict again. Frames sent again are gathered in the same way.
     """
     given: list[Heard] = []
+    run: list[Heard] = []
+    kind: object = None
     for one in heard:
-        if given and (both := _together(given[-1].event, one.event)) is not None:
-            given[-1] = Heard(both, one.seq, given[-1].first, one.last)
-        else:
-            given.append(one)
-    return [_shown(one, data, offset) for one in given]
+        of = _run_of(one.event)
+        if of is None or of != kind:
+            given += _as_one(run, data, offset)
+            run, kind = [], of
+        run.append(one)
+    return given + _as_one(run, data, offset)
 
 
 def of_a_run(event: ShoeEvent) -> ShoeEvent:
@@ -132,29 +135,31 @@ def of_a_run(event: ShoeEvent) -> ShoeEvent:
     return event
 
 
-def _together(first: ShoeEvent, second: ShoeEvent) -> ShoeEvent | None:
-    """Both as one run; None where they are to be told apart."""
-    match first, second:
-        case Discarded(history=None), Discarded(history=None):
-            reason = first.reason
-            if reason != second.reason:
-                if reason in VERDICTS or second.reason in VERDICTS:
-                    return None
-                reason = SEVERAL
-            return Discarded(reason=reason, count=(first.count or 1) + 1)
-        case Repeated(of=of), Repeated(of=same) if of == same:
-            return Repeated(of=of, count=(first.count or 1) + 1)
-    return None
+def _run_of(event: ShoeEvent) -> object:
+    """The same for events that make a run with one another; None: it stands by itself."""
+    if isinstance(event, Discarded) and event.history is None:
+        return (Discarded, event.reason) if event.reason in VERDICTS else Discarded
+    return (Repeated, event.of) if isinstance(event, Repeated) else None
 
 
-def _shown(run: Heard, data: bytes, offset: int) -> Heard:
-    """The run with its first and last bytes; those that came before this are not looked for."""
-    event = run.event
-    if not isinstance(event, Discarded) or event.count is None or not data:
+def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
+    """The run as one; what came before ``data`` is not looked for to show it."""
+    if len(run) < 2:
         return run
-    own = data[max(0, run.first - offset) : run.last - offset]
-    first, last = own[:SHOWN_BYTES].hex(), own[-SHOWN_BYTES:].hex()
-    return replace(run, event=replace(event, first_bytes=first, last_bytes=last))
+    first, last = run[0], run[-1]
+    event: ShoeEvent
+    if isinstance(first.event, Repeated):
+        event = replace(first.event, count=len(run))
+    else:
+        reasons = {one.event.reason for one in run if isinstance(one.event, Discarded)}
+        own = data[max(0, first.first - offset) : last.last - offset]
+        event = Discarded(
+            reason=reasons.pop() if len(reasons) == 1 else SEVERAL,
+            count=len(run),
+            first_bytes=own[:SHOWN_BYTES].hex() or None,
+            last_bytes=own[-SHOWN_BYTES:].hex() or None,
+        )
+    return [Heard(event, last.seq, first.first, last.last)]
 
 
 def shoe_said(heard: Heard, connection: int, t_us: int) -> ShoeSaid:

@@ -28,7 +28,10 @@ OF_A_PIECE = 100
 """What a record of garbage counts for, however short: single bytes cost the most."""
 
 SHARE = 10
-"""Decoding a noisy line gets one part in so many of the time."""
+"""Garbage gets one part in so many of the processor's time: 6 s a minute."""
+
+OF_A_SECOND = KEPT_A_MINUTE * SHARE / 60
+"""What a second of the processor's time counts for, in bytes: either budget ends the line."""
 
 
 class Allowance:
@@ -47,18 +50,20 @@ class Allowance:
 
     @property
     def is_spent(self) -> bool:
-        """Whether more garbage came than is kept."""
+        """Whether more garbage came than is kept, or it took more time than it may."""
         return self._left <= 0
 
     def spend(self, received: int, useful: int, pieces: int, cost_s: float, now: float) -> float:
         """Seconds for which the line is not to be read after this portion.
 
         ``useful`` of the bytes ``received`` belong to frames; it may be more than came now, where
-        a frame began earlier. ``pieces`` of garbage are recorded. Decoding took ``cost_s``.
+        a frame began earlier. ``pieces`` of garbage are recorded. Decoding took ``cost_s`` of the
+        processor's time.
         """
         self._pass_time(now)
         garbage = received - useful
-        self._left = min(self._left - garbage, KEPT_A_MINUTE)
+        cost_s *= min(max(0.0, garbage / received), 1.0)
+        self._left = min(self._left - garbage - cost_s * OF_A_SECOND, KEPT_A_MINUTE)
         self._noise = min(max(0.0, self._noise + garbage + OF_A_PIECE * pieces), 2 * NOISY)
         if not self.noisy:
             self._gathers_s = SHORTEST_S

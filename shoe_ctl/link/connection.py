@@ -280,7 +280,7 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[Heard, ...] = ()
         fault = None
-        began = self._clock.monotonic()
+        began = self._clock.processor_s()
         try:
             heard = tuple(step())
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
@@ -313,7 +313,7 @@ class Connection:
             received=len(chunk),
             useful=sum(one.last - one.first for one in useful),
             pieces=1 if len(useful) < len(heard) else 0,
-            cost_s=now - began,
+            cost_s=self._clock.processor_s() - began,
             now=now,
         )
         self._read_at = now + pause_s

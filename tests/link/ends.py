@@ -86,6 +86,9 @@ class HandClock:
     def wall_us(self) -> int:
         return round(self.now * 1_000_000)
 
+    def processor_s(self) -> float:
+        return 0.0
+
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> HandTimer:
         self.asked.append(delay_s)
         timer = HandTimer(self, self.now + delay_s, callback)
