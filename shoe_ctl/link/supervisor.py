@@ -212,9 +212,11 @@ class Supervisor:
             if connection.over_budget:
                 await self._suspend(connection, transport, reason)
                 return
-        steady = connection.played or self._clock.monotonic() >= began + STEADY_S
-        if connection.spoke and steady:
-            self._backoff.spoke()
+        if connection.spoke:
+            if connection.played or self._clock.monotonic() >= began + STEADY_S:
+                self._backoff.spoke()
+            else:
+                self._backoff.died()
         answers = connection.capabilities.silence_s is not None
         self._doubted = answers and (connection.fell_silent or not connection.spoke)
         self._state, self._trouble = LinkState.WAITING, reason
@@ -226,7 +228,7 @@ class Supervisor:
             )
             await self._on_lost(reason)
         with self._arrivals() as arrived:
-            await self._wait(reason + hint, arrived, died=connection.spoke and not steady)
+            await self._wait(reason + hint, arrived)
 
     async def _suspend(self, connection: Connection, transport: Transport, reason: str) -> None:
         """Leaves the line alone until it is quiet; what comes is counted and not kept."""
@@ -280,7 +282,7 @@ class Supervisor:
         self._state, self._trouble = LinkState.UP, None
         await self._on_up(self._connection)
 
-    async def _wait(self, trouble: str, arrived: asyncio.Event, *, died: bool = False) -> None:
+    async def _wait(self, trouble: str, arrived: asyncio.Event) -> None:
         """Tells the first failure as a warning, those that only repeat it for debugging."""
         log.log(
             logging.DEBUG if self._backoff.failing else logging.WARNING,
@@ -289,7 +291,7 @@ class Supervisor:
             trouble,
         )
         self._state, self._trouble = LinkState.WAITING, trouble
-        delay_s = self._backoff.failed(self._clock.monotonic(), died=died)
+        delay_s = self._backoff.failed(self._clock.monotonic())
         if not await sleep(self._clock, delay_s, unless=arrived):
             log.debug("%s: something arrived where its port is", self._name)
             self._backoff.arrived(self._clock.monotonic())
