@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from firmware_proto.events import (
     AnyCommand,
+    Armed,
     Authenticated,
     AuthenticationFailed,
     Challenged,
     DesiredShoeState,
     Discarded,
     Hello,
+    Locked,
     Repeated,
     Reply,
     ShoeEvent,
@@ -319,7 +321,9 @@ class Connection:
         self._read_at = now + pause_s
 
     def _note_call(self, call: Call) -> None:
-        if self.capabilities.timed:
+        can = self.capabilities
+        is_told = can.arm or can.commands or not isinstance(call, Armed | Locked)
+        if can.timed and is_told:
             self._calls.append(call)
 
     def _note_discarded(self, heard: tuple[Heard, ...]) -> None:
