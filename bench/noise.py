@@ -1,7 +1,7 @@
 """What one noisy line costs the table beside it, and what it costs the journal.
 
 In: --seconds, --pairs, --case. Out: a table, or JSON: each figure beside its promise. One daemon
-serves a shoe that deals as fast as it can and a line that brings garbage. Quiet and noisy stretches
+serves a shoe that deals 50 cards a second and a line that brings garbage. Quiet and noisy stretches
 take turns; the ratio is the median of each pair's own, so that a busy machine disturbs both. A
 daemon of its own then stores garbage alone: the processor's time that it leaves to others, which no
 other program's load can lower, and what the journal grew by, beside what went over the wire. Exits
@@ -46,6 +46,9 @@ STORED_S = 6.0
 
 SETS = 10_000
 """More than the neighbour deals while anything is measured."""
+
+PACE_MS = 20
+"""Some 130 events a second, without the pauses of a shoe that is changed every other second."""
 
 DAEMON = (sys.executable, "-c", "from shoe_ctl.cli.main import main; main()")
 PATIENCE_S = 60.0
@@ -233,7 +236,7 @@ class Neighbour:
 def beside(case: Case, seconds: float, pairs: int) -> list[tuple[float, float]]:
     """The neighbour's rate in quiet and in noise, in turns."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        shoe = stack.enter_context(simulated_shoe("reference", 0, SETS))
+        shoe = stack.enter_context(simulated_shoe("reference", PACE_MS, SETS))
         line = NoisyLine(case)
         stack.callback(line.end)
         tables = (table("neighbour", "reference", shoe), table("noisy", case.profile, line.port))
@@ -300,8 +303,8 @@ def measured(name: str, case: Case, seconds: float, pairs: int, empty: dict[str,
 def main() -> int:
     """Measure, show, and say whether both promises are kept."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--seconds", type=float, default=3.0, help="of each stretch")
-    options.add_argument("--pairs", type=int, default=3)
+    options.add_argument("--seconds", type=float, default=1.5, help="of each stretch")
+    options.add_argument("--pairs", type=int, default=7)
     options.add_argument("--case", action="append", choices=list(CASES), help="only this; again")
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
