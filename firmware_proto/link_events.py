@@ -7,9 +7,16 @@ Must not know: which profile said it, bytes, keys.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from .shoe_event import ShoeEvent
+
+KEYLESS: Final = "the shoe wants a key, and this host has none"
+NO_KEY: Final = "no key for this shoe"
+NO_PROOF: Final = "the shoe cannot prove who it is"
+WRONG_PROOF: Final = "wrong proof"
+
+_REFUSED_FOR: Final = {KEYLESS: "no_key", NO_KEY: "no_key", NO_PROOF: "unauthenticated"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +30,11 @@ class Gap(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(ShoeEvent):
-    """A frame already heard, sent again by the shoe."""
+    """A frame already heard, sent again by the shoe; ``count`` of them, where there were more."""
 
     type: ClassVar[str] = "repeated"
     of: str
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +63,17 @@ class Overheard(ShoeEvent):
 class Discarded(ShoeEvent):
     """Bytes that did not fit. Counted, logged, journaled; never silently dropped.
 
-    ``history``: they fit, but tell of a time before this host knew the shoe.
+    ``history``: they fit, but tell of a time before this host knew the shoe. A run of ``count``
+    such pieces that came in one go is recorded as one, with its first and last bytes in hex;
+    ``reason`` is ``several`` where they had different ones. No session gives a run.
     """
 
     type: ClassVar[str] = "discarded"
     reason: str
     history: bool | None = None
+    count: int | None = None
+    first_bytes: str | None = None
+    last_bytes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +136,11 @@ class AuthenticationFailed(ShoeEvent):
     reason: str
     device_id: str
     key_id: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The reason for programs: ``no_key``, ``unauthenticated`` or ``wrong_key``."""
+        return _REFUSED_FOR.get(self.reason, "wrong_key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,9 @@ class HostSession(Protocol):
     def tick(self, t: float) -> list[Heard]:
         """Time passed; call at ``next_deadline`` at the latest."""
 
+    def end(self) -> list[Heard]:
+        """The connection ended: what is left unfinished, if anything. Nothing is called after."""
+
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next, or None."""

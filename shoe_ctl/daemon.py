@@ -337,6 +337,8 @@ class Daemon:
             on_reception=runner.receive,
             first_connection=numbers.connection + 1,
             arrivals=arrivals(port),
+            on_suspended=runner.line_suspended,
+            on_resumed=runner.line_resumed,
         )
         await runner.start(self._host_boot, self.outage)
         runner.attach(supervisor)

@@ -73,6 +73,9 @@ class Overhearing:
             heard.setdefault((one.first, one.last), []).append(one)
         for at, said in recorded.items():
             there = heard.pop((said.first, said.last), [])
+            if getattr(said.event, "count", None) is not None:  # a run: all that is in it
+                for place in [p for p in heard if said.first <= p[0] and p[1] <= said.last]:
+                    there += heard.pop(place)
             self._keeps_step = self._keeps_step or any(_counts(one.event) for one in there)
             if not _counts(said.event) or said.first == said.last or not self._keeps_step:
                 continue

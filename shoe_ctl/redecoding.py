@@ -20,11 +20,12 @@ from shoe_ctl.journal.bodies import (
     Connection,
     Desired,
     Direction,
+    Ended,
     Kind,
     Ticked,
     Wire,
 )
-from shoe_ctl.line import DECODING, shoe_said
+from shoe_ctl.line import DECODING, in_runs, of_a_run, shoe_said
 from shoe_ctl.overhearing import LateLine
 from shoe_ctl.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.records import Record
@@ -84,6 +85,7 @@ class Redecoding:
         self._position = 0
         self._portion: Portion | None = None
         self._verdicts: dict[int, ShoeEvent] | None = None
+        self._runs: list[tuple[int, int, ShoeEvent]] = []
 
     @property
     def overheard(self) -> int:
@@ -199,6 +201,7 @@ class Redecoding:
         except Exception as error:  # noqa: BLE001 - as the link does, whatever it is
             fault = f"{type(error).__name__}: {error}"
         number, t_us = self._number or 0, portion.t_us
+        heard = in_runs(heard, portion.data, self._position - len(portion.data))
         said = [to_bytes(shoe_said(one, number, t_us)) for one in heard]
         if fault is not None:
             said.append(to_bytes(Fault(t_us=t_us, where=DECODING, what=fault)))
@@ -207,13 +210,17 @@ class Redecoding:
     def _verdict_of(self, first: int) -> ShoeEvent | None:
         """Of the portion that is being decoded."""
         if self._verdicts is None:
-            self._verdicts = {}
+            self._verdicts, self._runs = {}, []
             for record in () if self._portion is None else self._portion.inputs:
                 with suppress(ValueError):
                     said = from_bytes(record.body)
                     if isinstance(said, ShoeSaid):
-                        self._verdicts[said.first] = said.event
-        return self._verdicts.get(first)
+                        alone = of_a_run(said.event)
+                        self._verdicts[said.first] = alone
+                        if alone is not said.event:
+                            self._runs.append((said.first, said.last, alone))
+        inside = (event for begin, end, event in self._runs if begin <= first < end)
+        return self._verdicts.get(first) or next(inside, None)
 
     def _differs(
         self,
@@ -249,6 +256,8 @@ def _tell(session: HostSession, call: Call) -> list[Heard]:
             return session.tick(t_s)
         case Desired(armed):
             session.desire(Locked() if armed is None else Armed(*armed))
+        case Ended():
+            return session.end()
         case Commanded("query", number, of):
             session.command(Query(number, of or ""))
         case Commanded(_, number, of):

@@ -23,7 +23,7 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.line import Line, inputs
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.supervisor import Supervisor
+from shoe_ctl.link.supervisor import Supervisor, Suspension
 from shoe_ctl.outage import Outage
 from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience, Envelope
@@ -39,6 +39,8 @@ from shoe_ctl.table.inputs import (
     DeliveryTaken,
     Fault,
     Input,
+    LineResumed,
+    LineSuspended,
     LinkLost,
     LinkUp,
     NotTold,
@@ -173,6 +175,27 @@ class TableRunner:
             lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
             await self._handle(group, [lost])
 
+    async def line_suspended(self, found: Suspension) -> None:
+        """The line brought more garbage than is kept; the connection ended with it."""
+        self._connection = None
+        async with self._turn:
+            group, t_us = self._group(), self._now()
+            suspended = LineSuspended(
+                t_us=t_us,
+                connection=found.connection,
+                wait_s=round(found.wait_s),
+                unkept=found.unkept,
+                again=found.again,
+            )
+            lost = LinkLost(t_us=t_us, connection=found.connection, reason=found.reason)
+            self._line.ended()
+            await self._handle(group, [suspended] if found.again else [suspended, lost])
+
+    async def line_resumed(self, unkept: int) -> None:
+        """The line is quiet, and is opened again."""
+        async with self._turn:
+            await self._handle(self._group(), [LineResumed(t_us=self._now(), unkept=unkept)])
+
     async def receive(self, reception: Reception) -> None:
         """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
         async with self._turn:
@@ -276,7 +299,7 @@ class TableRunner:
         restricted stream, are told only to those who see that stream.
         """
         stored, held = self._stored_state, self.controller
-        told = status.status(stored, held.game, held.settings)
+        told = status.status(stored, held.game, held.settings, self._now())
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
         return told

@@ -238,6 +238,7 @@ def _framed_bcc(body: bytes, check: CommandBcc) -> bytes:
     return bcc(body if check is CommandBcc.FROM_STX else body[1:])
 
 
+@lru_cache(maxsize=512)
 def read_reply(bare: bytes) -> Reply | Discarded:
     """What a bare reply says, or ``Discarded`` when its number is not known."""
     try:

@@ -51,6 +51,9 @@ did since the last look is asked, and has three attempts of 3 s to answer."""
 LOST_S = 75.0
 """Asked so, a shoe that is there was heard of before this."""
 
+_REPLY_TO_NOTHING = Discarded(reason="reply_to_nothing")
+"""One for all: a noisy line may bring thousands a second."""
+
 UNANSWERED = "command_unanswered"
 """The code of the ``Error`` that says that the shoe is not locked or unlocked as it was told."""
 
@@ -139,6 +142,10 @@ class AngelEyeHost:
         at = self._decoder.position
         return [Heard(event, None, at, at) for event in given_up]
 
+    def end(self) -> list[Heard]:
+        """The connection ended: the frame that was not finished, if any."""
+        return [Heard(self._event(i), i.seq, i.first, i.last) for i in self._decoder.end()]
+
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next, or None."""
@@ -191,7 +198,7 @@ class AngelEyeHost:
             if told is None and self._lock.reply(reply):
                 told = reply
             self._take_turns()
-        return Discarded(reason="reply_to_nothing") if told is None else told
+        return _REPLY_TO_NOTHING if told is None else told
 
     def _noted(self, event: ShoeEvent) -> ShoeEvent:
         """The event, once it is known what it means for commands and to this host."""

@@ -31,6 +31,11 @@ class Decoder:
         """How many bytes were fed so far."""
         return self._first + len(self._line)
 
+    @property
+    def unfinished(self) -> int | None:
+        """Where the line began that has no end yet; None where all that came has its end."""
+        return self._first if not self._ended and self._line.strip(b" \t") else None
+
     def feed(self, data: bytes) -> list[Heard]:
         """Every line that these bytes complete, and what did not fit."""
         heard: list[Heard] = []

@@ -28,8 +28,11 @@ from .lines import encode
 from .settings import DeviceSettings, check_host, device_settings
 
 CAPABILITIES = Capabilities(
-    arm=False, replay=False, judges=False, names_hands=False, decks=("french52",)
+    arm=False, replay=False, judges=False, names_hands=False, decks=("french52",), timed=True
 )
+
+LINE_S: Final = 2.0
+"""The longest line takes 0.14 s at 9600 baud: one that is not finished after this has no end."""
 
 SERIAL = SerialSettings(baud=9600)
 """8 data bits, no parity, 1 stop bit, no flow control."""
@@ -39,18 +42,29 @@ UNSAID: Final = (Hello, ShoeLoaded, Status, Gap)
 
 
 class BeeTekHost:
-    """A ``HostSession`` that only listens: no byte ever goes to the shoe."""
+    """A ``HostSession`` that only listens: no byte ever goes to the shoe.
+
+    A line that has no end is told of once, and read all the same should its end come. When that is
+    depends on ticks alone, so that a replay has the same.
+    """
 
     capabilities = CAPABILITIES
-    next_deadline: float | None = None
-    """Never: nothing is sent, so nothing is waited for."""
 
     def __init__(self) -> None:
         self._decoder = Decoder()
+        self._began: int | None = None  # where the line began that the last tick found unfinished
+        self._told: int | None = None  # where the last one began that was told of
+        self._look_at: float | None = None
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:  # noqa: ARG002
+    def receive(self, data: bytes, t: float) -> list[Heard]:
         """What these bytes say; any split of them gives the same events. Never raises."""
-        return self._decoder.feed(data)
+        heard = self._decoder.feed(data)
+        began = self._decoder.unfinished
+        if began is None or began == self._told:
+            self._look_at = None
+        elif self._look_at is None:
+            self._look_at = t + LINE_S
+        return heard
 
     def stored(self, seq: int | str) -> None:
         """Nothing to do: this wire has no numbers and no acknowledgements."""
@@ -66,9 +80,26 @@ class BeeTekHost:
         """
         raise ValueError(f"no command of a bee_tek shoe is known: {type(command).__name__}")
 
-    def tick(self, t: float) -> list[Heard]:  # noqa: ARG002
-        """Nothing is timed."""
-        return []
+    def tick(self, t: float) -> list[Heard]:
+        """Tells of a line that two ticks found unfinished: it has no end."""
+        began, before = self._decoder.unfinished, self._began
+        self._began, self._look_at = began, None
+        if began is None or began == self._told:
+            return []
+        if began != before:
+            self._look_at = t + LINE_S
+            return []
+        self._told = began
+        return [Heard(Discarded(reason="no_end"), None, began, self._decoder.position)]
+
+    def end(self) -> list[Heard]:
+        """The connection ended: the line that was not finished, if any."""
+        return self._decoder.end()
+
+    @property
+    def next_deadline(self) -> float | None:
+        """While a line is not finished: when ``tick`` wants to be called."""
+        return self._look_at
 
     def outgoing(self) -> bytes:
         """Nothing, always."""

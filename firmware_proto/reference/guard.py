@@ -22,6 +22,7 @@ from firmware_proto.events import (
     RotateKey,
     ShoeEvent,
 )
+from firmware_proto.link_events import NO_KEY, NO_PROOF, WRONG_PROOF
 
 from .codec import SEALED_READERS, Checked, Message, body_of, encode, read, read_sealed, unwrapped
 from .derived import FrameError
@@ -35,10 +36,6 @@ LINK_EVENTS = (Authenticated, AuthenticationFailed, Challenged)
 
 MOST_TOLD = 32
 """Kept to know a repeat: whoever names himself anew each time is not remembered for ever."""
-
-NO_KEY = "no key for this shoe"
-NO_PROOF = "the shoe cannot prove who it is"
-WRONG_PROOF = "wrong proof"
 
 
 VerdictOf = Callable[[int], ShoeEvent | None]

@@ -29,6 +29,7 @@ from firmware_proto.events import (
     ShoeEvent,
     Status,
 )
+from firmware_proto.link_events import KEYLESS
 from firmware_proto.session import Heard, Resume
 
 from .assertion import Assertion
@@ -38,7 +39,7 @@ from .codec import Message, encode, read
 from .derived import FrameError
 from .express import next_card
 from .firmware import AllowedFirmware
-from .framing import DELIMITER, Splitter
+from .framing import DELIMITER, UNFINISHED, Splitter
 from .guard import LINK_EVENTS, Guard
 from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from .outbox import Outbox
@@ -51,8 +52,6 @@ take seconds. Once a second costs it nothing and is soon enough after it is up."
 
 SILENCE_S = 6.0
 """Three of a shoe's status intervals (SPEC 8): two may be lost before the host asks who speaks."""
-
-KEYLESS = "the shoe wants a key, and this host has none"
 
 _BlankHeard = blank(Heard)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
@@ -198,6 +197,13 @@ class ReferenceHost:
         if self._asking.idle and t >= self._heard_t + SILENCE_S:
             self._asking.fire()
         return []
+
+    def end(self) -> list[Heard]:
+        """The connection ended: the frame that was not finished, if any."""
+        return [
+            Heard(Discarded(reason=reason or UNFINISHED), None, first, last)
+            for _, _, first, last, reason in self._splitter.end()
+        ]
 
     # --- out ---------------------------------------------------------------------------------
 

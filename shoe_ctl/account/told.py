@@ -248,6 +248,13 @@ def _unanswered(data: Data) -> Words:
     return _plain("{command} " + what)(data)
 
 
+def _connected(data: Data) -> Words:
+    """A shoe whose profile has no names may be any, or none: only the line is known to be open."""
+    named = data.pop("identified", True)
+    text = "the shoe is connected" if named else "the line to the shoe is open"
+    return _plain(text, "profile")(data)
+
+
 class _Blank(dict[str, str]):
     """A value that is not there is told as such."""
 
@@ -290,8 +297,11 @@ _TOLD: Mapping[str, Callable[[Data], Words]] = {
     "cards.refused": _plain("{hand}'s cards are not taken by {who}"),
     "cards.retrieved": _plain("{hand}'s cards are taken back from {who}"),
     "frame.discarded": _plain("not taken: {reason}"),
-    "shoe.connected": _plain("the shoe is connected", "profile"),
+    "shoe.connected": _connected,
+    "shoe.refused": _plain("who speaks is not this table's shoe: {reason}"),
     "shoe.lost": _plain("the shoe is lost: {reason}"),
+    "shoe.line_suspended": _plain("the line to the shoe is suspended for {wait_s} s: {reason}"),
+    "shoe.line_resumed": _plain("the line to the shoe is opened again"),
     "shoe.loaded": _plain("a set of cards is in the shoe: {set_id}, {decks} decks, {shoe_id}"),
     "shoe.not_aligned": _plain("where the shoe stands is not known, until {until}"),
     "shoe.fault": _plain("a fault of the shoe: {code}"),

@@ -18,6 +18,7 @@ from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused, PortErr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from shoe_ctl.cli.doctor_view import Report, TriedPort
     from shoe_ctl.link.inventory import System, UsbFound
@@ -60,7 +61,8 @@ def doctor(
     No shoe is told to do anything. A vendor's shoe is sent nothing at all: let it speak while
     this listens. A reference shoe is asked who it is, and to prove it where a key
     is given (hello_request, challenge): it answers, sends again what was not acknowledged, and
-    keeps everything. A port that another process has, a daemon above all, is left alone.
+    keeps everything. A port that another process has is left alone; a daemon that has it is
+    asked at its socket how its shoe is.
 
     Exit code 0: all is well; 1: something is wrong; 3: this host cannot tell.
 
@@ -73,14 +75,63 @@ def doctor(
     # what a link logs of each connection is in the line that is told of it
     logging.getLogger("shoe_ctl").addHandler(logging.NullHandler())
     targets = _targets(config_file, name, ports)
-    report = replace(examine(targets, seconds, System(), libusb), notes=_notes(config_file))
+    system = System()
+    report = replace(examine(targets, seconds, system, libusb), notes=_notes(config_file))
+    report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
     click.echo(doctor_view.as_json(report) if as_json else doctor_view.as_text(report))
     if any(tried.diagnosis.cause == "no_libusb" for tried in report.tried):
         raise EnvironmentFault("USB cannot be looked at: pip install 'shoe-ctl[usb]'")
-    wrong = sum(not tried.diagnosis.well for tried in report.tried)
+    wrong = sum(tried.diagnosis.well is False for tried in report.tried)
     if wrong:
         raise InputRefused(f"{wrong} of {len(report.tried)} ports: something is wrong")
     return 0
+
+
+def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
+    """The port, with what the daemon that has it says of its shoe at its socket.
+
+    Without a socket, or where the daemon does not answer, the line says so.
+    """
+    from shoe_ctl.cli.table import Wire
+    from shoe_ctl.config import load
+    from shoe_ctl.errors import ShoeCtlError
+    from shoe_ctl.link import verdicts
+
+    found = tried.diagnosis
+    if found.cause != "held_by_daemon":
+        return tried
+    try:
+        file = config_file or _config_of(found.holder, proc)
+        if file is None:
+            raise EnvironmentFault("give its --config to see how its shoe is")
+        config = load(file)
+        if config.socket_path is None:
+            raise EnvironmentFault("its configuration has no [socket]")
+        at_port = (table.id for table in config.table if table.shoe.port == tried.port)
+        table = tried.table or next(at_port, None)
+        with Wire(config.socket_path) as wire:
+            (held,) = wire.status(table)["tables"]
+        told = verdicts.of_daemon(
+            found, held["link"], held.get("link_reason"), held["next"]["text"]
+        )
+    except (ShoeCtlError, ValueError, KeyError) as error:
+        told = replace(found, says=f"{found.says}; it was not asked: {error}")
+    return replace(tried, diagnosis=told)
+
+
+def _config_of(pid: int | None, proc: Path) -> str | None:
+    """The configuration file that the process was started with, as far as this user may know."""
+    try:
+        words = (proc / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+        folder = (proc / str(pid) / "cwd").readlink()
+    except OSError:
+        return None
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == "--config" and following:
+            return str(folder / following)
+        if word.startswith("--config="):
+            return str(folder / word.partition("=")[2])
+    return None
 
 
 def examine(

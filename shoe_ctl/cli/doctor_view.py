@@ -158,7 +158,7 @@ def _short(text: str, width: int) -> str:
 def _told(tried: TriedPort) -> list[str]:
     """One line, folded where it is longer than the screen is wide."""
     table = "" if tried.table is None else f"{tried.table} "
-    mark = "well" if tried.diagnosis.well else "WRONG"
+    mark = {True: "well", False: "WRONG", None: "held"}[tried.diagnosis.well]
     line = f"{mark}: {table}{tried.port} ({tried.profile}): {tried.diagnosis.says}"
     return textwrap.wrap(
         line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False

@@ -23,6 +23,13 @@ FACE_DOWN = "[ ]"
 PLACEHOLDER = "..."
 """What stands in a command that is shown, for what only whoever gives it knows."""
 
+_LINK = {
+    "lost": "the shoe cannot be heard",
+    "unidentified": "the port is open, and no shoe has said yet who it is",
+    "refused": "who speaks is not this table's shoe",
+    "suspended": "it brings too much that makes no sense",
+}
+
 
 def lines(
     held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
@@ -46,7 +53,7 @@ def lines(
         yield from _line("fault", held["fault"]["text"])
         yield from _line("", f"since {since}: {stood}" if since else stood)
     if held["link"] != "up":
-        yield from _line("link", "lost: the shoe cannot be heard")
+        yield from _line("link", f"{held['link']}: {_LINK[held['link']]}")
     yield from _told(held.get("told") or {})
     if held.get("refused"):
         yield from _line("refused", held["refused"]["text"])

@@ -136,7 +136,11 @@ class Commanded(msgspec.Struct, frozen=True, tag_field="call", tag="command"):
     of: str | None = None
 
 
-Call = Desired | Ticked | Commanded
+class Ended(msgspec.Struct, frozen=True, tag_field="call", tag="end"):
+    """The session was told that the connection ended: what it gives was left unfinished."""
+
+
+Call = Desired | Ticked | Commanded | Ended
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):

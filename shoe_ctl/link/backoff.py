@@ -25,6 +25,7 @@ class Backoff:
     def __init__(self) -> None:
         self._since: float | None = None
         self._delay_s = 0.0
+        self._died = False
 
     @property
     def failing(self) -> bool:
@@ -35,15 +36,22 @@ class Backoff:
         """Seconds to wait after a failure at ``now`` (monotonic seconds)."""
         if self._since is None:
             self._since = now
-        quick = now - self._since < QUICK_PERIOD_S
+        quick = now - self._since < QUICK_PERIOD_S and not self._died
         cap_s = QUICK_CAP_S if quick else SLOW_CAP_S
         self._delay_s = min(max(FIRST_S, 2 * self._delay_s), cap_s)
         return self._delay_s
 
+    def died(self) -> None:
+        """The shoe spoke and was gone at once: from now on the delays grow to the longest.
+
+        Nobody pulled a cable, so that no minute of quick attempts is due.
+        """
+        self._died = True
+
     def arrived(self, now: float) -> None:
         """Something arrived where the port is: from now on it is as likely as after a loss."""
-        self._since, self._delay_s = now, 0.0
+        self._since, self._delay_s, self._died = now, 0.0, False
 
     def spoke(self) -> None:
         """The shoe spoke: the next failure is a first one."""
-        self._since, self._delay_s = None, 0.0
+        self._since, self._delay_s, self._died = None, 0.0, False

@@ -28,15 +28,26 @@ class Clock(Protocol):
     def wall_us(self) -> int:
         """Microseconds since 1970 UTC; never runs backwards."""
 
+    def processor_s(self) -> float:
+        """Seconds of the processor that this thread had; only differences mean anything."""
+
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """Runs the callback in the loop, ``delay_s`` seconds from now."""
 
 
 class SystemClock:
-    """The real clock, for the loop that is running. ``wall_ns`` reads the system's time."""
+    """The real clock, for the loop that is running.
 
-    def __init__(self, wall_ns: Callable[[], int] = time.time_ns) -> None:
+    ``wall_ns`` reads the system's time, ``processor_s`` the processor's time of this thread.
+    """
+
+    def __init__(
+        self,
+        wall_ns: Callable[[], int] = time.time_ns,
+        processor_s: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._wall_ns = wall_ns
+        self._processor_s = processor_s
         self._at_us, self._at = 0, 0.0
 
     def monotonic(self) -> float:
@@ -54,6 +65,10 @@ class SystemClock:
             return reached_us
         self._at_us, self._at = now_us, now
         return now_us
+
+    def processor_s(self) -> float:
+        """The system's account of this thread."""
+        return self._processor_s()
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """A timer of the running loop."""

@@ -11,17 +11,43 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from firmware_proto.events import AnyCommand, DesiredShoeState, Discarded
+from firmware_proto.events import (
+    AnyCommand,
+    Armed,
+    Authenticated,
+    AuthenticationFailed,
+    Challenged,
+    DesiredShoeState,
+    Discarded,
+    Hello,
+    Locked,
+    Repeated,
+    Reply,
+    ShoeEvent,
+    Started,
+    Status,
+    UnknownFirmware,
+)
 from firmware_proto.session import Heard, HostSession
 
+from .allowance import Allowance
 from .clock import Clock
 from .transport import Transport, TransportLost
 
 log = logging.getLogger(__name__)
 
 
-Call = DesiredShoeState | AnyCommand | float
-"""What a session was told besides bytes: the desired state, a command, or the time of a tick."""
+PORTION = 1024
+"""Bytes that are decoded in one go: other tables have their turn in between."""
+
+
+class Ended:
+    """What a session is told last: nothing more comes."""
+
+
+Call = DesiredShoeState | AnyCommand | float | Ended
+"""What a session was told besides bytes: the desired state, a command, the time of a tick, or that
+the connection ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +83,12 @@ class Sent:
     t_us: int
 
 
+_OF_CONNECTING = (
+    *(Hello, Challenged, Authenticated, AuthenticationFailed, UnknownFirmware),
+    *(Started, Status, Reply, Discarded),
+)
+"""What a shoe says because it was connected or switched on."""
+
 OnReception = Callable[[Reception], Awaitable[None]]
 """Takes a reception: stores it, then calls ``stored`` and ``desire``. Nothing is read or sent
 until it returns."""
@@ -74,6 +106,7 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
+        allowance: Allowance | None = None,
     ) -> None:
         self.number = number
         self._name = name
@@ -92,6 +125,20 @@ class Connection:
         self._faulty = False
         self._fell_silent = False
         self._wake = asyncio.Event()
+        self._allowance = allowance or Allowance()
+        self._read_at = clock.monotonic()
+        self._over_budget = False
+        self._played = False
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether it ended because more garbage came than is kept; its transport is still open."""
+        return self._over_budget
+
+    @property
+    def played(self) -> bool:
+        """Whether the shoe said more than who it is and how it is."""
+        return self._played
 
     @property
     def spoke(self) -> bool:
@@ -142,12 +189,17 @@ class Connection:
     async def run(self) -> str:
         """Serves the connection until it ends, closes its transport, and says why it ended.
 
-        Whatever ``on_reception`` raises ends the connection and is raised.
+        Whatever ``on_reception`` raises ends the connection and is raised. The transport of one
+        that is ``over_budget`` stays open: its owner counts what is not kept.
         """
         try:
             reason = await self._serve()
+            if not self._faulty:
+                self._calls.append(Ended())
+                await self._decode(b"", self._clock.wall_us(), self._session.end)
         finally:
-            self._transport.close()
+            if not self._over_budget:
+                self._transport.close()
         if self._transport.dropped:
             reason = f"{reason}; {self._transport.dropped} bytes to it were not sent"
         return reason
@@ -158,11 +210,17 @@ class Connection:
                 self._wake.clear()  # what woke us up to here, this round takes care of
                 self._write(self._session.outgoing())
                 await self._readable()
-                chunk = self._transport.read()
+                chunk = b"" if self._gathers else self._transport.read()
                 if not chunk and self._silent:
                     self._fell_silent = True
                     return f"nothing heard for {self.capabilities.silence_s:g} s"
-                await self._take(chunk)
+                size = max(len(chunk), 1) if self._allowance.noisy else PORTION
+                for at in range(0, max(len(chunk), 1), size):
+                    if not self._faulty:
+                        await self._take(chunk[at : at + size])
+                if self._allowance.is_spent:
+                    self._over_budget = True
+                    return "the line brought more garbage than is kept"
         except TransportLost as lost:
             return str(lost)
         return "what the shoe said could not be decoded"
@@ -185,19 +243,27 @@ class Connection:
 
     async def _readable(self) -> None:
         """Waits for bytes, for the session's deadline, for silence, or for something to send."""
-        deadlines = (self._session.next_deadline, self._silent_at)
+        gathers = self._gathers
+        read_at = self._read_at if gathers else None
+        deadlines = (self._session.next_deadline, self._silent_at, read_at)
         deadline = min((d for d in deadlines if d is not None), default=None)
         timer = None
         if deadline is not None:
             delay_s = max(0.0, deadline - self._clock.monotonic())
             timer = self._clock.call_later(delay_s, self._wake.set)
-        self._transport.when_readable(self._wake.set)
+        if not gathers:
+            self._transport.when_readable(self._wake.set)
         try:
             await self._wake.wait()
         finally:
             self._transport.when_readable(None)
             if timer is not None:
                 timer.cancel()
+
+    @property
+    def _gathers(self) -> bool:
+        """The line is noisy: its bytes are left where they are for a while."""
+        return self._clock.monotonic() < self._read_at
 
     async def _take(self, chunk: bytes) -> None:
         """Hands on what the chunk says, then what the passing of time says."""
@@ -216,12 +282,14 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[Heard, ...] = ()
         fault = None
+        began = self._clock.processor_s()
         try:
             heard = tuple(step())
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
             self._faulty = True
             fault = f"{type(error).__name__}: {error}"
         self._note_discarded(heard)
+        self._spend(chunk, heard, began)
         if chunk or heard or fault:
             calls, self._calls = tuple(self._calls), []
             await self._on_reception(
@@ -236,8 +304,26 @@ class Connection:
                 )
             )
 
+    def _spend(self, chunk: bytes, heard: tuple[Heard, ...], began: float) -> None:
+        """What the chunk cost, and how long the line is not read for it."""
+        useful = [one for one in heard if _is_useful(one.event)]
+        self._played = self._played or any(_is_played(one.event) for one in useful)
+        if not chunk:
+            return
+        now = self._clock.monotonic()
+        pause_s = self._allowance.spend(
+            received=len(chunk),
+            useful=sum(one.last - one.first for one in useful),
+            pieces=1 if len(useful) < len(heard) else 0,
+            cost_s=self._clock.processor_s() - began,
+            now=now,
+        )
+        self._read_at = now + pause_s
+
     def _note_call(self, call: Call) -> None:
-        if self.capabilities.timed:
+        can = self.capabilities
+        is_told = can.arm or can.commands or not isinstance(call, Armed | Locked)
+        if can.timed and is_told:
             self._calls.append(call)
 
     def _note_discarded(self, heard: tuple[Heard, ...]) -> None:
@@ -255,3 +341,13 @@ class Connection:
                     "%s: connection %d: %s (%s), %d times by now",
                     *(self._name, self.number, what, event.reason, times),
                 )
+
+
+def _is_useful(event: ShoeEvent) -> bool:
+    """Neither garbage nor what was heard before; history is kept for what it is."""
+    return not isinstance(event, Repeated | Discarded) or bool(getattr(event, "history", False))
+
+
+def _is_played(event: ShoeEvent) -> bool:
+    """Something happened at the shoe; a connection alone brings none of these."""
+    return not isinstance(event, _OF_CONNECTING)

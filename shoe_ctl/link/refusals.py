@@ -9,19 +9,18 @@ from __future__ import annotations
 from typing import Literal
 
 from firmware_proto.events import AuthenticationFailed
+from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
 
 RefusalCause = Literal["no_key", "unauthenticated", "wrong_key"]
 
 
 def remedy(failed: AuthenticationFailed) -> tuple[RefusalCause, str]:
     """The cause, and what to do."""
-    from firmware_proto.reference import guard, host
-
     who = failed.device_id
     causes: dict[str, tuple[RefusalCause, str]] = {
-        host.KEYLESS: ("no_key", "name a key_file with its key"),
-        guard.NO_KEY: ("no_key", f"add a key of {who} to the key_file, or is it the wrong shoe?"),
-        guard.NO_PROOF: ("unauthenticated", "give the shoe a key, or take key_file away"),
-        guard.WRONG_PROOF: ("wrong_key", "put the key that the shoe has into the key_file"),
+        KEYLESS: ("no_key", "name a key_file with its key"),
+        NO_KEY: ("no_key", f"add a key of {who} to the key_file, or is it the wrong shoe?"),
+        NO_PROOF: ("unauthenticated", "give the shoe a key, or take key_file away"),
+        WRONG_PROOF: ("wrong_key", "put the key that the shoe has into the key_file"),
     }
     return causes.get(failed.reason, ("wrong_key", "put a key that the shoe has into the key_file"))

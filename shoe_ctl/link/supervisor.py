@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from firmware_proto.events import DesiredShoeState
@@ -17,23 +18,37 @@ from firmware_proto.profiles import Profile
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
 
+from .allowance import KEPT_A_MINUTE, Allowance, Suspensions
 from .arrivals import Arrivals, nothing_arrives
 from .backoff import Backoff
 from .clock import Clock, sleep
 from .connection import Connection, OnReception, Reception
 from .noted import Noted
-from .transport import Opener, Transport
+from .transport import Opener, Transport, TransportLost
 
 log = logging.getLogger(__name__)
 
 SILENT = ": is the shoe switched on, and is its cable whole?"
+
+STEADY_S = 5.0
+"""A connection that lasts so long is no failure, whatever came."""
+
+COUNTED_EVERY_S = 0.25
+"""How often a suspended line is emptied."""
+
+COUNTED_READS = 64
+"""So often at once at most: the sender is held back, and no other table waits."""
+
+QUIET_S = 2.5
+"""A suspended line is opened again once it brought less than its budget allows for this long."""
 
 
 class LinkState(Enum):
     """What the link is doing.
 
     ``LISTENING``: the port is open again after its shoe was silent, and nothing was heard yet.
-    ``WAITING``: the pause before the port is tried again.
+    ``WAITING``: the pause before the port is tried again. ``SUSPENDED``: the line brought more
+    garbage than is kept; what comes is counted, and nothing is made of it.
     """
 
     STOPPED = "stopped"
@@ -41,6 +56,26 @@ class LinkState(Enum):
     LISTENING = "listening"
     UP = "up"
     WAITING = "waiting"
+    SUSPENDED = "suspended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspension:
+    """A line went over its budget of garbage on this connection, which ended for ``reason``.
+
+    It is looked at again in ``wait_s``. ``unkept`` bytes came since it was suspended; ``again``:
+    it was looked at, and brings as much as before.
+    """
+
+    connection: int
+    reason: str
+    wait_s: float
+    unkept: int = 0
+    again: bool = False
+
+
+async def _nobody(_: object) -> None:
+    """Nobody wants to know."""
 
 
 class Supervisor:
@@ -50,6 +85,9 @@ class Supervisor:
     its end, ``on_reception`` what came in between; they are awaited one at a time, in order, and
     what they raise ends ``run``. A port opens although its shoe is off: after a connection on which
     a shoe that always answers was silent, the next is told only once something is heard on it.
+    ``on_suspended`` is told instead of ``on_lost`` where garbage ended the connection, and again
+    each time that the line brings as much as before; ``on_resumed``, with how many bytes were not
+    kept, before it is opened again.
     ``resume`` is asked at each connect. ``first_connection`` is the number of the first one.
     ``arrivals`` tells of the port's return; what it misses, the next attempt finds.
 
@@ -71,6 +109,8 @@ class Supervisor:
         on_reception: OnReception,
         first_connection: int,
         arrivals: Arrivals = nothing_arrives,
+        on_suspended: Callable[[Suspension], Awaitable[None]] = _nobody,
+        on_resumed: Callable[[int], Awaitable[None]] = _nobody,
     ) -> None:
         profile.host_session(resume=None, settings=settings)
         self._name = name
@@ -84,6 +124,10 @@ class Supervisor:
         self._on_reception = on_reception
         self._next_number = first_connection
         self._arrivals = arrivals
+        self._on_suspended = on_suspended
+        self._on_resumed = on_resumed
+        self._allowance = Allowance()
+        self._suspensions = Suspensions()
         self._desired: DesiredShoeState | None = None
         self._backoff = Backoff()
         self._state = LinkState.STOPPED
@@ -152,7 +196,9 @@ class Supervisor:
                 session=session,
                 clock=self._clock,
                 on_reception=self._received,
+                allowance=self._allowance,
             )
+            began = self._clock.monotonic()
             if self._desired is not None:
                 connection.desire(self._desired)
             self._next_number += 1
@@ -163,8 +209,14 @@ class Supervisor:
                 reason = await connection.run()
             finally:
                 told, self._connection = self._state is LinkState.UP, None
+            if connection.over_budget:
+                await self._suspend(connection, transport, reason)
+                return
         if connection.spoke:
-            self._backoff.spoke()
+            if connection.played or self._clock.monotonic() >= began + STEADY_S:
+                self._backoff.spoke()
+            else:
+                self._backoff.died()
         answers = connection.capabilities.silence_s is not None
         self._doubted = answers and (connection.fell_silent or not connection.spoke)
         self._state, self._trouble = LinkState.WAITING, reason
@@ -177,6 +229,45 @@ class Supervisor:
             await self._on_lost(reason)
         with self._arrivals() as arrived:
             await self._wait(reason + hint, arrived)
+
+    async def _suspend(self, connection: Connection, transport: Transport, reason: str) -> None:
+        """Leaves the line alone until it is quiet; what comes is counted and not kept."""
+        self._state, self._trouble, unkept = LinkState.SUSPENDED, reason, 0
+        wait_s = self._suspensions.next(self._clock.monotonic())
+        log.warning(
+            "%s: the line is suspended for %g s: it brought more than %d bytes a minute that are "
+            "no frames: look at cable, ground and baud rate, and at what is connected there",
+            *(self._name, wait_s, KEPT_A_MINUTE),
+        )
+        told = Suspension(connection=connection.number, reason=reason, wait_s=wait_s)
+        while True:
+            await self._on_suspended(told)
+            counted, is_quiet = await self._count(transport, wait_s)
+            unkept += counted
+            if is_quiet:
+                break
+            wait_s = self._suspensions.next(self._clock.monotonic())
+            log.warning(
+                "%s: the line stays suspended for %g s: %d bytes came and were not kept",
+                *(self._name, wait_s, unkept),
+            )
+            told = replace(told, wait_s=wait_s, unkept=unkept, again=True)
+        log.warning(
+            "%s: the line is quiet again and opened anew: %d bytes were not kept",
+            *(self._name, unkept),
+        )
+        await self._on_resumed(unkept)
+
+    async def _count(self, transport: Transport, wait_s: float) -> tuple[int, bool]:
+        """Counts what comes in this time; whether the end of it was quiet."""
+        counted, late = 0, 0
+        end = self._clock.monotonic() + wait_s
+        while (now := self._clock.monotonic()) < end:
+            await sleep(self._clock, min(COUNTED_EVERY_S, end - now))
+            came = _emptied(transport)
+            counted += came
+            late += came if self._clock.monotonic() > end - QUIET_S else 0
+        return counted, late <= KEPT_A_MINUTE / 60 * QUIET_S
 
     async def _received(self, reception: Reception) -> None:
         if self._state is LinkState.LISTENING:
@@ -204,3 +295,16 @@ class Supervisor:
         if not await sleep(self._clock, delay_s, unless=arrived):
             log.debug("%s: something arrived where its port is", self._name)
             self._backoff.arrived(self._clock.monotonic())
+
+
+def _emptied(transport: Transport) -> int:
+    """How many bytes waited there, as far as one look takes them."""
+    counted = 0
+    try:
+        for _ in range(COUNTED_READS):
+            if not (data := transport.read()):
+                break
+            counted += len(data)
+    except TransportLost:
+        pass  # it is opened anew when its time comes
+    return counted

@@ -25,7 +25,8 @@ Cause = (
     | RefusalCause
     | Literal[
         "well", "held_by_daemon", "modem_manager", "silence", "wrong_baud", "other_profile",
-        "garbage", "no_answer_to_hello", "firmware", "lost",
+        "garbage", "no_answer_to_hello", "firmware", "lost", "unidentified", "no_proof",
+        "suspended",
     ]
 )  # fmt: skip
 """What a program is told; docs/integrator/doctor.md says what each means."""
@@ -35,26 +36,51 @@ Cause = (
 class Diagnosis:
     """``says`` is what is wrong and the next step; ``baud`` the rate that fits, where found.
 
-    ``speaks`` is the profile that was heard, ``device_id`` who said so.
+    ``speaks`` is the profile that was heard, ``device_id`` who said so. ``well`` is None where a
+    daemon has the port and did not say how its shoe is; ``holder`` is the daemon's process.
     """
 
-    well: bool
+    well: bool | None
     cause: Cause
     says: str
     device_id: str | None = None
     speaks: str | None = None
     baud: int | None = None
+    holder: int | None = None
 
 
 def held(holder: Holder) -> Diagnosis:
     """Another process has it: it is left alone, as two that read one shoe get half of it each."""
     if holder.daemon:
         line = f"in use by {holder}, not tried: shoectl table status tells how its shoe is"
-        return Diagnosis(True, "held_by_daemon", line)
+        return Diagnosis(None, "held_by_daemon", line, holder=holder.pid)
     if holder.name == MODEM_MANAGER:
         line = f"port taken by {holder}, which looks for a modem in it: {_LEAVE_ALONE}"
         return Diagnosis(False, "modem_manager", line)
     return Diagnosis(False, "taken", f"port taken by {holder}: end it, then try again")
+
+
+def of_daemon(held: Diagnosis, link: str, reason: str | None, next_step: str) -> Diagnosis:
+    """What the daemon that has the port says of its shoe: the status of its table."""
+    start = f"{held.says.partition(',')[0]}, not tried; its table "
+    if link == "up":
+        return replace(held, well=True, says=f"{start}says that the link is up")
+    words: dict[str, tuple[Cause, str]] = {
+        "refused": (_refusal(reason), "refuses the shoe that speaks"),
+        "unidentified": ("unidentified", "waits for a shoe to say who it is"),
+        "suspended": ("suspended", "does not listen: the line brought too much that is no frame"),
+        "lost": ("lost", "does not hear the shoe"),
+    }
+    cause, what = words.get(link, ("lost", "does not hear the shoe"))
+    return replace(held, well=False, cause=cause, says=f"{start}{what}: {next_step}")
+
+
+def _refusal(reason: str | None) -> Cause:
+    match reason:
+        case "no_key" | "unauthenticated" | "no_proof":
+            return reason
+        case _:
+            return "wrong_key"
 
 
 def suspected(holder: Holder) -> Diagnosis:

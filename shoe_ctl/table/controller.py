@@ -19,6 +19,7 @@ from . import (
     engine,
     freed,
     known_commands,
+    link_facts,
     machine,
     methods,
     outbox,
@@ -34,6 +35,8 @@ from .inputs import (
     DeliveryTaken,
     Fault,
     Input,
+    LineResumed,
+    LineSuspended,
     LinkLost,
     LinkUp,
     NotTold,
@@ -58,6 +61,8 @@ __all__ = ["REMEMBERED_COMMANDS", "TableController"]
 _NAMES = {
     LinkUp: "link_up",
     LinkLost: "link_lost",
+    LineSuspended: "line_suspended",
+    LineResumed: "line_resumed",
     Restarted: "restarted",
     Tick: "tick",
     NotTold: "not_told",
@@ -101,6 +106,7 @@ class TableController:
         turn = self._turn
         turn.begin(self.state, happened)
         self._machine.set_state(self.state.state, turn)
+        link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
@@ -206,8 +212,9 @@ def _desired(turn: Turn) -> Armed | Locked:
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
-    """When the round next wants to be woken, or an errand's answer is overdue."""
-    wakes = (_round_wakes_us(now, settings), outbox.overdue_us(now))
+    """When the round next wants to be woken, or an errand's answer or a proof is overdue."""
+    overdue = (outbox.overdue_us(now), link_facts.unproved_us(now))
+    wakes = (_round_wakes_us(now, settings), *overdue)
     return min((t for t in wakes if t is not None), default=None)
 
 

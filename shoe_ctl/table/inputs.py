@@ -92,6 +92,24 @@ class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
     reason: str
 
 
+class LineSuspended(Happened, frozen=True, kw_only=True, tag="line_suspended"):
+    """The line brought more garbage than is kept: nothing is made of what comes for ``wait_s``.
+
+    ``unkept`` bytes came since it was suspended; ``again``: it still brings as much.
+    """
+
+    connection: int
+    wait_s: int
+    unkept: int = 0
+    again: bool = False
+
+
+class LineResumed(Happened, frozen=True, kw_only=True, tag="line_resumed"):
+    """The line is quiet and is opened again; ``unkept`` bytes came meanwhile and are nowhere."""
+
+    unkept: int
+
+
 class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
     """The table is started on an existing journal. ``host_boot`` changes when the host boots.
 
@@ -169,6 +187,8 @@ Input = (
     | TableCommand
     | LinkUp
     | LinkLost
+    | LineSuspended
+    | LineResumed
     | Restarted
     | Tick
     | NotTold
@@ -185,6 +205,8 @@ KINDS: tuple[type[Happened], ...] = (
     TableCommand,
     LinkUp,
     LinkLost,
+    LineSuspended,
+    LineResumed,
     Restarted,
     Tick,
     NotTold,
@@ -215,6 +237,8 @@ _decoder = msgspec.json.Decoder(
     | TableCommand
     | LinkUp
     | LinkLost
+    | LineSuspended
+    | LineResumed
     | Restarted
     | Tick
     | NotTold

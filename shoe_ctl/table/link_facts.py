@@ -1,16 +1,54 @@
 """The link and the power as the table sees them: connected, lost, restarted.
 
-In: LinkUp, LinkLost, Restarted. Out: shoe.connected .lost .not_aligned, what is known of the link.
-Must not know: ports, back-off, what a halt does.
+In: LinkUp, LinkLost, Restarted, who the shoe says it is, the time. Out: shoe.connected .refused
+.lost .not_aligned, what is known of the link. Must not know: ports, back-off, what a halt does.
 """
 
 from __future__ import annotations
 
-from firmware_proto.events import Discarded, Redesignated
+from typing import Final
 
-from .inputs import LinkLost, LinkUp, Restarted
-from .state import TableState
+from firmware_proto.events import (
+    Authenticated,
+    AuthenticationFailed,
+    Challenged,
+    Discarded,
+    Hello,
+    Redesignated,
+)
+from shoe_ctl.records import utc
+
+from .inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
+from .state import Claim, Refusal, Suspended, TableState
 from .turn import Turn
+
+PROOF_US: Final = 5_000_000
+"""A shoe answers a challenge in milliseconds and is asked for it once a second."""
+
+NOT_PROVED: Final = "no_proof"
+
+HELLO_US: Final = 5_000_000
+"""A shoe is asked who it is once a second, and its answer takes 15 ms of a line at 115200 baud."""
+
+NO_HELLO: Final = "no_hello"
+_NO_HELLO_STEP: Final = (
+    "and no shoe has said who it is: is the line too slow, is something else connected? "
+    "shoectl doctor says more"
+)
+
+GARBAGE: Final = "garbage"
+_GARBAGE_STEP: Final = (
+    "it brings too much that makes no sense: look at cable, ground, baud rate and at what is "
+    "connected there; it comes back by itself once it is quiet"
+)
+
+REFUSALS: Final = {
+    "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
+    "unauthenticated": "it has no key: give it one, or take key_file away",
+    "wrong_key": "its proof does not fit the key of this table: is it this table's shoe?",
+    NOT_PROVED: "it said who it is and did not prove it: is it this table's shoe?",
+}
+"""What is wrong with who speaks, by the code of the refusal, and what to do."""
 
 
 def cannot_replay(turn: Turn) -> bool:
@@ -50,8 +88,91 @@ def deals_anew(turn: Turn) -> bool:
     return event.meaning == "dealt_anew"
 
 
+def link_state(now: TableState) -> str:
+    """``up``, ``unidentified`` (the port is open), ``refused``, ``suspended`` or ``lost``."""
+    link = now.link
+    if not link.up:
+        return "lost" if link.suspended is None else "suspended"
+    if is_met(now):
+        return "up"
+    here = link.refusal is not None and link.refusal.connection == link.connection
+    return "refused" if here else "unidentified"
+
+
+def trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
+    """What is wrong at the other end of the line at this time: a code, and words with a next step.
+
+    A refusal is told until a shoe is connected.
+    """
+    link = now.link
+    if link.suspended is not None:
+        until = utc(link.suspended.until_us)[11:19]
+        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
+    if is_met(now):
+        return None
+    if link.refusal is not None:
+        reason = link.refusal.reason
+        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
+    if link.up and t_us >= link.since_us + HELLO_US:
+        open_s = (t_us - link.since_us) // 1_000_000
+        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
+    return None
+
+
+def unproved_us(now: TableState) -> int | None:
+    """When who said who it is should have proved it; None where nobody is waited for."""
+    claim = now.link.claim
+    return None if claim is None else claim.t_us + PROOF_US
+
+
+# What is done.
+
+
+def identify(turn: Turn) -> None:
+    """Before anything else is made of an input: what it says of who is at the other end."""
+    happened = turn.happened
+    if isinstance(happened, Tick):
+        claim, due_us = turn.now.link.claim, unproved_us(turn.now)
+        if claim is not None and due_us is not None and turn.now.t_us >= due_us:
+            _refuse(turn, NOT_PROVED, claim.device_id)
+    elif isinstance(happened, ShoeSaid):
+        match happened.event:
+            case Challenged(device_id=who) if not is_met(turn.now):
+                turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))
+            case Authenticated():
+                turn.set_link(claim=None)
+            case AuthenticationFailed(device_id=who) as failed:
+                _refuse(turn, failed.code, who)
+            case Hello(device_id=who):
+                turn.set_link(claim=None, refusal=None)
+                if not turn.now.link.connected:
+                    _tell_connected(turn, device_id=who)
+
+
+def _refuse(turn: Turn, reason: str, device_id: str) -> None:
+    turn.set_link(claim=None, refusal=Refusal(reason=reason, connection=turn.now.link.connection))
+    told = {"reason": reason}
+    turn.tell("shoe.refused", told, restricted={**told, "device_id": device_id})
+
+
+def _tell_connected(turn: Turn, *, device_id: str | None) -> None:
+    """Said once a connection. A shoe of a profile without names is told as not identified."""
+    link = turn.now.link
+    turn.set_link(connected=True)
+    told = {
+        "profile": link.profile,
+        "authenticated": link.authenticated,
+        "identified": device_id is not None,
+    }
+    who = {} if device_id is None else {"device_id": device_id}
+    turn.tell("shoe.connected", told, restricted={**told, **who})
+
+
 def connect(turn: Turn) -> None:
-    """The link is up; a shoe that cannot replay is not aligned until Player card 1."""
+    """The port is open. Who is there is not known yet; some shoes can never say.
+
+    A shoe that cannot replay is not aligned until Player card 1.
+    """
     up = turn.happened
     assert isinstance(up, LinkUp)
     turn.set_link(
@@ -68,9 +189,13 @@ def connect(turn: Turn) -> None:
         authenticated=up.authenticated,
         met=False,
         aligned=up.replay,
+        connected=False,
+        claim=None,
+        suspended=None,
+        since_us=turn.now.t_us,
     )
-    turn.tell("shoe.connected", {"profile": up.profile, "authenticated": up.authenticated})
     if not up.replay:
+        _tell_connected(turn, device_id=None)
         tell_not_aligned(turn)
 
 
@@ -88,6 +213,7 @@ def restart(turn: Turn) -> None:
     assert isinstance(again, Restarted)
     if turn.now.link.up:
         _leave(turn, why_restarted(again))
+    turn.set_link(suspended=None)
     turn.change(host_boot=again.host_boot)
 
 
@@ -104,15 +230,38 @@ def why_restarted_in_a_round(turn: Turn) -> str:
     return f"{why_restarted(turn.happened)} in a round"
 
 
+def suspend(turn: Turn) -> None:
+    """The line brought more garbage than is kept; that it still does is told to staff alone."""
+    found = turn.happened
+    assert isinstance(found, LineSuspended)
+    turn.set_link(suspended=Suspended(until_us=turn.now.t_us + found.wait_s * 1_000_000))
+    told = {"reason": GARBAGE, "wait_s": found.wait_s}
+    secret = {**told, "unkept": found.unkept}
+    if found.again:
+        turn.tell_restricted("shoe.line_suspended", secret)
+    else:
+        turn.tell("shoe.line_suspended", told, restricted=secret)
+
+
+def resume_line(turn: Turn) -> None:
+    """The line is quiet, and is opened again."""
+    found = turn.happened
+    assert isinstance(found, LineResumed)
+    turn.set_link(suspended=None)
+    turn.tell("shoe.line_resumed", {}, restricted={"unkept": found.unkept})
+
+
 def _leave(turn: Turn, reason: str) -> None:
     """The shoe is out of reach, and stays armed for what it was armed for."""
-    turn.set_link(up=False, aligned=turn.now.link.replay)
+    was_connected = turn.now.link.connected
+    turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
     shoe, played, number = turn.now.shoe, turn.now.round, _freed_for(turn)
     if shoe is not None and played is not None and number is not None:
         left = shoe.left_armed
         if left is None or left[0] != number:  # not while that very draw may be on its way
             turn.set_shoe(left_armed=(number, played.id))
-    turn.tell("shoe.lost", {"reason": reason})
+    if was_connected:
+        turn.tell("shoe.lost", {"reason": reason})
 
 
 def _freed_for(turn: Turn) -> int | None:
@@ -141,7 +290,9 @@ def tell_discarded(turn: Turn) -> None:
     """Bytes that did not fit: counted where the restricted stream is read."""
     event = turn.shoe_event
     assert isinstance(event, Discarded)
-    turn.tell_restricted("frame.discarded", {"reason": event.reason})
+    run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
+    told = {name: value for name, value in run.items() if value is not None}
+    turn.tell_restricted("frame.discarded", {"reason": event.reason, **told})
 
 
 def tell_quarantined(turn: Turn) -> None:

@@ -10,7 +10,6 @@ from dataclasses import fields
 from typing import Any
 
 from firmware_proto.events import (
-    AuthenticationFailed,
     Lid,
     PowerLow,
     SelfTested,
@@ -78,14 +77,6 @@ def _said(turn: Turn) -> dict[str, Any]:
     event = turn.shoe_event
     said = {f.name: getattr(event, f.name) for f in fields(event)}
     return {k: v for k, v in said.items() if k not in ("card", "command_id") and v is not None}
-
-
-def tell_stranger(turn: Turn) -> None:
-    """Whoever speaks is not believed: told where the restricted stream is read."""
-    event = turn.shoe_event
-    assert isinstance(event, AuthenticationFailed)
-    data = {"reason": f"authentication: {event.reason}", "device_id": event.device_id}
-    turn.tell_restricted("frame.discarded", data)
 
 
 def tell_firmware(turn: Turn) -> None:

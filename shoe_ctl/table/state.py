@@ -184,12 +184,34 @@ class Freed(msgspec.Struct, frozen=True, kw_only=True):
     shown: bool
 
 
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """Who speaks said to be this device and was asked for a proof at ``t_us``."""
+
+    device_id: str
+    t_us: int
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Who spoke on this connection is not this table's shoe; ``reason`` is a code."""
+
+    reason: str
+    connection: int
+
+
+class Suspended(msgspec.Struct, frozen=True, kw_only=True):
+    """The line brought too much garbage and is not listened to; it is looked at ``until_us``."""
+
+    until_us: int
+
+
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the device and the connection to it.
 
     ``aligned``: the host knows where in the round the shoe is. ``met``: on this connection it said
     who it is. ``shows_arms``: it said there once what it is armed for; ``freed`` until it says that
-    it is locked again.
+    it is locked again. ``connected``: shoe.connected was told of this connection. ``claim`` waits
+    for its proof. ``refusal`` is the last one since a shoe was connected. ``since_us``: when
+    the port was opened.
     """
 
     up: bool = False
@@ -209,6 +231,11 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: int | None = None
     shows_arms: bool = False
     freed: Freed | None = None
+    connected: bool = False
+    claim: Claim | None = None
+    refusal: Refusal | None = None
+    suspended: Suspended | None = None
+    since_us: int = 0
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

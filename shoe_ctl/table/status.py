@@ -15,6 +15,7 @@ from shoe_ctl.records import utc
 from . import (
     arming,
     conduct,
+    link_facts,
     machine,
     offering,
     outbox,
@@ -40,22 +41,27 @@ class _At(NamedTuple):
     settings: TableSettings
 
 
-def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
+def status(
+    now: TableState, game: Game, settings: TableSettings, t_us: int | None = None
+) -> dict[str, Any]:
     """The table in public. A card not revealed yet is ``null``; a halt for inspection says no more.
 
-    ``takes`` are the commands that would be done now with proper arguments, each with the lowest
-    position that may give it, and whether it wants a reason or a second person;
+    ``t_us`` is the time now, by default the last input's. ``takes`` are the commands that would be
+    done now with proper arguments, each with the lowest position that may give it, and whether it
+    wants a reason or a second person;
     ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
     the layout; once the outcome is announced each with what it is paid or loses.
     """
     at = _At(now, game, settings)
     choices = offering.choices(at)
+    trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
         "game": game.id,
         "method": conduct.method(now, settings),
         "state": now.state,
-        "link": "up" if now.link.up else "lost",
+        "link": link_facts.link_state(now),
+        "link_reason": None if trouble is None else trouble[0],
         "told": outbox.shown(now),
         "refused": arming.shown(now),
         "shoe": None
@@ -63,7 +69,7 @@ def status(now: TableState, game: Game, settings: TableSettings) -> dict[str, An
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
         "wagers": status_wagers.shown(now, game, settings, restricted=False),
-        "next": _next(now, game, settings, choices),
+        "next": _beside(trouble, _next(now, game, settings, choices)),
         "takes": [offer.told for offer in offering.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
@@ -197,6 +203,11 @@ def _next(
 def next_text(now: TableState, game: Game, settings: TableSettings) -> str:
     """What the table waits for, in words."""
     return str(_next(now, game, settings, [])["text"])
+
+
+def _beside(trouble: tuple[str, str] | None, step: dict[str, Any]) -> dict[str, Any]:
+    """The step, with what is wrong at the other end of the line."""
+    return step if trouble is None else step | {"text": f"{step['text']}; {trouble[1]}"}
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:

@@ -88,8 +88,9 @@ class Performance:
         Raises:
             StepFailed: a step cannot be taken.
         """
-        await self._connected(1)
+        await self._host_at_port(1)
         await self._power_on()
+        await self._until_told("shoe.connected", 1)
         for number, step in enumerate(self._scenario.steps):
             under_way, self._under_way = self._under_way, 0
             try:
@@ -362,6 +363,10 @@ class Performance:
     async def _connected(self, times: int) -> None:
         """Waits until shoe and table both know of so many connections."""
         await self._until_told("shoe.connected", times)
+        await self._host_at_port(times)
+
+    async def _host_at_port(self, times: int) -> None:
+        """Waits until the shoe knows of so many connections."""
         await self._bench.until(lambda: self._bench.connections >= times, "the host at the port")
         await self._bench.taken_up()
 

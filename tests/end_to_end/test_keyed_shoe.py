@@ -87,18 +87,19 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("theirs", "reason"),
+    ("theirs", "reason", "code"),
     [
-        (("SH-7", OTHER, 1), "wrong proof"),
-        (("SH-7", KEY, 2), "the shoe has no key 1"),
-        (("SH-8", KEY, 1), "no key for this shoe"),
-        (None, "the shoe cannot prove who it is"),
+        (("SH-7", OTHER, 1), "wrong proof", "wrong_key"),
+        (("SH-7", KEY, 2), "the shoe has no key 1", "wrong_key"),
+        (("SH-8", KEY, 1), "no key for this shoe", "no_key"),
+        (None, "the shoe cannot prove who it is", "unauthenticated"),
     ],
 )
 async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
     tmp_path: Path,
     theirs: tuple[str, str, int] | None,
     reason: str,
+    code: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     options: tuple[str, ...] = ()
@@ -110,9 +111,10 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
         keys = key_file(tmp_path / "shoes.keys", KEY)
         config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
         async with serving(config, told, sees=Audience.RESTRICTED):
-            await told.times(1, "frame.discarded")
-    assert told.data("frame.discarded")[0]["reason"] == f"authentication: {reason}"
+            await told.times(1, "shoe.refused")
+    assert told.data("shoe.refused")[0]["reason"] == code
     assert told.data("shoe.loaded") == []
+    assert told.data("shoe.connected") == []
     logged = [r.getMessage() for r in caplog.records if "says counts" in r.getMessage()]
     assert len(logged) == 1 and f", for {reason}: " in logged[0]
 
@@ -122,7 +124,9 @@ async def test_without_keys_the_link_is_shown_as_unauthenticated(tmp_path: Path)
     told = Told()
     async with shoe(tmp_path) as port, serving(configuration(tmp_path, port), told):
         await told.times(1, "shoe.loaded")
-    assert told.data("shoe.connected") == [{"authenticated": False, "profile": "reference"}]
+    assert told.data("shoe.connected") == [
+        {"authenticated": False, "identified": True, "profile": "reference"}
+    ]
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ from firmware_proto.events import (
     Warned,
     from_plain,
 )
-from firmware_proto.session import Heard
+from firmware_proto.session import Heard, HostSession
 
 SPEC = Path(firmware_proto.bee_tek.__path__[0], "SPEC.md").read_text(encoding="utf-8")
 GAME, UNREAD = b" [Game]<Card:4S> \r\n", b" [Game]<Game> \r\n"
@@ -176,10 +176,50 @@ def test_no_bytes_make_a_session_raise_or_speak(stream: bytes) -> None:
     told = host.receive(stream, 0.0)
     host.desire(Armed(1, "player", 1))
     host.stored("1")
-    assert (host.tick(1e9), host.next_deadline, host.outgoing()) == ([], None, b"")
+    assert (host.tick(1e9), host.outgoing()) == ([], b"")
     assert len(told) <= len(stream)
     refused = shoe.receive(stream, 0.0)
     assert refused == ([Discarded(reason="no_commands")] if stream else [])
+
+
+def ticked(host: HostSession, times: int) -> list[ShoeEvent]:
+    """What is heard of so many ticks, each at its deadline."""
+    told = []
+    for _ in range(times):
+        if (due := host.next_deadline) is not None:
+            told += [heard.event for heard in host.tick(due)]
+    return told
+
+
+def test_a_line_that_has_no_end_is_told_of_once_and_read_when_its_end_comes() -> None:
+    host = host_session(resume=None, settings={})
+    assert host.receive(GAME.rstrip(), 0.0) == []
+    assert ticked(host, 5) == [Discarded(reason="no_end")]
+    assert host.next_deadline is None
+    assert [h.event for h in host.receive(b"\r\n", 9.0)] == [CardDrawn(card=card("4S"))]
+    assert (ticked(host, 5), host.next_deadline) == ([], None)
+
+
+def test_a_line_whose_end_comes_in_time_is_no_line_without_one() -> None:
+    host = host_session(resume=None, settings={})
+    host.receive(GAME[:5], 0.0)
+    assert ticked(host, 1) == []
+    assert [h.event for h in host.receive(GAME[5:], 3.0)] == [CardDrawn(card=card("4S"))]
+    assert ticked(host, 3) == []
+
+
+def test_blanks_without_an_end_are_no_line() -> None:
+    host = host_session(resume=None, settings={})
+    host.receive(b"  ", 0.0)
+    assert host.next_deadline is None
+
+
+def test_the_end_of_a_connection_gives_what_it_cuts_and_a_line_that_only_lacks_its_lf() -> None:
+    cut, whole = host_session(resume=None, settings={}), host_session(resume=None, settings={})
+    cut.receive(GAME[:9], 0.0)
+    whole.receive(GAME[:-1], 0.0)
+    assert [h.event for h in cut.end()] == [Discarded(reason="cut_short")]
+    assert [h.event for h in whole.end()] == [CardDrawn(card=card("4S"))]
 
 
 def test_a_shoe_says_its_cards_in_the_form_that_it_is_set_to() -> None:

@@ -29,10 +29,9 @@ from firmware_proto.events import (
     ShoeEvent,
     Status,
 )
+from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
 from firmware_proto.reference.codec import Decoder, Message, body_of, encode
 from firmware_proto.reference.framing import framed
-from firmware_proto.reference.guard import NO_KEY, NO_PROOF, WRONG_PROOF
-from firmware_proto.reference.host import KEYLESS
 from firmware_proto.reference.keys import HostKeys, ShoeKeys
 from firmware_proto.reference.layouts import SEALED
 from firmware_proto.reference.seal import BAD_MAC, NO_SESSION, SENT_BEFORE, Sealer

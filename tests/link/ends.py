@@ -86,6 +86,9 @@ class HandClock:
     def wall_us(self) -> int:
         return round(self.now * 1_000_000)
 
+    def processor_s(self) -> float:
+        return 0.0
+
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> HandTimer:
         self.asked.append(delay_s)
         timer = HandTimer(self, self.now + delay_s, callback)
@@ -184,6 +187,9 @@ class LineSession:
     def tick(self, t: float) -> list[Heard]:  # noqa: ARG002 - as the protocol has it
         self._deadline = None
         return [Heard(Error(code="silence"), None, self._offset, self._offset)]
+
+    def end(self) -> list[Heard]:
+        return []
 
     @property
     def next_deadline(self) -> float | None:

@@ -49,3 +49,12 @@ def test_an_arrival_is_waited_for_as_quickly_as_a_loss_and_still_counts_as_faili
     assert backoff.failing
     assert [backoff.failed(400 + t) for t in range(4)] == pytest.approx([0.05, 0.1, 0.2, 0.25])
     assert backoff.failed(461) == 0.5
+
+
+def test_a_shoe_that_died_as_it_spoke_is_waited_for_longer_at_once() -> None:
+    backoff = Backoff()
+    backoff.died()
+    waits = [delay for at, delay in delays(backoff, 30)]
+    assert waits[:9] == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5])
+    backoff.spoke()
+    assert backoff.failed(31) == 0.05

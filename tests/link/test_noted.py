@@ -15,8 +15,7 @@ from firmware_proto.events import (
     Standby,
     UnknownFirmware,
 )
-from firmware_proto.reference.guard import NO_KEY, NO_PROOF, WRONG_PROOF
-from firmware_proto.reference.host import KEYLESS
+from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
 from firmware_proto.session import Heard
 from shoe_ctl.link.noted import Noted
 from shoe_ctl.link.refusals import remedy

@@ -91,10 +91,10 @@ async def test_where_people_log_in_the_service_is_named_and_not_the_shell(
     assert f"serial-getty@{Path(pty).name}.service" in found.says
 
 
-async def test_the_daemon_that_has_the_port_is_known_and_nothing_wrong(pty: str) -> None:
+async def test_the_daemon_that_has_the_port_is_known_and_its_shoe_is_not(pty: str) -> None:
     with held(pty, "shoectl", "run", "--config", "table.toml") as pid:
         found = await diagnosed(target(pty))
-    assert (found.well, found.cause) == (True, "held_by_daemon")
+    assert (found.well, found.cause, found.holder) == (None, "held_by_daemon", pid)
     assert f"in use by shoectl run (process {pid}), not tried" in found.says
 
 
@@ -111,7 +111,7 @@ async def test_a_daemon_connected_to_the_device_server_keeps_its_connection() ->
             server.accept()[0].close()
             with pytest.raises(BlockingIOError):
                 server.accept()
-    assert (found.well, found.cause) == (True, "held_by_daemon")
+    assert (found.well, found.cause) == (None, "held_by_daemon")
     assert str(pid) in found.says
 
 

@@ -160,7 +160,7 @@ class World:
 
         self._now = Daemon(
             self._config,
-            clock=SystemClock(self.wall.read_ns),
+            clock=SystemClock(self.wall.read_ns, processor_s=lambda: 0.0),
             executor=self._thread(life, "port"),
             host_boot=f"boot-{life.boot}",
             sinks=[

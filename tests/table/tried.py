@@ -56,6 +56,8 @@ from shoe_ctl.table.inputs import (
     DeliveryTaken,
     Fault,
     Input,
+    LineResumed,
+    LineSuspended,
     LinkLost,
     LinkUp,
     NotTold,
@@ -75,6 +77,8 @@ from tests.table.sessions import DECLARED_WITH
 FACTS = (
     "link_up",
     "link_lost",
+    "line_suspended",
+    "line_resumed",
     "restarted",
     "tick",
     "not_told",
@@ -85,8 +89,8 @@ FACTS = (
     "commands_refused",
 )
 KINDS = (
-    LinkUp, LinkLost, Restarted, Tick, NotTold, Fault, StorageRestored, DeliveryParked,
-    DeliveryTaken, CommandsRefused,
+    LinkUp, LinkLost, LineSuspended, LineResumed, Restarted, Tick, NotTold, Fault, StorageRestored,
+    DeliveryParked, DeliveryTaken, CommandsRefused,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -158,6 +162,8 @@ def facts(t_us: int) -> Iterator[Input]:
             names_hands=names,
         )  # fmt: skip
     yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
+    yield LineSuspended(t_us=t_us, connection=2, wait_s=5)
+    yield LineResumed(t_us=t_us, unkept=60_000)
     yield Restarted(t_us=t_us, host_boot="b1")
     yield Restarted(t_us=t_us, host_boot="b9")
     yield Restarted(t_us=t_us, host_boot="b1", reopened=True)

@@ -19,7 +19,7 @@ from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.line import Line
+from shoe_ctl.line import Line, in_runs
 from shoe_ctl.link.connection import Call, Reception
 from shoe_ctl.replay import Replay, replay
 from shoe_ctl.sessions import Sessions
@@ -57,7 +57,7 @@ class Told:
         offset, self._received = self._received, self._received + len(data)
         heard = self._session.receive(data, t)
         self._receive(offset, data, heard, t)
-        return heard
+        return in_runs(heard, data, offset)
 
     def tick(self, t: float) -> list[Heard]:
         self._call(t)
@@ -76,6 +76,9 @@ class Told:
 
     def stored(self, seq: int | str) -> None:
         self._session.stored(seq)
+
+    def end(self) -> list[Heard]:
+        return self._session.end()
 
     @property
     def next_deadline(self) -> float | None:
