@@ -24,9 +24,9 @@ import msgspec
 
 from shoe_ctl import rules
 from shoe_ctl.games import catalog
-from shoe_ctl.journal.bodies import Connection, Direction, Kind, Meta, Wire
+from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.chain import Names, link
-from shoe_ctl.journal.checkpoint import JOURNAL, SignedHead, read
+from shoe_ctl.journal.checkpoint import SignedHead, read
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, signer

@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
 from shoe_ctl.config import Config
 from shoe_ctl.journal.cursors import Noted, SinkFeed
+from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.outside import Outside
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, table_in
+from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
 
@@ -31,6 +33,23 @@ class SinkPlace(msgspec.Struct, frozen=True):
     name: str
     sees: Audience
     sink: Sink
+
+
+def given_last(config: Config) -> list[Given]:
+    """What the files of the configured sinks say that they were given last, by their ends.
+
+    A file that cannot be read says nothing: opening it tells why.
+    """
+    found: list[Given] = []
+    for configured in config.sink:
+        if configured.path == "-":
+            continue
+        with suppress(OSError):
+            newest = newest_ids(config.path(configured.path)) or {}
+            for (source, audience), number in newest.items():
+                last = f"{table_in(source)}/{audience.value}{number}"
+                found.append(Given(f"jsonl:{configured.path}", source, audience, number, last))
+    return found
 
 
 async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) -> list[SinkPlace]:

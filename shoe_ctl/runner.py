@@ -82,6 +82,7 @@ class TableRunner:
         self._clock = clock
         # A clock that was set back before the daemon started again must not hold the table's time.
         self._ahead_us = max(0, controller.state.t_us - clock.wall_us())
+        self._under = under
         self._sections = Sections(journal, under, self.table)
         self._devices = Devices(self.table, devices)
         self._answers = Answers() if answers is None else answers
@@ -241,7 +242,7 @@ class TableRunner:
     async def stop(self) -> None:
         """After everything else: what went to the shoe since the last group is stored."""
         async with self._turn:
-            group = Group()
+            group = Group(self._under.epoch)
             self._line.sent(group)
             if len(group):
                 await self._journal.commit(group)
@@ -267,7 +268,7 @@ class TableRunner:
 
         What went to the shoe until now stands before it.
         """
-        group = Group()
+        group = Group(self._under.epoch)
         self._sections.begin(group, self.controller, self._answers, self._told)
         self._line.sent(group)
         return group

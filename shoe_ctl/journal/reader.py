@@ -295,6 +295,30 @@ class Reader:
                 raise JournalError(f"journal {self.path} is damaged: sink {sink} is nowhere in it")
         return int(rows[0][0]) if rows else 0
 
+    def cursors(self) -> list[tuple[str, int]]:
+        """Every sink and the last record number delivered to it.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path):
+            rows = self._fetch("SELECT sink, n FROM cursor")
+        if any(tuple(map(type, row)) != (str, int) for row in rows):
+            raise JournalError(f"journal {self.path} is damaged: its sinks' places cannot be read")
+        return rows
+
+    def page_of(self, table: str) -> int:
+        """The first page of one of the file's own tables.
+
+        Raises:
+            JournalError: the file cannot be read, or has no such table.
+        """
+        with schema.one_line(self.path):
+            rows = self._fetch("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
+        if not rows:
+            raise JournalError(f"journal {self.path} is damaged: it has no {table}")
+        return int(rows[0][0])
+
     def devices(self, table: str) -> dict[str, int]:
         """The last event number stored of each device that this table has had.
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 import msgspec
 
 from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import Kind
+from .bodies import JOURNAL, Kind
 from .chain import GENESIS, Names
-from .checkpoint import JOURNAL, Checkpoints, Coverage
+from .checkpoint import Checkpoints, Coverage
 from .diagnosis import BadRecord, Break, diagnose, diagnose_gap, diagnose_in_export
 from .form import Row, SpoiltRecord
 from .reader import Head, Reader
