@@ -26,16 +26,17 @@ from shoe_ctl.ending import end_of, first_of, heed_being_stopped
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.bodies import GoneOn, Ruling
+from shoe_ctl.journal.cursors import Gate
 from shoe_ctl.journal.evidence import DoubtfulJournal, was_replaced
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import epoch_of
+from shoe_ctl.journal.recovery import epoch_of, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Accepted, Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.keeping import Keeper
 from shoe_ctl.link.arrivals import arrivals
-from shoe_ctl.link.clock import Clock
+from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
@@ -44,10 +45,14 @@ from shoe_ctl.outage import Outage, Reopening
 from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
-from shoe_ctl.runner import TableRunner
+from shoe_ctl.runner import Comparison, TableRunner
 from shoe_ctl.staff import Staff, gid_of, may_not_act, users_of
+from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
+
+COMPARED_WITHIN_S = 60.0
+"""How long a sink that keeps nothing itself waits for a shoe that may show a loss."""
 
 NO_SOCKET = (
     "add one and start again, or start once with --accept-loss --person NAME --reason WHY "
@@ -108,6 +113,7 @@ class Daemon:
         self.outage: Outage | None = None
         self.doubt: str | None = None
         self._epoch: str | None = None
+        self._served: set[str] = set()
 
     @property
     def settings(self) -> list[TableSettings]:
@@ -304,12 +310,14 @@ class Daemon:
             stack.push_async_callback(journal.close)
             keeper = self._keeper(journal, store, places)
             alarm = Alarm()
+            gate = self._gate(store)
             deliveries = await stack.enter_async_context(
-                delivering(places, journal, store, self._outside, alarm.of)
+                delivering(places, journal, store, self._outside, alarm.of, gate)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
-                await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
+                await self._open_table(p, journal, store, waiting, keeper, gate, tell)
+                for p in self._prepared
             ]
             alarm.tables_are(self.runners)
             staff = Staff(self.runners, deliveries.pumps)
@@ -322,6 +330,7 @@ class Daemon:
                     group.create_task(keeper.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._tell_released(tell), name="released")
+                    group.create_task(self._wait_at_most(gate), name="gate")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = self._link(runner, supervisor, waiting, must_open=must_open)
@@ -342,6 +351,27 @@ class Daemon:
                     last = None if failed else keeper
                     await end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
+
+    def _gate(self, store: Store) -> Gate:
+        """What is stored since this start, and what a person ruled is never to be published."""
+        with store.reader() as reader:
+            withheld = [
+                (gone_on.table, *gone_on.unpublished)
+                for _, gone_on in rulings(reader)
+                if gone_on.table is not None and gone_on.unpublished is not None
+            ]
+        return Gate(store.last_n, withheld)
+
+    async def _wait_at_most(self, gate: Gate) -> None:
+        """A shoe that is away must not keep everything from those who are told."""
+        await sleep(self._clock, COMPARED_WITHIN_S)
+        for table in sorted(gate.waiting):
+            log.warning(
+                "%s: its shoe was not heard of in %g s: events go out without being compared with "
+                "what it has",
+                table, COMPARED_WITHIN_S,
+            )  # fmt: skip
+            gate.open(table)
 
     def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
         """What signs the journal; whether its key is there is told at once."""
@@ -394,21 +424,31 @@ class Daemon:
             await runner.released()
         tell("serving")
 
-    async def _open_table(
+    async def _open_table(  # noqa: PLR0913 - what a table is wired to
         self,
         prepared: Checked,
         journal: Journal,
         store: Store,
         waiting: _Waiting,
         keeper: Keeper,
+        gate: Gate,
+        tell: Callable[[str], None],
     ) -> tuple[TableRunner, Supervisor]:
         settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
             before = resuming.recover(reader, settings.table)
             epoch = self._epoch_of(reader, settings.table)
+            ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
         meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
         controller = rules.go_on(before.controller, before.kept, meta)
+        # A ruling on the whole journal is one on what this table's shoe will show of it, too.
+        waits = is_held(controller.state) and ruled == epoch
+        ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
+        may_show = bool(numbers.devices) and profile.CAPABILITIES.replay and not ruled_on
+        if may_show and settings.table not in self._served:
+            gate.wait_for(settings.table)
+        self._served.add(settings.table)
         runner = TableRunner(
             controller,
             journal,
@@ -419,6 +459,13 @@ class Daemon:
             told=before.told,
             on_shoe=keeper.new_shoe,
             teller=Teller(prepared.keys, self._executor),
+            compare=Comparison(
+                expected=not ruled_on,
+                opens=gate.open,
+                withholds=gate.withhold,
+                tells=tell,
+                epoch=self._outside.epoch,
+            ),
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

@@ -10,11 +10,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 
 import msgspec
 
 from shoe_ctl.config import Config
-from shoe_ctl.journal.cursors import Noted, SinkFeed
+from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
 from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
@@ -28,11 +29,15 @@ log = logging.getLogger(__name__)
 
 
 class SinkPlace(msgspec.Struct, frozen=True):
-    """A sink with its name, under which the journal keeps its cursor, and what it may see."""
+    """A sink with its name, under which the journal keeps its cursor, and what it may see.
+
+    ``remembers``: it shows by itself what it was given last, and that was compared.
+    """
 
     name: str
     sees: Audience
     sink: Sink
+    remembers: bool = False
 
 
 def given_last(config: Config) -> list[Given]:
@@ -65,7 +70,8 @@ async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) ->
         output = stack.enter_context(outside.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
-        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
+        remembers = path != "-" and bool(newest_ids(Path(path)))
+        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink, remembers))
     return places
 
 
@@ -81,8 +87,13 @@ class Deliveries(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def delivering(
-    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside, alarms: Alarms
+async def delivering(  # noqa: PLR0913 - what is wired to what
+    places: Sequence[SinkPlace],
+    journal: Journal,
+    store: Store,
+    outside: Outside,
+    alarms: Alarms,
+    gate: Gate | None = None,
 ) -> AsyncIterator[Deliveries]:
     """Every sink at work; on leaving, what is committed is delivered first."""
     async with AsyncExitStack() as stack:
@@ -99,9 +110,12 @@ async def delivering(
                 sink=place.name,
                 audience=place.sees,
                 noted=alarms(place.name, place.sees),
+                gate=None if place.remembers else gate,
             )
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)
+            if gate is not None:
+                gate.on_open(pump.wake)
             pumps.append(pump)
         tasks = [asyncio.create_task(p.run(), name=f"sink {p.name}") for p in pumps]
         try:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from firmware_proto.session import Resume
+from firmware_proto.events import Gap, Hello
+from firmware_proto.session import Heard, Resume
+from shoe_ctl import loss
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
 from shoe_ctl.devices import Devices
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal import bodies
+from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.line import Line, inputs
@@ -60,6 +63,7 @@ class TableRunner:
     ``devices`` is each device's last stored event number.
 
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
+    ``compare`` says what is done with what the shoe shows of a loss; without it nothing is.
     """
 
     def __init__(  # noqa: PLR0913 - what a table is run with, each by name
@@ -74,6 +78,7 @@ class TableRunner:
         told: Told | None = None,
         on_shoe: Callable[[], None] = lambda: None,
         teller: Teller | None = None,
+        compare: Comparison | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -97,6 +102,11 @@ class TableRunner:
         self._wake = WakeUp(clock)
         self._failed: JournalError | None = None
         self._free = asyncio.Event()
+        self._compare = compare
+        self._started_n = 0
+        self.doubt: str | None = None
+        self._ruled = asyncio.Event()
+        self._ruled.set()
 
     def attach(self, supervisor: Supervisor) -> None:
         """The link that takes this table's wishes."""
@@ -114,6 +124,7 @@ class TableRunner:
 
         After an outage of the storage the table is told of it too, and waits for a person.
         """
+        self._started_n = self._journal.last_n
         async with self._turn:
             group, now_us = self._group(), self._now()
             inputs: list[Input] = [Restarted(t_us=now_us, host_boot=host_boot)]
@@ -167,7 +178,12 @@ class TableRunner:
             await self._handle(group, [lost])
 
     async def receive(self, reception: Reception) -> None:
-        """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
+        """What came in one go: raw bytes, inputs and events are stored, then acknowledged.
+
+        Where the shoe shows that more of its events were acknowledged than are stored here, nothing
+        of it is before a person rules on that.
+        """
+        await self._compared(reception)
         async with self._turn:
             group, t_us = self._group(), self._now(reception.t_us)
             self._line.received(group, reception, t_us)
@@ -186,6 +202,10 @@ class TableRunner:
         async with self._turn:
             self._refuse_after_failure()
             first = self._answers.to(command.command_id)
+            if first is None and self.doubt is not None:
+                if command.command != loss.COMMAND:
+                    return _refused(command, self.doubt)
+                return await self._rule(command, sees)
             if first is None:
                 try:
                     whole = await self._teller.made_whole(command, self._known_device)
@@ -198,6 +218,7 @@ class TableRunner:
 
     async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
         """A sink would not take this event of the table, record ``n``: noted, and told."""
+        await self._ruled.wait()
         async with self._turn:
             found = DeliveryParked(
                 t_us=self._now(),
@@ -212,6 +233,7 @@ class TableRunner:
 
     async def taken(self, sink: str, n: int, event: Envelope) -> None:
         """It took it after all, when it was offered again: noted, and told."""
+        await self._ruled.wait()
         async with self._turn:
             found = DeliveryTaken(
                 t_us=self._now(), sink=sink, event=event.id, event_type=event.type, record=n
@@ -237,10 +259,13 @@ class TableRunner:
             held = self.controller
             told = status.status(held.state, held.game, held.settings)
             restricted = sees is Audience.RESTRICTED
-            return told | {"parked": parked.shown(held.state, restricted=restricted)}
+            told |= {"parked": parked.shown(held.state, restricted=restricted)}
+            return told if self.doubt is None else told | {"doubt": self.doubt}
 
     async def stop(self) -> None:
         """After everything else: what went to the shoe since the last group is stored."""
+        if self.doubt is not None:
+            return  # nothing is written before a person ruled
         async with self._turn:
             group = Group(self._under.epoch)
             self._line.sent(group)
@@ -252,6 +277,7 @@ class TableRunner:
         try:
             while True:
                 await self._wake.due()
+                await self._ruled.wait()
                 async with self._turn:
                     wake_us = self.controller.state.wake_us
                     if wake_us is not None and self._now() >= wake_us:
@@ -260,6 +286,83 @@ class TableRunner:
                         self._wake.at(wake_us, self._now())
         finally:
             self._wake.cancel()
+
+    # A shoe of which more was acknowledged than is stored.
+
+    async def _compared(self, reception: Reception) -> None:
+        """Returns when what the shoe says first fits, or a person ruled on it."""
+        if self._compare is None:
+            return
+        for place, heard in enumerate(reception.heard):
+            if not isinstance(heard.event, Hello):
+                continue
+            shown = _missing(reception.heard[place:]) if self._compare.expected else None
+            if shown is not None:
+                await self._doubted(heard.event.device_id, shown)
+            self._compare.expected = True
+            self._compare.opens(self.table)
+
+    async def _doubted(self, device_id: str, shown: Gap) -> None:
+        assert self._compare is not None
+        what = (
+            f"table {self.table}: shoe {device_id} had its events {shown.first} to {shown.last} "
+            "acknowledged, and the journal does not hold them"
+        )
+        self.doubt = f"{what}; {WHAT_TO_DO}"
+        self._ruled.clear()
+        log.error("%s", self.doubt)
+        self._compare.tells(self.doubt)
+        await self._ruled.wait()
+
+    async def _rule(self, command: TableCommand, sees: Audience) -> Answered:
+        """A person rules on the doubt: the table goes on under another epoch, once it is looked at.
+
+        What it stored since the start may bear ids that are used: it is never published where
+        nothing shows that it may be.
+        """
+        assert self._compare is not None and self.doubt is not None
+        try:
+            given = loss.ruling(
+                person=command.person,
+                position=command.position,
+                reason=command.reason,
+                consented_by=command.consented_by,
+                highest=self.controller.settings.highest_position,
+            )
+        except loss.NotRuled as error:
+            needs = error.needs
+            answer = Answer(
+                command_id=command.command_id, accepted=False, error=str(error), needs=needs
+            )
+            return Answered(answer, ())
+        now_us, last_n = self._now(), self._journal.last_n
+        unpublished = (self._started_n + 1, last_n)
+        gone_on = bodies.GoneOn(
+            epoch=self._compare.epoch(),
+            t_us=now_us,
+            lost=(self.doubt.partition(";")[0],),
+            ruling=given,
+            table=self.table,
+            unpublished=unpublished,
+        )
+        self._under = msgspec.structs.replace(self._under, epoch=gone_on.epoch, t_us=now_us)
+        self._sections.begin_anew(self._under)
+        group = Group(gone_on.epoch)
+        group.gone_on(gone_on)
+        self._sections.begin(group, self.controller, self._answers, self._told)
+        why = f"{given.person} ({given.position}) ruled that it goes on: {given.reason}"
+        what = f"{gone_on.lost[0]}; {why}"
+        happened = StorageRestored(t_us=now_us, since_us=now_us, what=what)
+        handles, _ = self._run(group, [happened])
+        self._compare.withholds(self.table, *unpublished)
+        result = await self._commit(group)
+        events = tuple(result.ids[handle] for handle in handles)
+        first = FirstAnswer(Answer(command_id=command.command_id, accepted=True), events)
+        self._answers.keep(first)
+        log.warning("%s goes on under epoch %s; %s", self.table, gone_on.epoch, why)
+        self.doubt = None
+        self._ruled.set()
+        return first.seen_by(sees)
 
     # How it is handled.
 
@@ -363,6 +466,43 @@ class TableRunner:
                 untold.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
         if untold:
             await self._handle(self._group(), untold)
+
+
+class Comparison:
+    """What is done as the shoe says first what it has.
+
+    ``expected``: a gap in what is known of it shows a loss; else a person ruled on that already.
+    ``opens`` is called when a shoe was compared, ``withholds`` with records that are not to be
+    published, ``tells`` with a line for everyone; ``epoch`` draws another epoch.
+    """
+
+    def __init__(
+        self,
+        *,
+        expected: bool,
+        opens: Callable[[str], None],
+        withholds: Callable[[str, int, int], None],
+        tells: Callable[[str], None],
+        epoch: Callable[[], str],
+    ) -> None:
+        self.expected = expected
+        self.opens = opens
+        self.withholds = withholds
+        self.tells = tells
+        self.epoch = epoch
+
+
+def _missing(heard: Sequence[Heard]) -> Gap | None:
+    """What a shoe does not keep any more, as its hello shows: it was acknowledged, and is not here.
+
+    Events that a shoe could not keep come with a number of their own, in a frame of their own.
+    """
+    hello = heard[0]
+    for other in heard[1:]:
+        same_frame = (other.first, other.last) == (hello.first, hello.last)
+        if same_frame and isinstance(other.event, Gap):
+            return other.event
+    return None
 
 
 def _refused(command: TableCommand, why: str) -> Answered:
