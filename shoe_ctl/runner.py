@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Gap, Hello
-from firmware_proto.session import Heard, Resume
+from firmware_proto.session import Resume
 from shoe_ctl import loss
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
 from shoe_ctl.devices import Devices
@@ -104,6 +103,8 @@ class TableRunner:
         self._free = asyncio.Event()
         self._compare = compare
         self._started_n = 0
+        self._met_as: Resume | None = None
+        self._unknown: str | None = None
         self.doubt: str | None = None
         self._ruled = asyncio.Event()
         self._ruled.set()
@@ -115,6 +116,8 @@ class TableRunner:
 
     def resume(self) -> Resume | None:
         """The device spoken with last, and the last event stored of it."""
+        if self._known_device == self._unknown:
+            return None
         return self._devices.resume(self._known_device)
 
     # What happens.
@@ -145,6 +148,7 @@ class TableRunner:
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
+        self._met_as, self._unknown = resume, None
         self._connection = connection
         self._devices.connected()
         async with self._turn:
@@ -183,7 +187,8 @@ class TableRunner:
         Where the shoe shows that more of its events were acknowledged than are stored here, nothing
         of it is before a person rules on that.
         """
-        await self._compared(reception)
+        if not await self._fits(reception):
+            return
         async with self._turn:
             group, t_us = self._group(), self._now(reception.t_us)
             self._line.received(group, reception, t_us)
@@ -289,23 +294,33 @@ class TableRunner:
 
     # A shoe of which more was acknowledged than is stored.
 
-    async def _compared(self, reception: Reception) -> None:
-        """Returns when what the shoe says first fits, or a person ruled on it."""
-        if self._compare is None:
-            return
-        for place, heard in enumerate(reception.heard):
-            if not isinstance(heard.event, Hello):
-                continue
-            shown = _missing(reception.heard[place:]) if self._compare.expected else None
-            if shown is not None:
-                await self._doubted(heard.event.device_id, shown)
-            self._compare.expected = True
-            self._compare.opens(self.table)
+    async def _fits(self, reception: Reception) -> bool:
+        """Whether what the shoe says was acknowledged is here, and so the reception is taken.
 
-    async def _doubted(self, device_id: str, shown: Gap) -> None:
+        Else it is not, the connection ends, and the shoe is met as one that is not known: the cards
+        between are missed ones. A person rules on that first, where nobody did already.
+        """
+        compare, said, met = self._compare, reception.acknowledged, self._met_as
+        if compare is None or said is None or self._connection is None:
+            return True
+        if met is not None and met.device_id == said.device_id:
+            stored = self._devices.stored(said.device_id)
+            if stored is not None and said.seq > stored:
+                if compare.expected:
+                    await self._doubted(said.device_id, stored + 1, said.seq)
+                lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
+                log.warning("%s: %s; it is met anew", self.table, lost)
+                self._unknown = said.device_id
+                self._connection.drop(lost)
+                return False
+        compare.expected = True
+        compare.opens(self.table)
+        return True
+
+    async def _doubted(self, device_id: str, first: int, last: int) -> None:
         assert self._compare is not None
         what = (
-            f"table {self.table}: shoe {device_id} had its events {shown.first} to {shown.last} "
+            f"table {self.table}: shoe {device_id} had its events {first} to {last} "
             "acknowledged, and the journal does not hold them"
         )
         self.doubt = f"{what}; {WHAT_TO_DO}"
@@ -361,6 +376,7 @@ class TableRunner:
         self._answers.keep(first)
         log.warning("%s goes on under epoch %s; %s", self.table, gone_on.epoch, why)
         self.doubt = None
+        self._compare.expected = False
         self._ruled.set()
         return first.seen_by(sees)
 
@@ -471,7 +487,7 @@ class TableRunner:
 class Comparison:
     """What is done as the shoe says first what it has.
 
-    ``expected``: a gap in what is known of it shows a loss; else a person ruled on that already.
+    ``expected``: what it shows of a loss is to be ruled on; else a person did already.
     ``opens`` is called when a shoe was compared, ``withholds`` with records that are not to be
     published, ``tells`` with a line for everyone; ``epoch`` draws another epoch.
     """
@@ -490,19 +506,6 @@ class Comparison:
         self.withholds = withholds
         self.tells = tells
         self.epoch = epoch
-
-
-def _missing(heard: Sequence[Heard]) -> Gap | None:
-    """What a shoe does not keep any more, as its hello shows: it was acknowledged, and is not here.
-
-    Events that a shoe could not keep come with a number of their own, in a frame of their own.
-    """
-    hello = heard[0]
-    for other in heard[1:]:
-        same_frame = (other.first, other.last) == (hello.first, hello.last)
-        if same_frame and isinstance(other.event, Gap):
-            return other.event
-    return None
 
 
 def _refused(command: TableCommand, why: str) -> Answered:

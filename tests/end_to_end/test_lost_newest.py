@@ -55,6 +55,23 @@ def keys(lines: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
     return found
 
 
+def outcomes(
+    events: list[dict[str, Any]], *, but: dict[tuple[str, str], str]
+) -> list[dict[str, Any]]:
+    """Outcomes that were told beside those that are known."""
+    return [
+        event
+        for event in events
+        if event["type"] == "round.outcome" and (event["source"], event["id"]) not in but
+    ]
+
+
+def open_at(daemon: Daemon) -> list[str]:
+    """What is open at the table."""
+    halt = runner(daemon).controller.state.halt if daemon.runners else None
+    return [] if halt is None else [opened.key for opened in halt.stack]
+
+
 def ruling(**other: Any) -> dict[str, Any]:
     return {
         "command_id": "ruled-1",
@@ -131,7 +148,7 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
         await dealt_and_copied(tmp_path, config, told, shoe)
         lose(tmp_path)
         before = {p.name: p.read_bytes() for p in tmp_path.glob("journal.db*")}
-        published = len(told.events)
+        known = keys(told.events)
         async with held(config, told) as (daemon, lines):
             async with calling(tmp_path / SOCKET) as caller:
                 for asked in ({"request": "status"}, ruling(command="resume")):
@@ -148,17 +165,98 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                     assert why in answer["error"], answer
                 now = {p.name: p.read_bytes() for p in tmp_path.glob("journal.db*")}
                 assert {name: now[name] for name in before} == before
-                assert len(told.events) == published
+                assert keys(told.events) == known
                 assert (await caller.asks(**ruling()))["accepted"]
             async with asyncio.timeout(PATIENCE_S):
                 while not daemon.runners or not runner(daemon).held:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
             assert daemon.doubt is None
             assert (await command(daemon, "on", "resume")).answer.accepted
-            await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
-            # What the shoe will not send again is a gap: it is asked about, once.
-            await told.until(lambda: any("halted" in e["type"] for e in told.events[published:]))
+            await told.until(lambda: "gap" in open_at(daemon))
+            assert not outcomes(told.events, but=known)
     keys(told.events)
     for audience in ("public", "restricted"):
         keys(lines_of(tmp_path / f"{audience}.jsonl"))
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+@asynccontextmanager
+async def shown_by_the_shoe(
+    folder: Path, *, seed: int = 6
+) -> AsyncIterator[tuple[ShoeAtTable, Told, Path]]:
+    """Everything of an older moment was put back, and no sink can tell: the shoe alone does."""
+    config, told = config_for(folder), Told()
+    with ShoeAtTable(folder, "reference", seed=seed, decks=8) as shoe:
+        await dealt_and_copied(folder, config, told, shoe)
+        put_older_back(folder)
+        for audience in ("public", "restricted"):
+            (folder / f"{audience}.jsonl").rename(folder / f"{audience}-taken.jsonl")
+        yield shoe, told, config
+
+
+async def in_doubt(daemon: Daemon) -> str:
+    """What the table's doubt says, once the shoe was heard."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not daemon.runners or runner(daemon).doubt is None:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+    doubt = runner(daemon).doubt
+    assert doubt is not None
+    return doubt
+
+
+async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: Path) -> None:
+    async with shown_by_the_shoe(tmp_path) as (_, told, config):
+        lines: list[str] = []
+        known = keys(told.events)
+        async with serving(config, told, tell=lines.append) as daemon:
+            doubt = await in_doubt(daemon)
+            assert lines[-1] == doubt
+            assert "acknowledged, and the journal does not hold them" in doubt
+            async with calling(tmp_path / SOCKET) as caller:
+                status = await caller.asks(request="status")
+                assert status["tables"][0]["doubt"] == doubt
+                for refused in ("pause", "place_your_bets"):
+                    answer = await caller.asks(**ruling(command=refused, command_id=refused))
+                    assert answer["error"] == doubt
+                answer = await caller.asks(**ruling(position="pit_manager", command_id="low"))
+                assert answer["needs"] == {"position": "gaming_shift_manager"}
+                assert keys(told.events) == known  # what was published before may come again
+                assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
+                last_n = runner(daemon)._journal.last_n
+                done = await caller.asks(**ruling())
+                assert done["accepted"]
+                assert await caller.asks(**ruling()) == done
+            assert runner(daemon)._journal.last_n > last_n
+            await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
+            new = [event for event in told.events if (event["source"], event["id"]) not in known]
+            assert {event["source"] for event in new} == {told.events[-1]["source"]}
+            # What the shoe was acknowledged is not dealt again: people are asked.
+            await told.until(lambda: "gap" in open_at(daemon))
+            assert not outcomes(told.events, but=known)
+        files = [lines_of(path) for path in sorted(tmp_path.glob("public*.jsonl"))]
+        keys([*told.events, *files[0], *files[1]])
+        again = Told()
+        again.events += told.events
+        async with serving(config, again) as daemon:
+            assert runner(daemon).doubt is None
+        keys(again.events)
+        for audience in ("public", "restricted"):
+            keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_what_is_never_published_stays_so_over_a_restart(tmp_path: Path) -> None:
+    """Sinks that took nothing before the restart do not get what was withheld after it."""
+    async with shown_by_the_shoe(tmp_path) as (_, told, config):
+        async with serving(config, told) as daemon:
+            await in_doubt(daemon)
+            asked = await command(daemon, "ruled", "accept_loss")
+            assert not asked.answer.accepted  # nobody consented
+            async with calling(tmp_path / SOCKET) as caller:
+                assert (await caller.asks(**ruling()))["accepted"]
+        late = Told()
+        late.events += told.events
+        shutil.rmtree(tmp_path / "old")
+        async with serving(config, late, host_boot="boot-2") as daemon:
+            await late.until(lambda: any(e["type"] == "outage.opened" for e in late.events))
+        keys(late.events)
