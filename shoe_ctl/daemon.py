@@ -250,10 +250,10 @@ class Daemon:
         log.warning("journal %s goes on under epoch %s; %s", self._path, gone_on.epoch, why)
         return store
 
-    def _opened_whole(self, accepted: Accepted) -> Store:
+    def _opened_whole(self, accepted: Accepted | None) -> Store:
         """What is left is verified before anything is written behind it."""
         with Reader.open(self._path, vfs=self._vfs) as reader:
-            found = verify(reader)
+            found = verify(reader, newest=False)
         if found.first_bad is not None:
             bad = found.first_bad
             raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")

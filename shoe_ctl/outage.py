@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.evidence import Given
+from shoe_ctl.journal.evidence import Given, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.journal.verify import verify
+from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.outside import Outside
 
@@ -133,6 +133,12 @@ class _Attempt:
             raise
 
     def _opened_whole(self) -> Store:
+        if was_replaced(self._path):
+            # Files of different moments may lie side by side: nothing is written before that is
+            # known, and closing what is damaged would write the log back into the journal.
+            with Reader.open(self._path, vfs=self._vfs) as reader:
+                self._reader = reader
+                self._refuse_damaged(verify(reader, newest=False))
         store = Store.open(
             self._path, vfs=self._vfs, new=False, given=self._given, head_needed=True
         )
@@ -141,9 +147,7 @@ class _Attempt:
                 self._reader = reader
                 found = verify(reader)
                 lost = self._lost(reader, found.first_n)
-            if found.first_bad is not None:
-                bad = found.first_bad
-                raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+            self._refuse_damaged(found)
             if lost is not None:
                 raise JournalError(
                     f"journal {self._path} is another one: it has not record {lost}, which was "
@@ -154,6 +158,10 @@ class _Attempt:
             raise
         log.info("journal %s: opened again, %d records verified", self._path, found.records)
         return store
+
+    def _refuse_damaged(self, found: Verification) -> None:
+        if (bad := found.first_bad) is not None:
+            raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
 
     def _lost(self, reader: Reader, first_n: int) -> int | None:
         """A record that was stored, and is not in this journal."""

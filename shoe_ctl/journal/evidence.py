@@ -162,10 +162,11 @@ def _holds(reader: Reader, chain: head_file.Chain, begins_n: int) -> bool:
 
 
 def _cursors_ahead(reader: Reader) -> Iterator[Doubt]:
-    last_n = reader.heads()[0]
-    for sink, n in reader.cursors():
-        if n > last_n:
-            yield Doubt("cursor", f"sink {sink} has had record {n}, and {last_n} is the last")
+    found = reader.moment()
+    for sink, n in found.cursors:
+        if n > found.last_n:
+            what = f"sink {sink} has had record {n}, and {found.last_n} is the last"
+            yield Doubt("cursor", what)
 
 
 def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:

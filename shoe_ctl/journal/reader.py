@@ -7,7 +7,7 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -43,6 +43,15 @@ class Head(msgspec.Struct):
     counters: Counters
     connection: int = 0
     t_us: int = 0
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A journal's last record, and what stands beside its records; ``devices`` by table."""
+
+    last_n: int
+    heads: Mapping[str, Head]
+    devices: Mapping[str, Mapping[str, int]]
+    cursors: Sequence[tuple[str, int]]
 
 
 class Reader:
@@ -102,10 +111,14 @@ class Reader:
             JournalError: the file cannot be read.
         """
         with schema.one_line(self.path), self._connection:
-            last_n = self._last_n()
-            rows = self._fetch(
-                'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
-            )
+            found = self._heads()
+        return found  # noqa: RET504 - a connection may swallow errors, for all that mypy knows
+
+    def _heads(self) -> tuple[int, dict[str, Head]]:
+        last_n = self._last_n()
+        rows = self._fetch(
+            'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
+        )
         if any(tuple(map(type, row)) != _HEAD_TYPES for row in rows):
             raise JournalError(
                 f"journal {self.path} is damaged: where its tables' records end cannot be read"
@@ -114,6 +127,36 @@ class Reader:
             table: Head(n, digest, Counters(public, restricted), connection, t_us)
             for table, n, digest, public, restricted, connection, t_us in rows
         }
+
+    def moment(self) -> Moment:
+        """All that stands beside the records, at one moment.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path), self._connection:
+            last_n, heads = self._heads()
+            devices = self._fetch('SELECT "table", device_id, seq FROM device')
+            cursors = self._fetch("SELECT sink, n FROM cursor")
+        for rows, types, what in (
+            (devices, (str, str, int), "the last numbers of its shoes"),
+            (cursors, (str, int), "its sinks' places"),
+        ):
+            if any(tuple(map(type, row)) != types for row in rows):
+                raise JournalError(f"journal {self.path} is damaged: {what} cannot be read")
+        by_table: dict[str, dict[str, int]] = {}
+        for table, device_id, seq in devices:
+            by_table.setdefault(table, {})[device_id] = seq
+        return Moment(last_n, heads, by_table, cursors)
+
+    def altered_form(self) -> str | None:
+        """What the file's own tables, indexes, views or triggers are otherwise than we make them.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path):
+            return schema.altered(self._connection)
 
     def records(
         self,
@@ -294,18 +337,6 @@ class Reader:
             if rows and not isinstance(rows[0][0], int):
                 raise JournalError(f"journal {self.path} is damaged: sink {sink} is nowhere in it")
         return int(rows[0][0]) if rows else 0
-
-    def cursors(self) -> list[tuple[str, int]]:
-        """Every sink and the last record number delivered to it.
-
-        Raises:
-            JournalError: the file cannot be read.
-        """
-        with schema.one_line(self.path):
-            rows = self._fetch("SELECT sink, n FROM cursor")
-        if any(tuple(map(type, row)) != (str, int) for row in rows):
-            raise JournalError(f"journal {self.path} is damaged: its sinks' places cannot be read")
-        return rows
 
     def page_of(self, table: str) -> int:
         """The first page of one of the file's own tables.

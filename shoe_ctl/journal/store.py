@@ -358,6 +358,8 @@ def _doubts(
     in_use = place.log_of(path).exists()
     _trusted_heads(path, vfs, in_use=in_use)  # of one that is damaged there is nothing to rule on
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
+        if (form := reader.altered_form()) is not None:
+            raise JournalError(f"journal {path} is damaged: {form}")
         found = doubts(reader, given)
     return [doubt for doubt in found if head_needed or doubt.code != "head_missing"]
 

@@ -358,7 +358,7 @@ def test_a_ruling_is_the_first_record_of_a_new_epoch(images: list[Image], tmp_pa
         with store.reader() as reader:
             assert epoch_of(reader, "a") == "0a1b2c3d"
             assert [(r.n, said) for r, said in rulings(reader)] == [(left + 1, gone_on)]
-            assert all(n <= left for _, n in reader.cursors())
+            assert all(n <= left for _, n in reader.moment().cursors)
         store.commit([dealt(99)])
     with opened(path) as store:
         assert store.last_n == left + 5
