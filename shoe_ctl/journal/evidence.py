@@ -131,8 +131,8 @@ def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator
         return
     try:
         begins = beginning(reader)
-    except WrongBeginning as error:
-        raise JournalError(f"journal {reader.path} is damaged: {error}") from None
+    except WrongBeginning:
+        return  # it is damaged elsewhere: whoever opens or verifies it says so
     beyond = [chain for chain in heads.chains.values() if chain.n > last_n]
     if beyond:
         upto = max(chain.n for chain in beyond)
