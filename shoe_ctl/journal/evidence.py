@@ -64,7 +64,7 @@ class DoubtfulJournal(JournalError):
 
 WHAT_TO_DO = (
     "put the lost file back and start again, or a gaming shift manager rules that it goes on "
-    "without them: accept_loss"
+    "without them: shoectl table accept_loss --reason WHY --consented-by NAME"
 )
 
 
