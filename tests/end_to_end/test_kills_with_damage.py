@@ -222,6 +222,8 @@ async def evenings(tmp_path: Path, seed: int, many: int) -> tuple[int, Counter[s
     async with starter() as daemons:
         for number in range(many):
             damages += await evening(tmp_path / f"{number}", daemons, seed + number, noticed)
+    kills = many * KILLS_AN_EVENING
+    print(f"{kills} kills, {damages} with damage: {dict(noticed)}")  # noqa: T201 - with -s
     return damages, noticed
 
 
@@ -239,4 +241,4 @@ async def test_three_hundred_kills_with_damage_leave_none_unnoticed(
 ) -> None:
     damages, noticed = await evenings(tmp_path, seed, SOAK_EVENINGS)
     assert damages >= 250
-    print(f"{SOAK_EVENINGS * KILLS_AN_EVENING} kills, {damages} with damage: {dict(noticed)}")  # noqa: T201
+    assert sum(noticed.values()) == damages
