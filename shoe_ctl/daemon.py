@@ -330,7 +330,8 @@ class Daemon:
                     group.create_task(keeper.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._tell_released(tell), name="released")
-                    group.create_task(self._wait_at_most(gate), name="gate")
+                    if not all(place.remembers for place in places):
+                        group.create_task(self._wait_at_most(gate), name="gate")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = self._link(runner, supervisor, waiting, must_open=must_open)

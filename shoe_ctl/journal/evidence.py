@@ -24,7 +24,7 @@ from .bodies import JOURNAL
 from .reader import Reader
 from .recovery import epoch_of
 
-Code = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink", "shoe"]
+Code = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
 
 
 class Doubt(msgspec.Struct, frozen=True):
@@ -178,7 +178,10 @@ def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
             continue
         counters = heads[table].counters
         stored = counters.public if last.audience is Audience.PUBLIC else counters.restricted
-        if last.number > stored:
+        if last.number > stored and last.audience is Audience.RESTRICTED:
+            # The line is told to everyone: of that stream's numbers only its readers know.
+            yield Doubt("sink", "a sink of the restricted stream was given events beyond its last")
+        elif last.number > stored:
             newest = f"{table}/{last.audience.value}{stored}"
             yield Doubt(
                 "sink", f"sink {last.sink} was given event {last.id}, and {newest} is the last"

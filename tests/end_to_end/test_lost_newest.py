@@ -6,18 +6,23 @@ In: files cut, deleted or put back after a kill. Out: nothing published under a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shoe_ctl.config import load
 from shoe_ctl.daemon import Daemon
+from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.bodies import Ruling
-from shoe_ctl.journal.place import log_of
+from shoe_ctl.journal.place import head_of, log_of
+from shoe_ctl.link.clock import SystemClock
 from tests.api.caller import calling
 from tests.end_to_end.rounds import lines_of
 from tests.end_to_end.served import (
@@ -138,7 +143,13 @@ def put_older_back(folder: Path) -> None:
     lay(folder, "old")
 
 
-LOSSES = [lose_log, lose_frame, put_older_back]
+def put_main_back(folder: Path) -> None:
+    """An older journal alone, as a copy of one file is."""
+    lay(folder, "old")
+    head_of(folder / "journal.db").unlink()
+
+
+LOSSES = [lose_log, lose_frame, put_older_back, put_main_back]
 
 
 @pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
@@ -260,3 +271,66 @@ async def test_what_is_never_published_stays_so_over_a_restart(tmp_path: Path) -
         async with serving(config, late, host_boot="boot-2") as daemon:
             await late.until(lambda: any(e["type"] == "outage.opened" for e in late.events))
         keys(late.events)
+
+
+async def test_without_a_socket_it_ends_and_says_how_to_rule(tmp_path: Path) -> None:
+    config, told = config_for(tmp_path, socket=False), Told()
+    with ShoeAtTable(tmp_path, "reference", seed=7, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        with pytest.raises(ConfigError, match="lost nothing: start without --accept-loss"):
+            await started(config, RULED)
+        lose_log(tmp_path)
+        known = keys(told.events)
+        with pytest.raises(JournalError, match=r"no .socket. to rule at: .* --accept-loss"):
+            await started(config, None)
+        with ThreadPoolExecutor(1, "port") as executor:
+            daemon = daemon_for(config, RULED, executor)
+            ready = asyncio.Event()
+            task = asyncio.create_task(daemon.run(ready.set))
+            async with asyncio.timeout(PATIENCE_S):
+                await ready.wait()
+            assert runner(daemon).held
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        async with serving(config, told) as daemon:
+            assert runner(daemon).held  # over restarts, until a person looked at the table
+            assert (await command(daemon, "on", "resume")).answer.accepted
+            await told.until(lambda: "gap" in open_at(daemon))
+        assert not outcomes(told.events, but=known)
+        keys(told.events)
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def daemon_for(config: Path, accepted: Ruling | None, executor: ThreadPoolExecutor) -> Daemon:
+    return Daemon(
+        load(config), clock=SystemClock(), executor=executor, host_boot="boot-1", accepted=accepted
+    )
+
+
+async def started(config: Path, accepted: Ruling | None) -> None:
+    """A start that must fail."""
+    with ThreadPoolExecutor(1, "port") as executor:
+        async with asyncio.timeout(PATIENCE_S):
+            await daemon_for(config, accepted, executor).run()
+
+
+async def test_a_missing_head_file_is_asked_about_and_putting_it_back_is_enough(
+    tmp_path: Path,
+) -> None:
+    config, told = config_for(tmp_path), Told()
+    with ShoeAtTable(tmp_path, "reference", seed=8, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        head = head_of(tmp_path / "journal.db")
+        away = head.rename(tmp_path / "away")
+        async with held(config, told) as (daemon, _):
+            assert daemon.doubt is not None
+            assert "head file journal.db-head is missing" in daemon.doubt
+        away.rename(head)
+        shoe.rest_after(4)
+        shoe.go_on()
+        async with serving(config, told) as daemon:
+            assert not runner(daemon).held
+            await told.times(4, "round.outcome")
+    assert len({event["source"] for event in told.events}) == 1
+    nothing_is_wrong_with(tmp_path / "journal.db")
