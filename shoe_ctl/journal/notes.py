@@ -6,7 +6,7 @@ what the records lead to. It reads of a body only what a note is made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -42,6 +42,11 @@ _timed = msgspec.json.Decoder(_Timed)
 _opened = msgspec.json.Decoder(_Numbered)
 
 
+def _is_numbered(body: bytes) -> bool:
+    """Whether an input is an event of a shoe with a number."""
+    return body.startswith(_SHOE) and _NO_NUMBER not in body
+
+
 class TableNotes:
     """What one table's records lead to. ``whole``: its first record is among those walked."""
 
@@ -53,18 +58,35 @@ class TableNotes:
         self._speaking: str | None = None
         self._devices: dict[str, int] = {}
         self._unsure: set[str] = set()
+        self._waiting: list[bytes] = []
+        self.see_input: Callable[[bytes], None] = self._waiting.append
+        """The table's next record is this input. There are millions: they are looked at together,
+        with ``take``, now and then."""
 
     def see_connection(self, body: bytes) -> None:
         """The table's next record is this connection: nobody has said yet who speaks."""
+        self.take()
         self._connection = body
         self._settle()
         self._speaking = None
 
-    def see_input(self, body: bytes) -> None:
-        """The table's next record is this input."""
-        self._input = body
+    def take(self) -> None:
+        """Looks at the inputs since it last did."""
+        if not self._waiting:
+            return
+        self._input = self._waiting[-1]
+        together = b"\n".join(self._waiting)
+        if _HELLO in together or _FAULT in together:
+            for body in self._waiting:
+                self._look_at(body)
+        else:
+            last = next((body for body in reversed(self._waiting) if _is_numbered(body)), None)
+            self._numbered = self._numbered if last is None else last
+        self._waiting.clear()
+
+    def _look_at(self, body: bytes) -> None:
         if body.startswith(_SHOE):
-            if _NO_NUMBER not in body:
+            if _is_numbered(body):
                 if _HELLO in body:
                     self._meet(body)
                 self._numbered = body
@@ -91,6 +113,7 @@ class TableNotes:
 
     def wrong(self, head: Head, devices: Mapping[str, int]) -> str | None:
         """What the table's notes say otherwise than its records; there are no more of them."""
+        self.take()
         self._settle()
         return self._wrong_head(head) or self._wrong_devices(devices)
 

@@ -173,9 +173,13 @@ class _Walk:
         # A million records a few microseconds each: what is asked for once a record stands here.
         ends, seen, whole, due = self.ends, self._seen, self._whole, self._due
         records = 0
-        rows = self._reader.rows(
-            after=None, upto=self._last_n, passing=lambda n: progress(n, self._last_n)
-        )
+
+        def passing(n: int) -> None:
+            for notes in self._notes.values():
+                notes.take()
+            progress(n, self._last_n)
+
+        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing)
         try:
             for row in rows:
                 n, table, kind, body, digest = row
