@@ -98,6 +98,7 @@ def was_replaced(journal: Path) -> bool:
 
     Such a one may lack anything, not its newest part alone: it is to be verified first.
     """
+    journal = journal.resolve()
     try:
         heads, at = head_file.read(journal), journal.stat()
     except OSError:

@@ -177,7 +177,7 @@ def test_a_wrong_configuration_is_refused_before_anything_is_touched(
 def test_what_cannot_be_opened_is_named(tmp_path: Path, case: Case) -> None:
     run(tmp_path, case)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left <= {"table.toml", "journal.db", "events.jsonl"}
+    assert left <= {"table.toml", "journal.db", "journal.db-head", "events.jsonl"}
 
 
 def test_a_journal_that_may_not_be_written_is_named(tmp_path: Path) -> None:
