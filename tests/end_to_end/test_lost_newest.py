@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from shoe_ctl.cli.main import shoectl
 from shoe_ctl.config import load
 from shoe_ctl.daemon import Daemon
 from shoe_ctl.errors import ConfigError, JournalError
@@ -333,4 +335,27 @@ async def test_a_missing_head_file_is_asked_about_and_putting_it_back_is_enough(
             assert not runner(daemon).held
             await told.times(4, "round.outcome")
     assert len({event["source"] for event in told.events}) == 1
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_the_command_line_says_the_doubt_and_takes_the_ruling(tmp_path: Path) -> None:
+    config, told = config_for(tmp_path), Told()
+    words = ["--config", str(config)]
+
+    async def called(*more: str) -> Result:
+        return await asyncio.to_thread(CliRunner().invoke, shoectl, ["table", *more, *words])
+
+    with ShoeAtTable(tmp_path, "reference", seed=9, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        lose_log(tmp_path)
+        async with held(config, told) as (daemon, lines):
+            said = await called("status")
+            assert str(said.exception) == lines[0]
+            low = await called("accept_loss", "--reason", "gone")
+            assert "it needs consent: another person" in low.output
+            done = await called("accept_loss", "--reason", "gone", "--consented-by", "Kim")
+            assert done.exit_code == 0, done.output
+            async with asyncio.timeout(PATIENCE_S):
+                while not daemon.runners or not runner(daemon).held:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.01)
     nothing_is_wrong_with(tmp_path / "journal.db")
