@@ -24,10 +24,11 @@ import msgspec
 
 from shoe_ctl import rules
 from shoe_ctl.games import catalog
-from shoe_ctl.journal.bodies import Connection, Direction, Kind, Meta, Wire
+from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.chain import Names, link
-from shoe_ctl.journal.checkpoint import JOURNAL, SignedHead, read
+from shoe_ctl.journal.checkpoint import SignedHead, read
 from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.place import head_of
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
@@ -371,4 +372,6 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
         connection.pragma("journal_mode", "wal")
     finally:
         connection.close()
+    head_of(path).unlink()  # it knows of the first sets alone; opening makes it anew
+    Store.open(path).close()
     return Made(path, rounds_each * (DEALT + more), sets.last_n, key, _dealt().under)

@@ -110,6 +110,16 @@ class HostSession(Protocol):
         """Takes the bytes to be sent now, in order; empty when there are none."""
 
 
+class Acknowledging(Protocol):
+    """What sessions of shoes that replay say besides."""
+
+    acknowledged: Resume | None
+    """Up to which event the shoe says that all were acknowledged; None while it has not said so.
+
+    Where that is beyond what the host stored, the host lost what it had, or another one had it.
+    """
+
+
 class DeviceSession(Protocol):
     """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.
 

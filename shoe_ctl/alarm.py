@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from shoe_ctl.records import Audience, Envelope
+from shoe_ctl.records import Audience, Envelope, table_in
 from shoe_ctl.runner import TableRunner
 
 OWN = ("delivery.parked", "delivery.taken")
@@ -41,7 +41,7 @@ class Alarm:
     async def table_of(self, event: Envelope) -> TableRunner | None:
         """The event's table; None where it is not served here, or the event is an alarm itself."""
         tables = await asyncio.shield(self._tables)
-        return None if event.type in OWN else tables.get(event.source.removeprefix("/table/"))
+        return None if event.type in OWN else tables.get(table_in(event.source))
 
 
 class SinkAlarm:

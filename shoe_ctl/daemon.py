@@ -14,23 +14,36 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NoReturn
 
-from shoe_ctl import resuming, rules
+from shoe_ctl import loss, resuming, rules
 from shoe_ctl.alarm import Alarm
 from shoe_ctl.api.asked import Asked, Caller, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
 from shoe_ctl.checked import Checked, check, named
 from shoe_ctl.config import Config
-from shoe_ctl.delivery import SinkPlace, all_well, delivering, open_sinks, reopening
+from shoe_ctl.delivery import (
+    SinkPlace,
+    all_well,
+    delivering,
+    given_last,
+    open_sinks,
+    reopening,
+)
 from shoe_ctl.ending import end_of, first_of, heed_being_stopped
-from shoe_ctl.errors import EnvironmentFault, JournalError
+from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
 from shoe_ctl.journal import signing
+from shoe_ctl.journal.bodies import GoneOn, Ruling
+from shoe_ctl.journal.cursors import Gate
+from shoe_ctl.journal.evidence import DoubtfulJournal, was_replaced
 from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import epoch_of, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
-from shoe_ctl.journal.store import Store
+from shoe_ctl.journal.store import Accepted, Store
+from shoe_ctl.journal.verify import verify
 from shoe_ctl.keeping import Keeper
 from shoe_ctl.link.arrivals import arrivals
-from shoe_ctl.link.clock import Clock
+from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
@@ -39,10 +52,19 @@ from shoe_ctl.outage import Outage, Reopening
 from shoe_ctl.outage_notes import notes_for
 from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
-from shoe_ctl.runner import TableRunner
-from shoe_ctl.staff import Staff, gid_of, status_in_outage, users_of
+from shoe_ctl.runner import Comparison, TableRunner
+from shoe_ctl.staff import People, Staff, gid_of, may_not_act, status_in_outage, users_of
+from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
+
+COMPARED_WITHIN_S = 60.0
+"""How long a sink that keeps nothing itself waits for a shoe that may show a loss."""
+
+NO_SOCKET = (
+    "add one and start again, or start once with --accept-loss --person NAME --reason WHY "
+    "--consented-by NAME"
+)
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +74,7 @@ class Daemon:
 
     ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block; ``usb``
     finds USB devices. ``new_key``: the journal may be signed with another key from now on.
+    ``accepted``: who rules that a journal which may have lost its newest part goes on now.
     ``wait``: a port that is not there at the start is waited for, like one that is lost later.
     ``vfs`` names the file layer that the journal is kept on, where not SQLite's own.
 
@@ -70,6 +93,7 @@ class Daemon:
         sinks: Sequence[SinkPlace] = (),
         usb: Backends = libusb,
         new_key: bool = False,
+        accepted: Ruling | None = None,
         wait: bool = False,
         vfs: str | None = None,
         outside: Outside = SYSTEM,
@@ -81,19 +105,25 @@ class Daemon:
         self._sinks = sinks
         self._usb = usb
         self._new_key = new_key
+        self._accepted = accepted
         self._wait = wait
         self._vfs = vfs
         self._outside = outside
         self._path = config.path(config.journal.path)
-        self._reopening = Reopening(self._path, clock, vfs, outside)
+        self._given = partial(given_last, config)
+        self._reopening = Reopening(self._path, clock, vfs, outside, self._given)
         self._notes = notes_for(config)
         self._prepared = check(config)
         with named(config):
             self._users = {} if config.socket is None else users_of(config.socket)
             self._gid = None if config.socket is None else gid_of(config.socket)
+        self._people = People((*self._users.values(), *outside.callers))
         self._reopen = asyncio.Event()
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
+        self.doubt: str | None = None
+        self._epoch: str | None = None
+        self._served: set[str] = set()
 
     @property
     def settings(self) -> list[TableSettings]:
@@ -120,7 +150,7 @@ class Daemon:
         waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
         async with AsyncExitStack() as stack:
             self._noting = stack.enter_context(self._outside.thread("outage-notes"))
-            store = await self._open_first()
+            store = await self._open_first(ready, tell)
             try:
                 places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
                 await stack.enter_async_context(reopening(places, self._reopen))
@@ -146,13 +176,115 @@ class Daemon:
         """Files of sinks that were renamed or removed are opened anew. Call it on the loop."""
         self._reopen.set()
 
-    async def _open_first(self) -> Store:
-        """The store at the start: verified where the last daemon left it in an outage."""
+    async def _open_first(self, ready: Callable[[], None], tell: Callable[[str], None]) -> Store:
+        """The store at the start.
+
+        It is verified where the last daemon left it in an outage, and where the file is not the one
+        that was written. One that may have lost its newest part is only opened on a ruling.
+        """
         self.outage = self._notes.found()
-        if self.outage is None:
-            return Store.open(self._path, vfs=self._vfs)
-        log.warning("an earlier daemon ended while nothing could be stored: %s", self.outage.what)
-        return await self._reopening.at_once()
+        if self.outage is not None:
+            log.warning(
+                "an earlier daemon ended while nothing could be stored: %s", self.outage.what
+            )
+        replaced = was_replaced(self._path)
+        if replaced:
+            log.warning("journal %s was copied or put back: all of it is verified", self._path)
+        try:
+            if self.outage is not None or replaced:
+                store = await self._reopening.at_once()
+            else:
+                store = self._opened(None)
+        except DoubtfulJournal as doubtful:
+            return await self._ruled_on(doubtful, ready, tell)
+        if self._accepted is not None:
+            store.close()
+            raise ConfigError(
+                f"journal {self._path} lost nothing: start without --accept-loss, which would "
+                "accept the next loss unseen"
+            )
+        return store
+
+    def _opened(self, accepted: Accepted | None) -> Store:
+        return Store.open(
+            self._path, vfs=self._vfs, given=self._given, accepted=accepted, head_needed=True
+        )
+
+    async def _ruled_on(
+        self, doubtful: DoubtfulJournal, ready: Callable[[], None], tell: Callable[[str], None]
+    ) -> Store:
+        """The store of a doubtful journal, once a person ruled that it goes on.
+
+        Nothing is written to it before, nor published from it.
+        """
+        if self._accepted is not None:
+            return await self._goes_on(doubtful, self._accepted)
+        if self._config.socket is None and not self._outside.ways_in:
+            raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
+        tops = {p.settings.highest_position for p in self._prepared} - {None}
+        highest = tops.pop() if len(tops) == 1 else None
+        while True:
+            self.doubt = str(doubtful)
+            log.error("%s", doubtful)
+            tell(self.doubt)
+            ready()
+            waiting = loss.Waiting(
+                self.doubt,
+                partial(may_not_act, highest=highest),
+                self._people.second_person,
+                highest,
+            )
+            async with self._way_in(waiting.answer):
+                try:
+                    ruling = await waiting.ruled()
+                    store = await self._goes_on(doubtful, ruling)
+                except DoubtfulJournal as otherwise:  # the files were changed meanwhile
+                    waiting.failed(otherwise)
+                    doubtful = otherwise
+                    continue
+                except JournalError as error:
+                    waiting.failed(error)
+                    raise
+                waiting.stored()
+            self.doubt = None
+            return store
+
+    async def _goes_on(self, doubtful: DoubtfulJournal, ruling: Ruling) -> Store:
+        """Opens it under a new epoch. Every table then waits for a person, as after an outage."""
+        now_us = self._clock.wall_us()
+        why = f"{ruling.person} ({ruling.position}) ruled that it goes on: {ruling.reason}"
+        self.outage = Outage(since_us=now_us, what=f"{doubtful.what}; {why}")
+        await asyncio.get_running_loop().run_in_executor(
+            self._noting, self._notes.write, self.outage
+        )
+        gone_on = GoneOn(
+            epoch=self._outside.epoch(),
+            t_us=now_us,
+            lost=tuple(doubt.what for doubt in doubtful.doubts),
+            ruling=ruling,
+        )
+        with self._outside.thread("journal-again") as opener:
+            store = await asyncio.get_running_loop().run_in_executor(
+                opener, self._opened_whole, Accepted(doubtful.doubts, gone_on)
+            )
+        log.warning("journal %s goes on under epoch %s; %s", self._path, gone_on.epoch, why)
+        return store
+
+    def _opened_whole(self, accepted: Accepted | None) -> Store:
+        """What is left is verified before anything is written behind it."""
+        with Reader.open(self._path, vfs=self._vfs) as reader:
+            found = verify(reader, newest=False)
+        if found.first_bad is not None:
+            bad = found.first_bad
+            raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+        return self._opened(accepted)
+
+    def _epoch_of(self, reader: Reader, table: str) -> str:
+        """The table's epoch; a journal without any gets one."""
+        known = epoch_of(reader, table)
+        if known is None:
+            self._epoch = known = self._epoch or self._outside.epoch()
+        return known
 
     def _announce(self, outage: Outage, store: Store, tell: Callable[[str], None]) -> None:
         """Nothing can be stored from now on: said at once, and everywhere but in the journal."""
@@ -201,16 +333,17 @@ class Daemon:
             stack.push_async_callback(journal.close)
             keeper = self._keeper(journal, store, places)
             alarm = Alarm()
+            gate = self._gate(store)
             deliveries = await stack.enter_async_context(
-                delivering(places, journal, store, self._outside, alarm.of)
+                delivering(places, journal, store, self._outside, alarm.of, gate)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
-                await self._open_table(p, journal, store, waiting, keeper) for p in self._prepared
+                await self._open_table(p, journal, store, waiting, keeper, gate, tell)
+                for p in self._prepared
             ]
             alarm.tables_are(self.runners)
-            people = (*self._users.values(), *self._outside.callers)
-            staff = Staff(self.runners, deliveries.pumps, people)
+            staff = Staff(self.runners, deliveries.pumps, self._people)
             await self._is_stored()
             await stack.enter_async_context(self._way_in(staff.answer))
             failed = False
@@ -220,6 +353,8 @@ class Daemon:
                     group.create_task(keeper.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._tell_released(tell), name="released")
+                    if not all(place.remembers for place in places):
+                        group.create_task(self._wait_at_most(gate), name="gate")
                     for runner, supervisor in at_work:
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = self._link(runner, supervisor, waiting, must_open=must_open)
@@ -241,6 +376,27 @@ class Daemon:
                     await end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
+    def _gate(self, store: Store) -> Gate:
+        """What is stored since this start, and what a person ruled is never to be published."""
+        with store.reader() as reader:
+            withheld = [
+                (gone_on.table, *gone_on.unpublished)
+                for _, gone_on in rulings(reader)
+                if gone_on.table is not None and gone_on.unpublished is not None
+            ]
+        return Gate(store.last_n, withheld)
+
+    async def _wait_at_most(self, gate: Gate) -> None:
+        """A shoe that is away must not keep everything from those who are told."""
+        await sleep(self._clock, COMPARED_WITHIN_S)
+        for table in sorted(gate.waiting):
+            log.warning(
+                "%s: its shoe was not heard of in %g s: events go out without being compared with "
+                "what it has",
+                table, COMPARED_WITHIN_S,
+            )  # fmt: skip
+            gate.open(table)
+
     def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
         """What signs the journal; whether its key is there is told at once."""
         key = (store.path, store.signed_with)
@@ -248,8 +404,8 @@ class Daemon:
         load = partial(signing.signer, *key, new_key=self._new_key)
         if store.last_n == 0 and signing.key_path(store.path).exists():
             log.warning(
-                "journal %s is begun anew beside an old key: events are numbered from 1 again, and "
-                "whoever had the old ones takes none of these for new",
+                "journal %s is begun anew beside an old key: events are numbered from 1 again, "
+                "under another source",
                 store.path,
             )
         every_s = self._config.journal.checkpoint_every_s
@@ -292,20 +448,31 @@ class Daemon:
             await runner.released()
         tell("serving")
 
-    async def _open_table(
+    async def _open_table(  # noqa: PLR0913 - what a table is wired to
         self,
         prepared: Checked,
         journal: Journal,
         store: Store,
         waiting: _Waiting,
         keeper: Keeper,
+        gate: Gate,
+        tell: Callable[[str], None],
     ) -> tuple[TableRunner, Supervisor]:
         settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
             before = resuming.recover(reader, settings.table)
-        meta = rules.meta(prepared.game, settings, self._clock.wall_us())
+            epoch = self._epoch_of(reader, settings.table)
+            ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
+        meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
         controller = rules.go_on(before.controller, before.kept, meta)
+        # A ruling on the whole journal is one on what this table's shoe will show of it, too.
+        waits = is_held(controller.state) and ruled == epoch
+        ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
+        may_show = bool(numbers.devices) and profile.CAPABILITIES.replay and not ruled_on
+        if may_show and settings.table not in self._served:
+            gate.wait_for(settings.table)
+        self._served.add(settings.table)
         runner = TableRunner(
             controller,
             journal,
@@ -317,6 +484,13 @@ class Daemon:
             on_shoe=keeper.new_shoe,
             teller=Teller(prepared.keys, self._executor),
             reopened=settings.table in self.runners,
+            compare=Comparison(
+                expected=not ruled_on,
+                opens=gate.open,
+                withholds=gate.withhold,
+                tells=tell,
+                epoch=self._outside.epoch,
+            ),
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

@@ -10,15 +10,18 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 
 import msgspec
 
 from shoe_ctl.config import Config
-from shoe_ctl.journal.cursors import Noted, SinkFeed
+from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
+from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.outside import Outside
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, table_in
+from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
 
@@ -26,11 +29,32 @@ log = logging.getLogger(__name__)
 
 
 class SinkPlace(msgspec.Struct, frozen=True):
-    """A sink with its name, under which the journal keeps its cursor, and what it may see."""
+    """A sink with its name, under which the journal keeps its cursor, and what it may see.
+
+    ``remembers``: it shows by itself what it was given last, and that was compared.
+    """
 
     name: str
     sees: Audience
     sink: Sink
+    remembers: bool = False
+
+
+def given_last(config: Config) -> list[Given]:
+    """What the files of the configured sinks say that they were given last, by their ends.
+
+    A file that cannot be read says nothing: opening it tells why.
+    """
+    found: list[Given] = []
+    for configured in config.sink:
+        if configured.path == "-":
+            continue
+        with suppress(OSError):
+            newest = newest_ids(config.path(configured.path)) or {}
+            for (source, audience), number in newest.items():
+                last = f"{table_in(source)}/{audience.value}{number}"
+                found.append(Given(f"jsonl:{configured.path}", source, audience, number, last))
+    return found
 
 
 async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) -> list[SinkPlace]:
@@ -46,7 +70,8 @@ async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) ->
         output = stack.enter_context(outside.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
-        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
+        remembers = path != "-" and bool(newest_ids(Path(path)))
+        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink, remembers))
     return places
 
 
@@ -83,8 +108,13 @@ class Deliveries(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def delivering(
-    places: Sequence[SinkPlace], journal: Journal, store: Store, outside: Outside, alarms: Alarms
+async def delivering(  # noqa: PLR0913 - what is wired to what
+    places: Sequence[SinkPlace],
+    journal: Journal,
+    store: Store,
+    outside: Outside,
+    alarms: Alarms,
+    gate: Gate | None = None,
 ) -> AsyncIterator[Deliveries]:
     """Every sink at work; on leaving, what is committed is delivered first."""
     async with AsyncExitStack() as stack:
@@ -101,9 +131,12 @@ async def delivering(
                 sink=place.name,
                 audience=place.sees,
                 noted=alarms(place.name, place.sees),
+                gate=None if place.remembers else gate,
             )
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)
+            if gate is not None:
+                gate.on_open(pump.wake)
             pumps.append(pump)
         tasks = [asyncio.create_task(p.run(), name=f"sink {p.name}") for p in pumps]
         try:

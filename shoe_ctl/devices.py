@@ -30,6 +30,10 @@ class Devices:
             return None
         return Resume(device_id, self._stored[device_id])
 
+    def stored(self, device_id: str) -> int | None:
+        """The last event number stored of this device; None where nothing is known of it."""
+        return self._stored.get(device_id)
+
     def note(self, group: Group, reception: Reception) -> int | str | None:
         """The last event number that this reception brings, kept with the group."""
         last: int | str | None = None

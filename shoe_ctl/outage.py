@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
@@ -16,9 +16,10 @@ from pathlib import Path
 import msgspec
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.evidence import Given, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.journal.verify import verify
+from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.outside import Outside
 
@@ -50,8 +51,16 @@ class Reopening:
     Each new reason is logged as a warning, one that only repeats the last for debugging.
     """
 
-    def __init__(self, path: Path, clock: Clock, vfs: str | None, outside: Outside) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        vfs: str | None,
+        outside: Outside,
+        given: Callable[[], Iterable[Given]] = tuple,
+    ) -> None:
         self._path = path
+        self._given = given
         self._clock = clock
         self._outside = outside
         self._vfs = vfs
@@ -72,6 +81,9 @@ class Reopening:
         log.log(level, "storage fails: %s; trying again", error)
         self._told = str(error)
 
+    def _attempt(self) -> _Attempt:
+        return _Attempt(self._path, self._vfs, self._stored, self._given)
+
     async def at_once(self) -> Store:
         """The store, if it opens now and is whole.
 
@@ -79,7 +91,7 @@ class Reopening:
             JournalError: it cannot be opened, or is not what was written.
         """
         with self._outside.thread("journal-again") as opener:
-            return await _Attempt(self._path, self._vfs, self._stored).made_in(opener)
+            return await self._attempt().made_in(opener)
 
     async def done(self) -> Store:
         """The store, once it opens and is whole."""
@@ -88,7 +100,7 @@ class Reopening:
                 await sleep(self._clock, self._wait_s)
                 self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
                 try:
-                    return await _Attempt(self._path, self._vfs, self._stored).made_in(opener)
+                    return await self._attempt().made_in(opener)
                 except JournalError as error:
                     self.failed(error)
 
@@ -97,8 +109,13 @@ class _Attempt:
     """One attempt to open the journal and to verify all of it, with all that was ``stored``."""
 
     def __init__(
-        self, path: Path, vfs: str | None, stored: Mapping[str, tuple[int, bytes]]
+        self,
+        path: Path,
+        vfs: str | None,
+        stored: Mapping[str, tuple[int, bytes]],
+        given: Callable[[], Iterable[Given]],
     ) -> None:
+        self._given = given
         self._path = path
         self._vfs = vfs
         self._stored = stored
@@ -121,15 +138,21 @@ class _Attempt:
             raise
 
     def _opened_whole(self) -> Store:
-        store = Store.open(self._path, vfs=self._vfs, new=False)
+        if was_replaced(self._path):
+            # Files of different moments may lie side by side: nothing is written before that is
+            # known, and closing what is damaged would write the log back into the journal.
+            with Reader.open(self._path, vfs=self._vfs) as reader:
+                self._reader = reader
+                self._refuse_damaged(verify(reader, newest=False))
+        store = Store.open(
+            self._path, vfs=self._vfs, new=False, given=self._given, head_needed=True
+        )
         try:
             with store.reader() as reader:
                 self._reader = reader
                 found = verify(reader)
                 lost = self._lost(reader, found.first_n)
-            if found.first_bad is not None:
-                bad = found.first_bad
-                raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+            self._refuse_damaged(found)
             if lost is not None:
                 raise JournalError(
                     f"journal {self._path} is another one: it has not record {lost}, which was "
@@ -140,6 +163,10 @@ class _Attempt:
             raise
         log.info("journal %s: opened again, %d records verified", self._path, found.records)
         return store
+
+    def _refuse_damaged(self, found: Verification) -> None:
+        if (bad := found.first_bad) is not None:
+            raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
 
     def _lost(self, reader: Reader, first_n: int) -> int | None:
         """A record that was stored, and is not in this journal."""

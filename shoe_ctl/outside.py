@@ -6,6 +6,7 @@ Must not know: tables, the journal, what runs in a thread.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
@@ -31,14 +32,23 @@ def one_thread(name: str) -> Executor:
     return ThreadPoolExecutor(1, name)
 
 
+def draw_epoch() -> str:
+    """Eight hex digits, by chance."""
+    return secrets.token_hex(4)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """``ways_in`` are taken beside the socket that is configured, by ``callers``."""
+    """``ways_in`` are taken beside the socket that is configured, by ``callers``.
+
+    ``epoch`` draws what tells the events of one journal, or of a part of it, from any other's.
+    """
 
     thread: Thread = one_thread
     opener: Callable[[Port, SerialSettings, Executor, Backends], Opener] = opener
     ways_in: tuple[WayIn, ...] = ()
     callers: tuple[Caller, ...] = ()
+    epoch: Callable[[], str] = draw_epoch
 
 
 SYSTEM = Outside()

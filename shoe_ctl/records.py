@@ -40,7 +40,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """One event as it leaves: CloudEvents attributes and data, and who may see it.
 
     ``id`` is ``<table>/<p|r><n>``, contiguous for each table and audience: the receiver applies
-    each id once. ``time`` is UTC. ``subject`` is the round's or the shoe's id, or None.
+    each ``source`` and ``id`` once. ``time`` is UTC. ``subject`` is the round's or the shoe's id,
+    or None.
     """
 
     id: str
@@ -50,6 +51,26 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
     data: dict[str, object]
     specversion: str = "1.0"
+
+
+NO_EPOCH = "00000000"
+"""The epoch of what belongs to no journal that a daemon began: tests and tools."""
+
+
+def source_of(epoch: str, table: str) -> str:
+    """The ``source`` of a table's events; ``epoch``: 8 hex digits for a journal and its epoch."""
+    return f"/journal/{epoch}/table/{table}"
+
+
+def table_in(source: str) -> str:
+    """The table whose events have this ``source``."""
+    return source.rpartition("/table/")[2]
+
+
+def epoch_in(source: str) -> str:
+    """The epoch that a ``source`` names; empty where it names none."""
+    start, found, rest = source.partition("/journal/")
+    return rest.partition("/")[0] if found and not start else ""
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

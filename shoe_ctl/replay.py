@@ -12,7 +12,7 @@ from typing import Generic
 import msgspec
 
 from shoe_ctl.differences import Difference, Differences, Rounds, told
-from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
+from shoe_ctl.journal.bodies import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.records import Record
@@ -113,6 +113,8 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     stopped_at: int | None = None
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
     for count, record in enumerate(reader.records(upto=last_n, kinds=kinds)):
+        if record.table == JOURNAL:
+            continue  # no table of play: a person's ruling on the journal itself
         table = tables.get(record.table)
         if table is None:
             decoding = None

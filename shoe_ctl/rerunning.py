@@ -168,7 +168,7 @@ class Rerunning(Generic[H]):
             effects = self._handler.handle(happened)
         except Exception as error:  # noqa: BLE001 - whatever it raises is a finding
             return [], f"handling raised {type(error).__name__}: {error}"
-        group = Group()
+        group = Group() if self._meta is None else Group(self._meta.epoch)
         try:
             record_input(group, self._table, happened, effects, self._told)
         except KeyError as error:

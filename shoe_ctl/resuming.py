@@ -93,6 +93,10 @@ class Sections:
         group.snapshot(self._table, take(controller, self._under, head, given, told))
         self._inputs, self._n = state.inputs, last_n
 
+    def begin_anew(self, under: Meta) -> None:
+        """The next group begins a section, under this."""
+        self._under, self._shoes = under, None
+
     def turned(self) -> bool:
         """Whether a new set of cards began a section since this was last asked."""
         turned, self._turned = self._turned, False

@@ -21,8 +21,8 @@ from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import export
 from shoe_ctl.journal.beginning import Beginning
-from shoe_ctl.journal.bodies import Kind
-from shoe_ctl.journal.checkpoint import JOURNAL, Begins
+from shoe_ctl.journal.bodies import JOURNAL, Kind
+from shoe_ctl.journal.checkpoint import Begins
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from

@@ -14,14 +14,19 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.games import form
 from shoe_ctl.games.game import Game
 from shoe_ctl.journal.bodies import Meta
+from shoe_ctl.records import NO_EPOCH
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.settings import TableSettings
 
 
-def meta(game: Game, settings: TableSettings, t_us: int) -> Meta:
+def meta(game: Game, settings: TableSettings, t_us: int, epoch: str = NO_EPOCH) -> Meta:
     """What the journal keeps of a start: enough to run the table's inputs again, anywhere."""
     return Meta(
-        game=game.source, settings=msgspec.to_builtins(settings), software=software(), t_us=t_us
+        game=game.source,
+        settings=msgspec.to_builtins(settings),
+        software=software(),
+        t_us=t_us,
+        epoch=epoch,
     )
 
 

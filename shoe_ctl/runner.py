@@ -14,10 +14,12 @@ from typing import Any
 import msgspec
 
 from firmware_proto.session import Resume
+from shoe_ctl import loss
 from shoe_ctl.answers import Answered, Answers, FirstAnswer
 from shoe_ctl.devices import Devices
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal import bodies
+from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.line import Line, inputs
@@ -65,6 +67,7 @@ class TableRunner:
 
     ``reopened``: this process served the table before an outage of the storage.
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
+    ``compare`` says what is done with what the shoe shows of a loss; without it nothing is.
     """
 
     def __init__(  # noqa: PLR0913 - what a table is run with, each by name
@@ -80,6 +83,7 @@ class TableRunner:
         on_shoe: Callable[[], None] = lambda: None,
         teller: Teller | None = None,
         reopened: bool = False,
+        compare: Comparison | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -88,6 +92,7 @@ class TableRunner:
         self._clock = clock
         # A clock that was set back before the daemon started again must not hold the table's time.
         self._ahead_us = max(0, controller.state.t_us - clock.wall_us())
+        self._under = under
         self._sections = Sections(journal, under, self.table)
         self._devices = Devices(self.table, devices)
         self._answers = Answers() if answers is None else answers
@@ -105,6 +110,13 @@ class TableRunner:
         self._failed: JournalError | None = None
         self._stored_state = controller.state
         self._free = asyncio.Event()
+        self._compare = compare
+        self._started_n = 0
+        self._met_as: Resume | None = None
+        self._unknown: str | None = None
+        self.doubt: str | None = None
+        self._ruled = asyncio.Event()
+        self._ruled.set()
 
     def attach(self, supervisor: Supervisor) -> None:
         """The link that takes this table's wishes."""
@@ -113,6 +125,8 @@ class TableRunner:
 
     def resume(self) -> Resume | None:
         """The device spoken with last, and the last event stored of it."""
+        if self._known_device == self._unknown:
+            return None
         return self._devices.resume(self._known_device)
 
     # What happens.
@@ -122,6 +136,7 @@ class TableRunner:
 
         After an outage of the storage the table is told of it too, and waits for a person.
         """
+        self._started_n = self._journal.last_n
         async with self._turn:
             group, now_us = self._group(), self._now()
             again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
@@ -143,6 +158,7 @@ class TableRunner:
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
+        self._met_as, self._unknown = resume, None
         self._connection = connection
         self._devices.connected()
         async with self._turn:
@@ -197,7 +213,13 @@ class TableRunner:
             await self._handle(self._group(), [LineResumed(t_us=self._now(), unkept=unkept)])
 
     async def receive(self, reception: Reception) -> None:
-        """What came in one go: raw bytes, inputs and events are stored, then acknowledged."""
+        """What came in one go: raw bytes, inputs and events are stored, then acknowledged.
+
+        Where the shoe shows that more of its events were acknowledged than are stored here, nothing
+        of it is before a person rules on that.
+        """
+        if not await self._fits(reception):
+            return
         async with self._turn:
             group, t_us = self._group(), self._now(reception.t_us)
             self._line.received(group, reception, t_us)
@@ -220,6 +242,8 @@ class TableRunner:
             first = self._answers.to(command.command_id)
             if before is None and first is not None:
                 return first.seen_by(sees)
+            if self.doubt is not None:
+                return await self._while_in_doubt(command, before, sees)
             whole = command
             if before is None:
                 try:
@@ -261,6 +285,7 @@ class TableRunner:
 
     async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
         """A sink would not take this event of the table, record ``n``: noted, and told."""
+        await self._ruled.wait()
         async with self._turn:
             found = DeliveryParked(
                 t_us=self._now(),
@@ -275,6 +300,7 @@ class TableRunner:
 
     async def taken(self, sink: str, n: int, event: Envelope) -> None:
         """It took it after all, when it was offered again: noted, and told."""
+        await self._ruled.wait()
         async with self._turn:
             found = DeliveryTaken(
                 t_us=self._now(), sink=sink, event=event.id, event_type=event.type, record=n
@@ -302,7 +328,7 @@ class TableRunner:
         told = status.status(stored, held.game, held.settings, self._now())
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
-        return told
+        return told if self.doubt is None else told | {"doubt": self.doubt}
 
     @property
     def failure(self) -> str | None:
@@ -311,10 +337,12 @@ class TableRunner:
 
     async def stop(self) -> None:
         """After everything else: what went to the shoe since the last group is stored."""
+        if self.doubt is not None:
+            return  # nothing is written before a person ruled
         async with self._turn:
             if counts := self._refusals.take():
                 await self._record_counts(counts)
-            group = Group()
+            group = Group(self._under.epoch)
             self._line.sent(group)
             if len(group):
                 await self._journal.commit(group)
@@ -324,6 +352,7 @@ class TableRunner:
         try:
             while True:
                 await self._wake.due()
+                await self._ruled.wait()
                 async with self._turn:
                     if counts := self._refusals.take(self._now()):
                         await self._record_counts(counts)
@@ -349,6 +378,105 @@ class TableRunner:
         times = (self.controller.state.wake_us, self._refusals.due_us())
         self._wake.at(min((t for t in times if t is not None), default=None), self._now())
 
+    # A shoe of which more was acknowledged than is stored.
+
+    async def _fits(self, reception: Reception) -> bool:
+        """Whether what the shoe says was acknowledged is here, and so the reception is taken.
+
+        Else it is not, the connection ends, and the shoe is met as one that is not known: the cards
+        between are missed ones. A person rules on that first, where nobody did already.
+        """
+        compare, said, met = self._compare, reception.acknowledged, self._met_as
+        if compare is None or said is None or self._connection is None:
+            return True
+        if met is not None and met.device_id == said.device_id:
+            stored = self._devices.stored(said.device_id)
+            if stored is not None and said.seq > stored:
+                if compare.expected:
+                    await self._doubted(said.device_id, stored + 1, said.seq)
+                lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
+                log.warning("%s: %s; it is met anew", self.table, lost)
+                self._unknown = said.device_id
+                self._connection.drop(lost)
+                return False
+        compare.expected = True
+        compare.opens(self.table)
+        return True
+
+    async def _doubted(self, device_id: str, first: int, last: int) -> None:
+        assert self._compare is not None
+        what = (
+            f"table {self.table}: shoe {device_id} had its events {first} to {last} "
+            "acknowledged, and the journal does not hold them"
+        )
+        self.doubt = f"{what}; {WHAT_TO_DO}"
+        self._ruled.clear()
+        log.error("%s", self.doubt)
+        self._compare.tells(self.doubt)
+        await self._ruled.wait()
+
+    async def _while_in_doubt(
+        self, command: TableCommand, before: str | None, sees: Audience
+    ) -> Answered:
+        """Nothing is written before a person rules: every other command is refused."""
+        if command.command != loss.COMMAND:
+            return _refused(command, str(self.doubt))
+        if before is not None:
+            return _refused(command, before)
+        return await self._rule(command, sees)
+
+    async def _rule(self, command: TableCommand, sees: Audience) -> Answered:
+        """A person rules on the doubt: the table goes on under another epoch, once it is looked at.
+
+        What it stored since the start may bear ids that are used: it is never published where
+        nothing shows that it may be.
+        """
+        assert self._compare is not None and self.doubt is not None
+        try:
+            given = loss.ruling(
+                person=command.person,
+                position=command.position,
+                reason=command.reason,
+                consented_by=command.consented_by,
+                second=command.second_person,
+                highest=self.controller.settings.highest_position,
+            )
+        except loss.NotRuled as error:
+            needs = error.needs
+            answer = Answer(
+                command_id=command.command_id, accepted=False, error=str(error), needs=needs
+            )
+            return Answered(answer, ())
+        now_us, last_n = self._now(), self._journal.last_n
+        unpublished = (self._started_n + 1, last_n)
+        gone_on = bodies.GoneOn(
+            epoch=self._compare.epoch(),
+            t_us=now_us,
+            lost=(self.doubt.partition(";")[0],),
+            ruling=given,
+            table=self.table,
+            unpublished=unpublished,
+        )
+        self._under = msgspec.structs.replace(self._under, epoch=gone_on.epoch, t_us=now_us)
+        self._sections.begin_anew(self._under)
+        group = Group(gone_on.epoch)
+        group.gone_on(gone_on)
+        self._sections.begin(group, self.controller, self._answers, self._told)
+        why = f"{given.person} ({given.position}) ruled that it goes on: {given.reason}"
+        what = f"{gone_on.lost[0]}; {why}"
+        happened = StorageRestored(t_us=now_us, since_us=now_us, what=what)
+        handles, _ = self._run(group, [happened])
+        self._compare.withholds(self.table, *unpublished)
+        result = await self._commit(group)
+        events = tuple(result.ids[handle] for handle in handles)
+        first = FirstAnswer(Answer(command_id=command.command_id, accepted=True), events)
+        self._answers.keep(first)
+        log.warning("%s goes on under epoch %s; %s", self.table, gone_on.epoch, why)
+        self.doubt = None
+        self._compare.expected = False
+        self._ruled.set()
+        return first.seen_by(sees)
+
     # How it is handled.
 
     def _group(self) -> Group:
@@ -356,7 +484,7 @@ class TableRunner:
 
         What went to the shoe until now stands before it.
         """
-        group = Group()
+        group = Group(self._under.epoch)
         self._sections.begin(group, self.controller, self._answers, self._told)
         self._line.sent(group)
         return group
@@ -452,6 +580,30 @@ class TableRunner:
                 untold.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
         if untold:
             await self._handle(self._group(), untold)
+
+
+class Comparison:
+    """What is done as the shoe says first what it has.
+
+    ``expected``: what it shows of a loss is to be ruled on; else a person did already.
+    ``opens`` is called when a shoe was compared, ``withholds`` with records that are not to be
+    published, ``tells`` with a line for everyone; ``epoch`` draws another epoch.
+    """
+
+    def __init__(
+        self,
+        *,
+        expected: bool,
+        opens: Callable[[str], None],
+        withholds: Callable[[str, int, int], None],
+        tells: Callable[[str], None],
+        epoch: Callable[[], str],
+    ) -> None:
+        self.expected = expected
+        self.opens = opens
+        self.withholds = withholds
+        self.tells = tells
+        self.epoch = epoch
 
 
 def _refused(command: TableCommand, why: str) -> Answered:

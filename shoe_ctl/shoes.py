@@ -12,8 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import Kind, Snapshot
-from shoe_ctl.journal.checkpoint import JOURNAL
+from shoe_ctl.journal.bodies import JOURNAL, Kind, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import head_of
 from shoe_ctl.records import Record

@@ -173,15 +173,8 @@ class Staff:
         if asked.table not in self._tables:
             return _refused(asked, str(_unknown(asked.table, self._tables)), {})
         highest = self._tables[asked.table].controller.settings.highest_position
-        acts_so = any(
-            may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)
-        )
-        if not acts_so:
-            log.warning(
-                "%s: %s as %s refused: user %s acts up to %s",
-                asked.table, asked.command, asked.position, caller.user, caller.position,
-            )  # fmt: skip
-            error = f"user {caller.user} acts up to {caller.position}, not as {asked.position}"
+        error = may_not_act(caller, asked, highest)
+        if error is not None:
             return _refused(asked, error, {"position": asked.position})
         command = _input(asked, caller, self._second_person(caller, asked))
         answered = await self._tables[asked.table].command(command, caller.sees)
@@ -246,6 +239,17 @@ def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list
 
 def _unknown(table: str, tables: Iterable[str]) -> InputRefused:
     return InputRefused(f"no table {table} is served here: there is {', '.join(tables)}")
+
+
+def may_not_act(caller: Caller, asked: Command, highest: str | None) -> str | None:
+    """Why this caller may not act in the position that the command names; None where it may."""
+    if any(may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)):
+        return None
+    log.warning(
+        "%s: %s as %s refused: user %s acts up to %s",
+        asked.table, asked.command, asked.position, caller.user, caller.position,
+    )  # fmt: skip
+    return f"user {caller.user} acts up to {caller.position}, not as {asked.position}"
 
 
 def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dict[str, Any]:

@@ -65,6 +65,7 @@ class ReferenceHost:
     ``Hello`` is given with the last number that this host needs no more, and a gap with its last:
     stored like any event, they move what the host durably knows of the shoe. With a ``guard``
     nothing is believed that is not proved (SPEC 7); ``firmware`` says which shoes to report.
+    ``acknowledged`` is as in ``Acknowledging``.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class ReferenceHost:
         firmware: AllowedFirmware | None = None,
     ) -> None:
         self.capabilities = CAPABILITIES if guard is None else WITH_KEYS
+        self.acknowledged: Resume | None = None
         self._guard = guard
         self._firmware = firmware or AllowedFirmware()
         self._refused: AuthenticationFailed | None = None
@@ -284,6 +286,7 @@ class ReferenceHost:
         if isinstance(said, Status):
             self._assertion.status(said)
             self._look_behind(seq)
+            self.acknowledged = Resume(self._hello.device_id, seq - 1 - said.unacknowledged)
             if said.unacknowledged < seq - self._expected:
                 self._replay.want(self._expected)  # the shoe takes them for heard
         elif isinstance(said, Reply) and said.command_id is None:
@@ -365,6 +368,7 @@ class ReferenceHost:
             given += [] if objection is None else [(objection, None)]
         oldest = min(hello.oldest_seq or self._expected, next_seq)
         if oldest > self._expected:
+            self.acknowledged = Resume(hello.device_id, oldest - 1)
             given.append((Gap(first=self._expected, last=oldest - 1), oldest - 1))
             self._expected = oldest
         return given

@@ -13,8 +13,7 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import Kind
-from shoe_ctl.journal.checkpoint import JOURNAL
+from shoe_ctl.journal.bodies import JOURNAL, Kind
 from shoe_ctl.journal.reader import BATCH, Reader
 from shoe_ctl.records import Record
 

@@ -15,8 +15,7 @@ import msgspec
 from firmware_proto.capture import HOST, SHOE, Chunk, Header, Lost, Opened, header_line, line
 from shoe_ctl.cli.damage import told_of
 from shoe_ctl.errors import JournalError, UsageError
-from shoe_ctl.journal.bodies import Connection, Direction, Kind, Snapshot, Wire
-from shoe_ctl.journal.checkpoint import JOURNAL
+from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Snapshot, Wire
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import utc
 

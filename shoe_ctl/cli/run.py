@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
+from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
     from shoe_ctl.config import Config
     from shoe_ctl.daemon import Daemon
+    from shoe_ctl.journal.bodies import Ruling
     from shoe_ctl.link.clock import Clock
     from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
@@ -39,9 +40,25 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 )
 @click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
 @click.option("--new-key", is_flag=True, help="Sign the journal with another key from now on.")
+@click.option(
+    "--accept-loss", is_flag=True, help="Go on with a journal that lost its newest records."
+)
+@click.option("--person", metavar="NAME", help="Who rules so: a gaming shift manager.")
+@click.option("--reason", metavar="WHY", help="Why the lost part cannot be put back.")
+@click.option("--consented-by", metavar="NAME", help="The second person.")
 @click.option("--wait", is_flag=True, help="Wait for a shoe's port that is not there at the start.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every attempt to reach a shoe.")
-def run(config_file: str, as_json: bool, new_key: bool, wait: bool, verbose: bool) -> None:
+def run(  # noqa: PLR0913 - the options of the command line
+    config_file: str,
+    as_json: bool,
+    new_key: bool,
+    accept_loss: bool,
+    person: str | None,
+    reason: str | None,
+    consented_by: str | None,
+    wait: bool,
+    verbose: bool,
+) -> None:
     """Run the daemon: read the shoe, hold the round to the rules, journal, publish.
 
     A port that cannot be opened at the start ends it, unless it is to --wait: then the tables are
@@ -49,9 +66,14 @@ def run(config_file: str, as_json: bool, new_key: bool, wait: bool, verbose: boo
 
     SIGHUP opens the files of sinks anew, as logrotate wants it.
 
+    --accept-loss is for one start of a daemon without a socket: with one, the ruling is given
+    there, with shoectl table accept_loss.
+
     Example: shoectl run --config table.toml --json
     """
     from shoe_ctl.config import SinkConfig, load
+
+    accepted = _accepted(accept_loss, person, reason, consented_by)
 
     logging.basicConfig(
         format="%(asctime)s %(levelname)s %(message)s",
@@ -62,11 +84,31 @@ def run(config_file: str, as_json: bool, new_key: bool, wait: bool, verbose: boo
     config = load(config_file)
     if as_json and all(sink.path != "-" for sink in config.sink):
         config.sink.append(SinkConfig(kind="jsonl", path="-"))
-    if asyncio.run(serve(config, new_key=new_key, wait=wait)):
+    if asyncio.run(serve(config, new_key=new_key, accepted=accepted, wait=wait)):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
-async def serve(config: Config, *, new_key: bool = False, wait: bool = False) -> bool:
+def _accepted(
+    accept_loss: bool, person: str | None, reason: str | None, consented_by: str | None
+) -> Ruling | None:
+    """The ruling that the options say; None without one."""
+    if not accept_loss:
+        if person or reason or consented_by:
+            raise UsageError("--person, --reason and --consented-by go with --accept-loss")
+        return None
+    from shoe_ctl.loss import LOWEST, NotRuled, ruling
+
+    if not person:
+        raise UsageError("--accept-loss: who rules so? give --person")
+    try:
+        return ruling(person=person, position=LOWEST, reason=reason, consented_by=consented_by)
+    except NotRuled as error:
+        raise UsageError(f"--accept-loss: {error}") from None
+
+
+async def serve(
+    config: Config, *, new_key: bool = False, accepted: Ruling | None = None, wait: bool = False
+) -> bool:
     """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
 
     SIGHUP opens the files of sinks anew where they were renamed or removed.
@@ -94,6 +136,7 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
             executor=executor,
             host_boot=host_boot(),
             new_key=new_key,
+            accepted=accepted,
             wait=wait,
         )
         with named(config):
@@ -104,6 +147,8 @@ async def serve(config: Config, *, new_key: bool = False, wait: bool = False) ->
             serving = daemon.run(say_ready, manager.status)
             with _hangups(daemon.reopen_sinks):
                 terminated = await until_terminated(serving)
+            if daemon.doubt is not None:
+                raise JournalError(f"stopped without a ruling: {daemon.doubt}")
             if daemon.outage is not None:
                 raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
             return terminated
@@ -113,6 +158,9 @@ def _say_ready(
     manager: ServiceManager, daemon: Daemon, lacking: Sequence[str], *, wait: bool
 ) -> None:
     """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
+    if daemon.doubt is not None:
+        manager.ready()  # it is there, and waits for a person
+        return
     held = any(runner.held for runner in daemon.runners.values())  # whose port is left alone
     what = "the tables are served" if wait or held else "every shoe's port is open"
     logging.getLogger(__name__).info("ready: %s", what)

@@ -41,6 +41,10 @@ def lines(
     """
     method = f", Method {held['method']}" if held["method"] else ""
     yield from _line(held["table"], f"{held['game']}{method}: {held['state']}")
+    if held.get("doubt"):
+        yield from _line("doubt", printable(held["doubt"]))
+        yield from _line("takes", "accept_loss (gaming_shift_manager, with a reason and consent)")
+        return
     shoe = held["shoe"]
     if shoe is not None:
         out = ", the cutting card is out" if shoe["cutting_card_out"] else ""

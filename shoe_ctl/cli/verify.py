@@ -81,9 +81,12 @@ def _show(journal: Path, found: Verification) -> None:
         rows.append(("begins", f"at record {found.first_n:,}, a signed checkpoint"))
     if found.first_bad is None:
         rows.append(("chains", "whole"))
+        if found.head_file == "missing":
+            rows.append(("head file", "missing: nothing shows that this is the newest part"))
     else:
         bad = found.first_bad
-        rows.append(("first bad", f"record {bad.n} {_whose(bad.table)}"))
+        where = f"record {bad.n} {_whose(bad.table)}" if bad.n else "the file itself"
+        rows.append(("first bad", where))
         rows.append(("why", printable(bad.why)))
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")

@@ -12,9 +12,9 @@ import msgspec
 
 from shoe_ctl.records import Record
 
-from .bodies import Kind
+from .bodies import JOURNAL, Kind
 from .chain import GENESIS
-from .checkpoint import JOURNAL, read
+from .checkpoint import read
 from .reader import Reader
 
 

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from shoe_ctl.records import NO_EPOCH
+
 
 class Kind(Enum):
     """What a record is; the value stands in the file."""
@@ -36,6 +38,9 @@ class Direction(Enum):
     FROM_SHOE = b"<"
     TO_SHOE = b">"
 
+
+JOURNAL = ""
+"""The chain of the journal's own records, checkpoints and rulings: it is no table of play."""
 
 _WIRE_HEAD = struct.Struct(">QQqc")
 _json = msgspec.json.Encoder(order="deterministic")
@@ -168,12 +173,16 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
-    """What a table was started with: the game file's bytes, the settings, the software."""
+    """What a table was started with: the game file's bytes, the settings, the software.
+
+    ``epoch`` (8 hex digits) stands in the source of its events from here on.
+    """
 
     game: bytes
     settings: dict[str, Any]
     software: str
     t_us: int
+    epoch: str = NO_EPOCH
 
     def to_bytes(self) -> bytes:
         """Deterministic JSON; the game file in base64."""
@@ -196,6 +205,44 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
     def same_rules(self, other: Meta) -> bool:
         """Whether a table goes on under the same game file and settings."""
         return self.rules == other.rules
+
+
+class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+    """Who ruled that a journal goes on without a part that it lost, and why."""
+
+    person: str
+    position: str
+    reason: str
+    consented_by: str
+
+
+class GoneOn(msgspec.Struct, frozen=True, kw_only=True):
+    """The journal's own ``meta`` record: a person ruled that it goes on, under a new ``epoch``.
+
+    ``lost`` says in one line each what showed that a part was lost. ``table`` is the one table that
+    it is for, None for all. Its events ``unpublished`` (first and last record, both inclusive) were
+    stored before anybody knew of the loss: their ids may be used, and they are never published.
+    """
+
+    epoch: str
+    t_us: int
+    lost: tuple[str, ...]
+    ruling: Ruling
+    table: str | None = None
+    unpublished: tuple[int, int] | None = None
+
+    def to_bytes(self) -> bytes:
+        """Deterministic JSON."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> GoneOn:
+        """The record that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        return msgspec.json.decode(body, type=cls)
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ Must not know: stores, groups, what a body means.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from hashlib import sha256
 
 GENESIS = bytes(32)
@@ -29,10 +30,11 @@ def link(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
 class Names:
     """A table and a kind, made ready for many links.
 
-    ``count`` is for whoever counts records; ``kept`` for who keeps some kinds' numbers.
+    ``count`` is for whoever counts records; ``kept`` for who keeps some kinds' numbers, ``see`` for
+    who looks at the bodies of some.
     """
 
-    __slots__ = ("_bytes", "_kind_length", "_table_length", "count", "kept")
+    __slots__ = ("_bytes", "_kind_length", "_table_length", "count", "kept", "see")
 
     def __init__(self, table: str, kind: str) -> None:
         table_bytes, kind_bytes = table.encode(), kind.encode()
@@ -40,6 +42,7 @@ class Names:
         self._bytes = table_bytes + kind_bytes
         self.count = 0
         self.kept: set[int] | None = None
+        self.see: Callable[[bytes], None] | None = None
 
     def link(self, before: bytes, n: int, body: bytes) -> bytes:
         """As ``link``, of a record of this table and kind."""

@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from .bodies import JOURNAL
 from .diagnosis import BadRecord
 from .signing import SIGNATURE_BYTES, Signer, is_signed
-
-JOURNAL = ""
-"""The chain that checkpoints stand in: it belongs to no table of play."""
 
 _json = msgspec.json.Encoder(order="deterministic")
 

@@ -7,6 +7,7 @@ Must not know: sinks; what delivering means.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from typing import Protocol
 
@@ -26,8 +27,72 @@ class Noted(Protocol):
         """The sink has taken it when it was offered again."""
 
 
+class Gate:
+    """Holds back what was stored since a start until each table's shoe was compared.
+
+    A shoe may show that the journal lost its newest part, when nothing else can: ids given since
+    the start would then be used. ``after`` is the last record of before the start. ``withheld``
+    are stretches of a table's records that are never published (first and last, inclusive).
+    """
+
+    def __init__(self, after: int, withheld: Iterable[tuple[str, int, int]] = ()) -> None:
+        self._after = after
+        self._withheld = [(f'{{"id":"{t}/'.encode(), first, last) for t, first, last in withheld]
+        self._waiting: set[str] = set()
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def after(self) -> int:
+        """The last record of before the start."""
+        return self._after
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The tables whose shoes are still to be compared."""
+        return frozenset(self._waiting)
+
+    def wait_for(self, table: str) -> None:
+        """This table's shoe may show a loss."""
+        self._waiting.add(table)
+
+    def open(self, table: str) -> None:
+        """This table's shoe showed none, or a person ruled on it."""
+        if table in self._waiting:
+            self._waiting.discard(table)
+            if not self._waiting:
+                for listener in self._listeners:
+                    listener()
+
+    def withhold(self, table: str, first: int, last: int) -> None:
+        """These records of a table are never published."""
+        self._withheld.append((f'{{"id":"{table}/'.encode(), first, last))
+
+    def on_open(self, listener: Callable[[], None]) -> None:
+        """Calls ``listener`` when no table is waited for any more."""
+        self._listeners.append(listener)
+
+    def passes(self, events: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+        """Those of these events that may be published, ever or by now."""
+        upto = self._after if self._waiting else None
+        return [
+            (n, body)
+            for n, body in events
+            if (upto is None or n <= upto)
+            and not any(
+                first <= n <= last and body.startswith(start)
+                for start, first, last in self._withheld
+            )
+        ]
+
+    def holds(self, n: int) -> bool:
+        """Whether record ``n`` waits for a shoe."""
+        return bool(self._waiting) and n > self._after
+
+
 class SinkFeed:
     """One sink's place in one stream, oldest first; ``table`` narrows it to one table.
+
+    ``gate`` is for a sink that cannot show by itself that it was given no more than is stored.
 
     ``readers`` is the executor that ``reader`` is used in, one call at a time; it may be shared.
     A sink not known to the journal starts at the journal's first event.
@@ -43,7 +108,9 @@ class SinkFeed:
         audience: Audience,
         noted: Noted,
         table: str | None = None,
+        gate: Gate | None = None,
     ) -> None:
+        self._gate = gate
         self._journal = journal
         self._reader = reader
         self._readers = readers
@@ -66,12 +133,20 @@ class SinkFeed:
     def _upcoming(self, limit: int) -> list[tuple[int, bytes]]:
         if self._position is None:
             self._position = self._reader.cursor(self._sink, self._table)
-        events, looked = self._reader.events(
-            self._audience, after=self._position, limit=limit, table=self._table
-        )
-        if not events:
-            self._position = looked  # so that a quiet stream is not searched again and again
-        return events
+        while True:
+            events, looked = self._reader.events(
+                self._audience, after=self._position, limit=limit, table=self._table
+            )
+            if not events and not (self._gate is not None and self._gate.holds(looked)):
+                self._position = looked  # so that a quiet stream is not searched again and again
+            if not events or self._gate is None:
+                return events
+            if passed := self._gate.passes(events):
+                return passed
+            free = [n for n, _ in events if not self._gate.holds(n)]
+            if not free:
+                return []
+            self._position = free[-1]  # all of these are withheld
 
     async def delivered(self, n: int) -> None:
         """Everything up to record ``n`` has been delivered: it does not come again.

@@ -19,8 +19,8 @@ import msgspec
 from shoe_ctl.errors import JournalError
 
 from . import files, schema
-from .bodies import Kind
-from .checkpoint import JOURNAL, Checkpoint, read
+from .bodies import JOURNAL, Kind
+from .checkpoint import Checkpoint, read
 from .group import Counters
 from .reader import Head, Reader
 from .recovery import head_of
@@ -174,7 +174,7 @@ def _packed(reader: Reader, kept: Stretch, folder: Path) -> Iterator[bytes]:
 
 
 def _rows(reader: Reader, kept: Stretch) -> Iterator[_Row]:
-    """The table's records, and every checkpoint from the first to the last, in their order."""
+    """The table's records, and every checkpoint and ruling from the first to the last, in order."""
     if kept.begins is not None:
         yield from reader.rows(after=kept.begins - 1, upto=kept.begins)
     of_table = reader.rows(after=kept.after, upto=kept.upto, table=kept.table)
@@ -183,7 +183,9 @@ def _rows(reader: Reader, kept: Stretch) -> Iterator[_Row]:
 
 
 def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:
-    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, after=after):
+    """The journal's own chain, rulings among the checkpoints: it has no other records."""
+    kinds = [reader.landmarks(JOURNAL, k, after=after) for k in (Kind.CHECKPOINT, Kind.META)]
+    for record in heapq.merge(*kinds, key=lambda found: found.n):
         if record.n > upto:
             return
         yield record.n, record.table, record.kind, record.body, record.hash

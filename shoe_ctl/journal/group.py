@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.records import Audience, utc
+from shoe_ctl.records import NO_EPOCH, Audience, source_of, utc
 
-from .bodies import Calls, Connection, Direction, Kind, Meta, Snapshot, Wire
+from .bodies import JOURNAL, Calls, Connection, Direction, GoneOn, Kind, Meta, Snapshot, Wire
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -109,10 +109,12 @@ class Laid(msgspec.Struct, frozen=True):
 class Group:
     """Records that are stored together or not at all, in the order they were added.
 
-    Methods that add a record return its handle, a number within this group.
+    Methods that add a record return its handle, a number within this group. ``epoch`` stands in
+    the source of its events.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, epoch: str = NO_EPOCH) -> None:
+        self.epoch = epoch
         self._entries: list[_Entry | _Event | _Device] = []
 
     def __len__(self) -> int:
@@ -131,6 +133,10 @@ class Group:
     def meta(self, table: str, meta: Meta) -> int:
         """What the table is started with."""
         return self._append(_Entry(table, Kind.META, meta.to_bytes()))
+
+    def gone_on(self, gone_on: GoneOn) -> int:
+        """A person ruled that the journal goes on: the first record after a loss."""
+        return self._append(_Entry(JOURNAL, Kind.META, gone_on.to_bytes()))
 
     def snapshot(self, table: str, snapshot: Snapshot) -> int:
         """How the table stood before anything else in this group happened."""
@@ -216,30 +222,30 @@ class Group:
             elif isinstance(entry, _Device):
                 laid.devices.append((entry.table, entry.device_id, entry.seq))
             else:
-                laid.ids[handle] = _lay_event(entry, counters(entry.table), laid.records)
+                source = source_of(self.epoch, entry.table)
+                laid.ids[handle] = _lay_event(entry, source, counters(entry.table), laid.records)
         return laid
 
 
-def _lay_event(event: _Event, counters: Counters, records: list[Numbered]) -> EventIds:
+def _lay_event(event: _Event, source: str, counters: Counters, records: list[Numbered]) -> EventIds:
     public = None
     if event.public is not None:
         counters.public += 1
         public = f"{event.table}/p{counters.public}"
-        records.append(
-            Numbered(event.table, Kind.PUBLIC.value, _envelope(event, public, event.public))
-        )
+        body = _envelope(event, source, public, event.public)
+        records.append(Numbered(event.table, Kind.PUBLIC.value, body))
     counters.restricted += 1
     restricted = f"{event.table}/r{counters.restricted}"
-    body = _envelope(event, restricted, event.restricted)
+    body = _envelope(event, source, restricted, event.restricted)
     records.append(Numbered(event.table, Kind.RESTRICTED.value, body))
     return EventIds(public, restricted)
 
 
-def _envelope(event: _Event, id_: str, data: bytes) -> bytes:
+def _envelope(event: _Event, source: str, id_: str, data: bytes) -> bytes:
     return _encoder.encode(
         _Outgoing(
             id=id_,
-            source=f"/table/{event.table}",
+            source=source,
             type=event.type,
             time=utc(event.t_us),
             subject=event.subject,

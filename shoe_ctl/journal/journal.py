@@ -10,6 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import suppress
+
+from shoe_ctl.errors import JournalError
 
 from .checkpoint import Begins
 from .group import CommitResult, Group
@@ -104,8 +107,14 @@ class Journal:
                 else:
                     _answer(batch, results)
                     self._tell(results)
+                    if not self._waiting and self._store.is_to_settle:
+                        await loop.run_in_executor(self._writer, self._settle)
         finally:
             self._writing = None
+
+    def _settle(self) -> None:
+        with suppress(JournalError):  # the next commit meets it, and says so
+            self._store.settle()
 
     def _tell(self, results: list[CommitResult]) -> None:
         if any(result.last_n >= result.first_n for result in results):

@@ -25,6 +25,11 @@ def log_of(journal: Path) -> Path:
     return journal.with_name(journal.name + "-wal")
 
 
+def head_of(journal: Path) -> Path:
+    """Where it is noted, apart from the journal, how far it went."""
+    return journal.with_name(journal.name + "-head")
+
+
 def files(journal: Path) -> Files:
     """Which files the journal and its log are now."""
     found: Files = []
@@ -56,11 +61,17 @@ def refuse_if_lost(journal: Path, *, new: bool) -> None:
     """
     if not new:
         raise JournalError(f"journal {journal} is gone: put it back")
-    log = log_of(journal)
-    if log.exists() and log.stat().st_size > 0:
+    found = [
+        f"its {what} {beside.name}"
+        for beside, what in ((log_of(journal), "log"), (head_of(journal), "head file"))
+        if beside.exists() and beside.stat().st_size > 0
+    ]
+    if found:
+        there = "is" if len(found) == 1 else "are"
+        them = "it" if len(found) == 1 else "them"
         raise JournalError(
-            f"journal {journal} is gone, but its log {log.name} is there: put the journal back, "
-            "or take the log away to begin a new one"
+            f"journal {journal} is gone, but {' and '.join(found)} {there} there: put the journal "
+            f"back, or take {them} away to begin a new one"
         )
 
 

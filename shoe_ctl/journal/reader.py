@@ -7,7 +7,7 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -47,6 +47,15 @@ class Head(msgspec.Struct):
     counters: Counters
     connection: int = 0
     t_us: int = 0
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A journal's last record, and what stands beside its records; ``devices`` by table."""
+
+    last_n: int
+    heads: Mapping[str, Head]
+    devices: Mapping[str, Mapping[str, int]]
+    cursors: Sequence[tuple[str, int]]
 
 
 class Reader:
@@ -107,10 +116,14 @@ class Reader:
             JournalError: the file cannot be read.
         """
         with schema.one_line(self.path), self._connection:
-            last_n = self._last_n()
-            rows = self._fetch(
-                'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
-            )
+            found = self._heads()
+        return found  # noqa: RET504 - a connection may swallow errors, for all that mypy knows
+
+    def _heads(self) -> tuple[int, dict[str, Head]]:
+        last_n = self._last_n()
+        rows = self._fetch(
+            'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
+        )
         if any(tuple(map(type, row)) != _HEAD_TYPES for row in rows):
             raise JournalError(
                 f"journal {self.path} is damaged: where its tables' records end cannot be read"
@@ -119,6 +132,36 @@ class Reader:
             table: Head(n, digest, Counters(public, restricted), connection, t_us)
             for table, n, digest, public, restricted, connection, t_us in rows
         }
+
+    def moment(self) -> Moment:
+        """All that stands beside the records, at one moment.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path), self._connection:
+            last_n, heads = self._heads()
+            devices = self._fetch('SELECT "table", device_id, seq FROM device')
+            cursors = self._fetch("SELECT sink, n FROM cursor")
+        for rows, types, what in (
+            (devices, (str, str, int), "the last numbers of its shoes"),
+            (cursors, (str, int), "its sinks' places"),
+        ):
+            if any(tuple(map(type, row)) != types for row in rows):
+                raise JournalError(f"journal {self.path} is damaged: {what} cannot be read")
+        by_table: dict[str, dict[str, int]] = {}
+        for table, device_id, seq in devices:
+            by_table.setdefault(table, {})[device_id] = seq
+        return Moment(last_n, heads, by_table, cursors)
+
+    def altered_form(self) -> str | None:
+        """What the file's own tables, indexes, views or triggers are otherwise than we make them.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.one_line(self.path):
+            return schema.altered(self._connection)
 
     def records(
         self,
@@ -313,6 +356,18 @@ class Reader:
             if rows and not isinstance(rows[0][0], int):
                 raise JournalError(f"journal {self.path} is damaged: sink {sink} is nowhere in it")
         return int(rows[0][0]) if rows else 0
+
+    def page_of(self, table: str) -> int:
+        """The first page of one of the file's own tables.
+
+        Raises:
+            JournalError: the file cannot be read, or has no such table.
+        """
+        with schema.one_line(self.path):
+            rows = self._fetch("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
+        if not rows:
+            raise JournalError(f"journal {self.path} is damaged: it has no {table}")
+        return int(rows[0][0])
 
     def devices(self, table: str) -> dict[str, int]:
         """The last event number stored of each device that this table has had.

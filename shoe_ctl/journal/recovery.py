@@ -14,7 +14,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Record
 
 from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import Kind, Meta
+from .bodies import JOURNAL, GoneOn, Kind, Meta
 from .chain import GENESIS, link
 from .group import Counters
 from .reader import Head, Reader
@@ -67,6 +67,42 @@ def started_before(reader: Reader, table: str, n: int) -> Meta | None:
     """
     record = next(reader.landmarks(table, Kind.META, before=n), None)
     return None if record is None else meta_of(record)
+
+
+def epoch_of(reader: Reader, table: str) -> str | None:
+    """The epoch that this table's events have now; None in a journal without any.
+
+    It is that of the table's last start or of the last ruling on the journal, whichever is newer; a
+    table not known yet takes the journal's newest.
+
+    Raises:
+        JournalError: the journal cannot be read, or that record in it.
+    """
+    tables = reader.heads()[1].keys() - {JOURNAL}
+    known = [table] if table in tables else sorted(tables)
+    found: list[tuple[int, str]] = []
+    for name in known:
+        record = next(reader.landmarks(name, Kind.META), None)
+        if record is not None:
+            found.append((record.n, meta_of(record).epoch))
+    for record, gone_on in rulings(reader):
+        if gone_on.table in (None, table):
+            found.append((record.n, gone_on.epoch))
+            break
+    return max(found)[1] if found else None
+
+
+def rulings(reader: Reader) -> Iterator[tuple[Record, GoneOn]]:
+    """Every ruling that the journal goes on without a lost part, newest first.
+
+    Raises:
+        JournalError: the journal cannot be read, or such a record in it.
+    """
+    for record in reader.landmarks(JOURNAL, Kind.META):
+        try:
+            yield record, GoneOn.from_bytes(record.body)
+        except ValueError as error:
+            raise _damaged(reader, f"record {record.n} is no ruling: {error}") from None
 
 
 def meta_of(record: Record) -> Meta:

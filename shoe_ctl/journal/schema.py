@@ -12,7 +12,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -203,6 +203,33 @@ def has_index(connection: apsw.Connection) -> bool:
         apsw.Error: it cannot be read.
     """
     return bool(connection.execute(_INDEX).fetchall())
+
+
+def altered(connection: apsw.Connection) -> str | None:
+    """What the file's own tables, indexes, views and triggers are otherwise than they are made.
+
+    Raises:
+        apsw.Error: it cannot be read.
+    """
+    there = _form(connection)
+    with closing(apsw.Connection(":memory:")) as made:
+        made.execute(_TABLES)
+        due = _form(made)
+    if connection.pragma("user_version") < 2:
+        due.pop("landmark")  # what it had before there was one
+    for name in sorted(there.keys() | due.keys()):
+        if name not in there:
+            return f"missing: the file's {due[name][0]} {name}"
+        if name not in due:
+            return f"added: the file's {there[name][0]} {name}"
+        if there[name] != due[name]:
+            return f"altered: the file's {there[name][0]} {name}"
+    return None
+
+
+def _form(connection: apsw.Connection) -> dict[str, tuple[str, str, str]]:
+    rows = connection.execute("SELECT name, type, tbl_name, coalesce(sql, '') FROM sqlite_schema")
+    return {name: (kind, table, " ".join(sql.split())) for name, kind, table, sql in rows}
 
 
 def migrate(connection: apsw.Connection) -> None:

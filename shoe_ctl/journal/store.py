@@ -6,7 +6,7 @@ Must not know: loops and threads, sinks, what a body means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,12 +15,14 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 
-from . import place, schema
-from .bodies import Kind
+from . import files, log, place, schema
+from .bodies import JOURNAL, GoneOn, Kind
 from .chain import GENESIS, link
-from .checkpoint import JOURNAL, Begins, Checkpoint, SignedHead
+from .checkpoint import Begins, Checkpoint, SignedHead
 from .checkpoint import read as read_checkpoint
+from .evidence import Doubt, DoubtfulJournal, Given, doubts
 from .group import CommitResult, Counters, Group
+from .head_file import HeadFile
 from .index import Index
 from .lock import WriterLock
 from .log import Log, make_sure
@@ -34,6 +36,8 @@ _DEVICE = "INSERT OR REPLACE INTO device VALUES (?, ?, ?)"
 _TAKE_OUT = "DELETE FROM record WHERE n < ?"
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
 
+_CURSORS_BACK = "UPDATE cursor SET n = ? WHERE n > ?"
+
 _Row = tuple[int, str, str, bytes, bytes]
 
 
@@ -45,7 +49,9 @@ class Store:
     commit failed may or may not be there after reopening; it was never acknowledged.
     """
 
-    def __init__(self, path: Path, lock: WriterLock, vfs: str | None) -> None:
+    def __init__(
+        self, path: Path, lock: WriterLock, vfs: str | None, accepted: Accepted | None = None
+    ) -> None:
         self.path = path
         self._lock = lock
         self._vfs = vfs
@@ -53,6 +59,7 @@ class Store:
         self._tail = Log()
         with schema.one_line(path):
             make_sure(path, vfs)
+            _cut_log(path, vfs, accepted)
             self._log = schema.writing(path, vfs, synchronous="FULL")
         try:
             with schema.one_line(path):
@@ -71,18 +78,63 @@ class Store:
             except BaseException:
                 schema.close(self._cursors)
                 raise
+            try:
+                if accepted is not None:
+                    self._go_on(accepted)
+                self._note_heads(path, vfs)
+            except BaseException:
+                schema.close(self._cursors)
+                self._index.close()
+                raise
         except BaseException:
             schema.close(self._log)
             raise
 
+    def _note_heads(self, path: Path, vfs: str | None) -> None:
+        """The head file says where the chains end, or begins anew: all of it is on the disk."""
+        with schema.one_line(path):
+            self._noted = HeadFile(path, vfs)
+            try:
+                self._noted.note(self.ends())
+                self._noted.sync()
+            except BaseException:
+                self._noted.close()
+                raise
+
+    def _go_on(self, accepted: Accepted) -> None:
+        """Stores the ruling, before anything else."""
+        group = Group()
+        group.gone_on(accepted.gone_on)
+        batch = _Batch(self._last_n, self._heads)
+        batch.take(group)
+        with schema.one_line(self.path):
+            self._log.execute("BEGIN IMMEDIATE")
+            batch.write(self._log)
+            self._log.execute(_CURSORS_BACK, (self._last_n, self._last_n))
+            self._log.execute("COMMIT")
+        self._last_n = batch.last_n
+        self._heads.update(batch.heads)
+
     @classmethod
-    def open(cls, path: str | Path, *, vfs: str | None = None, new: bool = True) -> Store:
+    def open(  # noqa: PLR0913 - what it is opened with, each by name
+        cls,
+        path: str | Path,
+        *,
+        vfs: str | None = None,
+        new: bool = True,
+        given: Callable[[], Iterable[Given]] = tuple,
+        accepted: Accepted | None = None,
+        head_needed: bool = False,
+    ) -> Store:
         """Opens the journal, or makes it where there is none (readable by its owner only).
 
         ``vfs`` names a registered SQLite file layer other than the system's. With ``new`` false
-        there must be one.
+        there must be one. ``given`` says which events sinks were given last, ``accepted`` that a
+        person rules that a journal with these doubts goes on: what showed them is put aside.
+        ``head_needed``: a journal with records whose head file is missing is doubtful, too.
 
         Raises:
+            DoubtfulJournal: it may have lost its newest part; nothing was written to it.
             JournalError: in use by another process, no such directory, not writable, disk full,
                 not a journal, another version, damaged, or gone. Nothing is left half made.
         """
@@ -101,7 +153,14 @@ class Store:
                 if not path.exists() or path.stat().st_size == 0:
                     place.refuse_if_lost(path, new=new)
                     schema.create(path, vfs)
-            return cls(path, lock, vfs)
+                found = _doubts(path, vfs, given, head_needed=head_needed)
+                if accepted is None and found:
+                    raise DoubtfulJournal(path, found)
+                if accepted is not None:
+                    if tuple(found) != accepted.doubts:
+                        raise DoubtfulJournal(path, found or accepted.doubts)
+                    _put_aside(path, accepted.gone_on.epoch)
+            return cls(path, lock, vfs, accepted)
         except BaseException:
             lock.release()
             raise
@@ -135,7 +194,8 @@ class Store:
             for statement, bindings in also:
                 connection.execute(statement, bindings)
 
-        self._write(self._log, write)
+        moved = {table: (head.n, head.hash) for table, head in batch.heads.items()}
+        self._write(self._log, write, moved)
         self._last_n = batch.last_n
         self._heads.update(batch.heads)
         return results
@@ -203,8 +263,29 @@ class Store:
         """
         self._refuse_after_failure()
         self._write(
-            self._cursors, lambda connection: connection.execute(_CURSOR, (sink, table or "", n))
+            self._cursors,
+            lambda connection: connection.execute(_CURSOR, (sink, table or "", n)),
+            {},
         )
+
+    def settle(self) -> None:
+        """Makes sure of the head file: for when nobody waits.
+
+        Raises:
+            JournalError: as ``commit``.
+        """
+        self._refuse_after_failure()
+        try:
+            with schema.one_line(self.path):
+                self._noted.sync()
+        except JournalError as error:
+            self._failure = str(error)
+            raise
+
+    @property
+    def is_to_settle(self) -> bool:
+        """Whether ``settle`` is due."""
+        return self._failure is None and self._noted.is_due
 
     @property
     def last_n(self) -> int:
@@ -229,6 +310,11 @@ class Store:
         for connection in (self._cursors, self._log):
             schema.close(connection)
         self._index.close()
+        if self._failure is None:
+            with suppress(apsw.Error, OSError):  # the log was written back: the file is another
+                self._noted.note({})
+                self._noted.sync()
+        self._noted.close()
         self._lock.release()
 
     def _refuse_after_failure(self) -> None:
@@ -236,8 +322,12 @@ class Store:
             raise JournalError(f"{self._failure}; it must be reopened")
 
     def _write(
-        self, connection: apsw.Connection, work: Callable[[apsw.Connection], object]
+        self,
+        connection: apsw.Connection,
+        work: Callable[[apsw.Connection], object],
+        ends: Mapping[str, tuple[int, bytes]],
     ) -> None:
+        """``ends`` are the chains that it moves: noted once they are durable."""
         done = False
         try:
             with schema.one_line(self.path):
@@ -246,6 +336,8 @@ class Store:
                 connection.execute("COMMIT")
                 self._tail.tidy(connection)
             place.refuse_if_moved(self.path, self._files)
+            with schema.one_line(self.path):
+                self._noted.note(ends)
             done = True
         except JournalError as error:
             self._failure = str(error)
@@ -256,6 +348,47 @@ class Store:
                 with suppress(apsw.Error):
                     if not connection.get_autocommit():
                         connection.execute("ROLLBACK")
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """A person rules that a journal with these doubts goes on."""
+
+    doubts: tuple[Doubt, ...]
+    gone_on: GoneOn
+
+
+def _doubts(
+    path: Path, vfs: str | None, given: Callable[[], Iterable[Given]], *, head_needed: bool
+) -> list[Doubt]:
+    in_use = place.log_of(path).exists()
+    _trusted_heads(path, vfs, in_use=in_use)  # of one that is damaged there is nothing to rule on
+    with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
+        if (form := reader.altered_form()) is not None:
+            raise JournalError(f"journal {path} is damaged: {form}")
+        found = doubts(reader, given)
+    return [doubt for doubt in found if head_needed or doubt.code != "head_missing"]
+
+
+def _cut_log(path: Path, vfs: str | None, accepted: Accepted | None) -> None:
+    """Takes out of the log what no reader reads: a later look must not find it behind new frames.
+
+    What was never committed, that is; with ``accepted`` whatever it is, of which there is a copy.
+    """
+    if not place.log_of(path).exists():
+        return
+    with Reader.open(path, in_use=True, vfs=vfs) as reader:
+        reader.heads()
+        passed = log.passed_over(path, reader.page_of("cursor"))
+    if passed is not None and passed.stale and (accepted is not None or not passed.lost):
+        log.cut(path, vfs, passed.end)
+
+
+def _put_aside(path: Path, epoch: str) -> None:
+    """Keeps what shows the loss, under a name of its own: going on writes over it."""
+    for beside in (place.log_of(path), place.head_of(path)):
+        if beside.exists():
+            suffix = beside.name.removeprefix(path.name)
+            files.put(path.with_name(f"{path.name}-lost-{epoch}{suffix}"), beside.read_bytes())
 
 
 class _Batch:
@@ -313,9 +446,11 @@ class _Batch:
             connection.executemany(_DEVICE, self._devices)
 
 
-def _trusted_heads(path: Path, vfs: str | None) -> tuple[int, dict[str, Head]]:
+def _trusted_heads(
+    path: Path, vfs: str | None, *, in_use: bool = True
+) -> tuple[int, dict[str, Head]]:
     """The heads, checked against the last records: a journal cut short is not written on."""
-    with Reader.open(path, in_use=True, vfs=vfs) as reader:
+    with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
         last_n, heads = reader.heads()
         if last_n != max((head.n for head in heads.values()), default=0):
             raise JournalError(f"journal {path} is damaged: its last records are missing")

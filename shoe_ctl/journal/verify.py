@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from typing import Literal
 
 import msgspec
 
 from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import Kind
+from .bodies import JOURNAL, Kind
 from .chain import GENESIS, Names
-from .checkpoint import JOURNAL, Checkpoints, Coverage
+from .checkpoint import Checkpoints, Coverage
 from .diagnosis import BadRecord, Break, diagnose, diagnose_gap, diagnose_in_export
+from .evidence import doubts
 from .form import Row, SpoiltRecord
-from .reader import Head, Reader
+from .lock import is_held
+from .notes import TableNotes
+from .reader import Head, Moment, Reader
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -26,6 +30,8 @@ class Verification(msgspec.Struct, frozen=True):
 
     ``signed`` says which of them are signed; ``not_signed`` counts those behind, up to ``last_n``,
     the journal's last. ``first_n`` is the first record: those before it were taken out.
+    ``head_file``: it agrees, or there is none that shows that this is the newest; None for an
+    export.
     """
 
     ok: bool
@@ -36,7 +42,10 @@ class Verification(msgspec.Struct, frozen=True):
     last_n: int
     first_n: int = 1
     not_signed: int = 0
+    head_file: Literal["agrees", "missing"] | None = None
 
+
+_NOTED = frozenset((Kind.CONNECTION.value, Kind.INPUT.value))
 
 _LANDMARKS = frozenset((Kind.META.value, Kind.SNAPSHOT.value, Kind.CHECKPOINT.value))
 
@@ -49,6 +58,7 @@ def verify(
     trusted: frozenset[bytes] = frozenset(),
     *,
     signed_to: int = 0,
+    newest: bool = True,
     progress: Progress = lambda _n, _last_n: None,
 ) -> Verification:
     """Walks all records there are at this moment; a daemon may go on writing behind them.
@@ -56,12 +66,13 @@ def verify(
     ``trusted`` are the public keys (32 bytes each) that checkpoints may be signed with; where any
     is named there must be a checkpoint. None: any key may. ``signed_to`` is a record up to which
     the journal is known to have been signed: one that was cut off before it is told by that alone.
+    ``newest`` false: what shows that its newest part was lost is not looked at.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     while True:
-        found = _verified(reader, trusted, progress)
+        found = _verified(reader, trusted, progress, newest=newest)
         if found.ok and found.signed.upto < signed_to:
             bad = _cut_off(found.last_n, signed_to)
             found = msgspec.structs.replace(found, ok=False, first_bad=bad)
@@ -86,15 +97,27 @@ def _first_n(reader: Reader) -> int:
         return 0
 
 
-def _verified(reader: Reader, trusted: frozenset[bytes], progress: Progress) -> Verification:
-    last_n, heads = reader.heads()
+def _verified(
+    reader: Reader, trusted: frozenset[bytes], progress: Progress, *, newest: bool
+) -> Verification:
+    looked_at = newest and not reader.is_export
+    found = doubts(reader, writer_at_work=is_held(reader.path)) if looked_at else []
+    moment = reader.moment()
+    last_n, heads = moment.last_n, moment.heads
     try:
         begins = beginning(reader)
     except WrongBeginning as error:
         bad = BadRecord(JOURNAL, error.n, error.why)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
     walk = _Walk(reader, trusted, begins, last_n, heads)
-    wrong = walk.records_hold(progress) or walk.heads_hold() or walk.index_holds()
+    wrong = walk.records_hold(progress) or walk.heads_hold() or walk.form_holds()
+    wrong = wrong or walk.index_holds() or walk.notes_hold(moment)
+    head_file: Literal["agrees", "missing"] | None = "agrees" if looked_at else None
+    for doubt in found:
+        if doubt.code == "head_missing":
+            head_file = "missing"
+        elif wrong is None:
+            wrong = BadRecord(None, last_n + 1, f"missing: {doubt.what}")
     if wrong is None and trusted and not walk.checkpoints.coverage.checkpoints:
         wrong = BadRecord(None, last_n, "missing: no checkpoint signs any of it")
     return Verification(
@@ -106,6 +129,7 @@ def _verified(reader: Reader, trusted: frozenset[bytes], progress: Progress) -> 
         last_n,
         begins.n,
         walk.records - walk.signed,
+        head_file,
     )
 
 
@@ -134,6 +158,7 @@ class _Walk:
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
         self._seen: dict[tuple[str, str], Names] = {}
+        self._notes: dict[str, TableNotes] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """What is wrong with the first record that is not what was written."""
@@ -148,9 +173,13 @@ class _Walk:
         # A million records a few microseconds each: what is asked for once a record stands here.
         ends, seen, whole, due = self.ends, self._seen, self._whole, self._due
         records = 0
-        rows = self._reader.rows(
-            after=None, upto=self._last_n, passing=lambda n: progress(n, self._last_n)
-        )
+
+        def passing(n: int) -> None:
+            for notes in self._notes.values():
+                notes.take()
+            progress(n, self._last_n)
+
+        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing)
         try:
             for row in rows:
                 n, table, kind, body, digest = row
@@ -165,6 +194,8 @@ class _Walk:
                     names.kept.add(n)
                     if (bad := self._signs(n, kind, body, records)) is not None:
                         return bad
+                elif names.see is not None:
+                    names.see(body)
                 ends[table] = digest
                 names.count += 1
                 records += 1
@@ -177,6 +208,12 @@ class _Walk:
         names = self._seen[table, kind] = Names(table, kind)
         if kind in _LANDMARKS:
             names.kept = set()
+        elif kind in _NOTED:
+            notes = self._notes.get(table)
+            if notes is None:
+                notes = TableNotes(whole=table not in self._begins.ends)
+                self._notes[table] = notes
+            names.see = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
 
     def _signs(self, n: int, kind: str, body: bytes, records: int) -> BadRecord | None:
@@ -221,6 +258,29 @@ class _Walk:
                 if stored != counted:
                     why = f"the head counts {counted} records of {kind.value}, there are {stored}"
                     return BadRecord(table, head.n, why)
+        return None
+
+    def form_holds(self) -> BadRecord | None:
+        """What the file holds besides, or lacks: a trigger would change what is stored next."""
+        form = self._reader.altered_form()
+        return None if form is None else BadRecord(None, 0, form)
+
+    def notes_hold(self, moment: Moment) -> BadRecord | None:
+        """What stands beside the records that they do not lead to; of an export nothing is read."""
+        if not self._whole:
+            return None
+        for table in sorted(moment.heads.keys() | moment.devices.keys()):
+            head = moment.heads.get(table)
+            if head is None:
+                return BadRecord(table, moment.last_n, "added: the note of a shoe of no table")
+            notes = self._notes.get(table)
+            if notes is None:
+                notes = TableNotes(whole=table not in self._begins.ends)
+            if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
+                return BadRecord(table, head.n, f"altered: {why}")
+        for sink, n in moment.cursors:
+            if not 0 <= n <= moment.last_n:
+                return BadRecord(None, n, f"altered: the place of sink {sink} is no record's")
         return None
 
     def index_holds(self) -> BadRecord | None:

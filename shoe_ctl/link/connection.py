@@ -28,7 +28,7 @@ from firmware_proto.events import (
     Status,
     UnknownFirmware,
 )
-from firmware_proto.session import Heard, HostSession
+from firmware_proto.session import Heard, HostSession, Resume
 
 from .allowance import Allowance
 from .clock import Clock
@@ -59,6 +59,7 @@ class Reception:
     since 1970 UTC. ``fault`` says why the bytes could not be decoded; the connection then ends.
     ``calls`` are what the session was told before, since the last reception, where what it gives
     depends on them (``Capabilities.timed``); the tick that gave the events is the last of them.
+    ``acknowledged`` is the last event that the shoe says was acknowledged, where it says so.
     """
 
     connection: int
@@ -68,6 +69,7 @@ class Reception:
     t_us: int
     fault: str | None = None
     calls: tuple[Call, ...] = ()
+    acknowledged: Resume | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Connection:
         self._heard_at = clock.monotonic()
         self._faulty = False
         self._fell_silent = False
+        self._dropped: str | None = None
         self._wake = asyncio.Event()
         self._allowance = allowance or Allowance()
         self._read_at = clock.monotonic()
@@ -171,6 +174,11 @@ class Connection:
         self._session.desire(state)
         self._wake.set()
 
+    def drop(self, why: str) -> None:
+        """Ends the connection once the reception that is handed on was taken."""
+        self._dropped = why
+        self._wake.set()
+
     def take_sent(self) -> list[Sent]:
         """What was sent since this was last asked, in order."""
         sent, self._sent = self._sent, []
@@ -207,6 +215,8 @@ class Connection:
     async def _serve(self) -> str:
         try:
             while not self._faulty:
+                if self._dropped is not None:
+                    return self._dropped
                 self._wake.clear()  # what woke us up to here, this round takes care of
                 self._write(self._session.outgoing())
                 await self._readable()
@@ -272,7 +282,8 @@ class Connection:
             self._heard_at = t
             await self._decode(chunk, t_us, lambda: self._session.receive(chunk, t))
         deadline = self._session.next_deadline
-        if deadline is not None and deadline <= self._clock.monotonic() and not self._faulty:
+        over = self._faulty or self._dropped is not None
+        if deadline is not None and deadline <= self._clock.monotonic() and not over:
             t, t_us = self._clock.monotonic(), self._clock.wall_us()
             self._note_call(t)
             await self._decode(b"", t_us, lambda: self._session.tick(t))
@@ -301,6 +312,7 @@ class Connection:
                     t_us=t_us,
                     fault=fault,
                     calls=calls,
+                    acknowledged=getattr(self._session, "acknowledged", None),
                 )
             )
 

@@ -191,7 +191,7 @@ def test_an_error_names_the_table_of_several_by_its_id(tmp_path: Path) -> None:
 def test_what_cannot_be_opened_is_named(tmp_path: Path, case: Case) -> None:
     run(tmp_path, case)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left <= {"table.toml", "journal.db", "events.jsonl"}
+    assert left <= {"table.toml", "journal.db", "journal.db-head", "events.jsonl"}
 
 
 def test_a_journal_that_may_not_be_written_is_named(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ async def test_another_journal_is_not_gone_on_with_in_its_place(
             await heard.until(f"{journal} is gone: put it back")
             log_of(journal).rename(log_of(away))  # what it was not written back of stands there
             shutil.copy(old, journal)
-            await heard.until(f"{journal} is another one: it has not record")
+            await heard.until(f"{journal} may have lost its newest records: it ends at record")
             assert daemon.outage is not None
             journal.unlink()
             log_of(away).rename(log_of(journal))

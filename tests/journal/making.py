@@ -23,7 +23,10 @@ T_US = 1_700_000_000_000_000
 def dealt(number: int, table: str = "bac-07") -> Group:
     """An input with one event for each audience: four records, and a device's number."""
     group = Group()
-    group.input(table, json.dumps({"number": number}).encode(), T_US + number)
+    hello = {"type": "hello", "device_id": "SH-0042"}
+    said = {"input": "shoe", "t_us": T_US + number, "number": number, "event": hello}
+    body = json.dumps({**said, "seq": number}, separators=(",", ":"))
+    group.input(table, body.encode(), T_US + number)
     group.event(
         table,
         Audience.PUBLIC,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from shoe_ctl.journal import signing
 from shoe_ctl.journal.chain import GENESIS, link
 from shoe_ctl.journal.checkpoint import Checkpoint, SignedHead, read
 from shoe_ctl.journal.diagnosis import BadRecord
+from shoe_ctl.journal.place import head_of
 from shoe_ctl.journal.signing import Signer, key_path, public_key, signer
 from shoe_ctl.journal.verify import Verification
 from tests.journal.making import T_US, dealt, opened, records, spoil, verified
@@ -81,7 +83,18 @@ def rewrite(path: Path, changed: dict[int, bytes], *, without: Sequence[int] = (
             for table, kind, count in counted
         ),
         *(() if "" in ends else ("DELETE FROM head WHERE \"table\" = ''",)),
+        *_noted(rows),
     )
+    head_of(path).unlink(missing_ok=True)
+
+
+def _noted(rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """What stands beside the records, as they lead to it."""
+    last = {row[1]: json.loads(row[3]) for row in rows if row[2] == "input"}
+    for table, said in last.items():
+        if "t_us" in said:
+            yield 'UPDATE head SET t_us = ? WHERE "table" = ?', (said["t_us"], table)
+            yield 'UPDATE device SET seq = ? WHERE "table" = ?', (said["seq"], table)
 
 
 def test_what_is_signed_and_what_is_not_is_told(path: Path) -> None:
@@ -221,6 +234,7 @@ def test_another_journal_in_its_place_is_found_by_who_has_the_key(path: Path) ->
         store.commit([dealt(1)])
         store.checkpoint(other_key(path), T_US)
     replaced.rename(path)
+    head_of(replaced).rename(head_of(path))
     assert verified(path).ok
     assert not verified(path, frozenset({key})).ok
 

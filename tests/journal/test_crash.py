@@ -141,7 +141,7 @@ def test_after_a_failed_write_or_sync_nothing_is_stored_until_reopened(
 def test_every_commit_is_synced_once_and_a_cursor_needs_none(tmp_path: Path) -> None:
     calls = Listing()
     with disk(calls) as layer, opened(tmp_path / "journal.db", vfs=layer.name) as store:
-        store.commit([dealt(0)])
+        store.commit([dealt(0), dealt(0, "other")])  # a new chain takes one of the head file's
         before = len(calls.numbers("sync"))
         for number in range(10):
             store.commit([dealt(number), dealt(number, "other")])

@@ -97,13 +97,14 @@ sys.stdin.read()
 def test_a_new_journal_is_for_its_owner_only_and_leaves_nothing_beside_it(path: Path) -> None:
     stored(path, [dealt(1)])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert beside(path) == ["journal.db"]
+    assert beside(path) == ["journal.db", "journal.db-head"]
+    assert stat.S_IMODE(path.with_name("journal.db-head").stat().st_mode) == 0o600
 
 
 def test_reading_a_journal_at_rest_leaves_nothing_beside_it(path: Path) -> None:
     stored(path, [dealt(1)])
     assert verified(path).ok
-    assert beside(path) == ["journal.db"]
+    assert beside(path) == ["journal.db", "journal.db-head"]
 
 
 def test_an_empty_file_becomes_a_journal(path: Path) -> None:
@@ -114,7 +115,7 @@ def test_an_empty_file_becomes_a_journal(path: Path) -> None:
 def test_a_half_made_journal_is_made_anew(path: Path) -> None:
     path.with_name("journal.db-new").write_bytes(b"cut off")
     stored(path, [dealt(1)])
-    assert beside(path) == ["journal.db"]
+    assert beside(path) == ["journal.db", "journal.db-head"]
 
 
 def _text(path: Path) -> None:
@@ -129,6 +130,7 @@ def _foreign(path: Path) -> None:
 def _other_version(path: Path) -> None:
     stored(path, [])
     spoil(path, "PRAGMA user_version = 99")
+    path.with_name("journal.db-head").unlink()
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ for name in ("new.db", "old.db"):
         with child(program, name) as other:
             out, err = other.communicate()
         folder.chmod(0o755)
-        assert beside(folder / "old.db") == ["old.db"]
+        assert beside(folder / "old.db") == ["old.db", "old.db-head"]
     assert err == ""
     assert [line.partition("db ")[2] for line in out.splitlines()] == [
         "is not writable: Permission denied"

@@ -13,7 +13,7 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.index import RESERVED
-from shoe_ctl.journal.place import log_of
+from shoe_ctl.journal.place import head_of, log_of
 from shoe_ctl.journal.store import Store
 from tests.journal.making import dealt, opened, records, stored, verified
 
@@ -65,11 +65,15 @@ def test_a_journal_that_was_lost_is_not_begun_anew_beside_its_log(path: Path) ->
     for lost in (path.unlink, lambda: path.write_bytes(b"")):
         log_of(path).write_bytes(log)
         lost()
-        with pytest.raises(JournalError, match=r"is gone, but its log journal\.db-wal is there"):
+        both = r"is gone, but its log journal\.db-wal and its head file journal\.db-head are there"
+        with pytest.raises(JournalError, match=both):
             Store.open(path)
         assert not path.exists() or path.stat().st_size == 0
         path.write_bytes(b"")
     log_of(path).unlink()
+    with pytest.raises(JournalError, match=r"is gone, but its head file journal\.db-head is there"):
+        Store.open(path)
+    head_of(path).unlink()
     with opened(path) as store:
         assert store.last_n == 0
 

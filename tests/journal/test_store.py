@@ -50,7 +50,7 @@ def test_an_event_is_a_cloudevent_whose_bytes_do_not_depend_on_the_order_of_keys
     assert bodies[0] == bodies[1]
     assert msgspec.json.decode(bodies[0], type=Envelope) == Envelope(
         id="t/p1",
-        source="/table/t",
+        source="/journal/00000000/table/t",
         type="round.opened",
         time="2023-11-14T22:13:20.000000Z",
         subject="t/1",

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.checkpoint import JOURNAL, Begins
+from shoe_ctl.journal.bodies import JOURNAL
+from shoe_ctl.journal.checkpoint import Begins
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
 from tests.journal.disk import BROKEN, ONE_ERROR, WRITES, Call, Do, Failing, Listing, disk

@@ -6,6 +6,7 @@ whoever has the file could, and as whoever computes every hash anew.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,16 +61,29 @@ class Whole:
             anew.append((n, table, kind, body, end))
         heads = [
             (
-                "INSERT INTO head VALUES (?, ?, ?, ?, ?, 0, 0)",
-                (table, n, end, *(_told(anew, table, k) for k in ("public", "restricted"))),
+                "INSERT INTO head VALUES (?, ?, ?, ?, ?, 0, ?)",
+                (
+                    table,
+                    n,
+                    end,
+                    *(_told(anew, table, k) for k in ("public", "restricted")),
+                    _last_us(anew, table),
+                ),
             )
             for table, (n, end) in ends.items()
+        ]
+        devices = [
+            ("INSERT INTO device VALUES (?, 'SH-0042', ?)", (table, said["seq"]))
+            for table in ends
+            if (said := _last_input(anew, table)) is not None
         ]
         return self.spoilt(
             "DELETE FROM record",
             *map(_insert, anew),
             "DELETE FROM head",
             *heads,
+            "DELETE FROM device",
+            *devices,
             signed_to=signed_to,
         )
 
@@ -89,6 +103,20 @@ def _insert(row: Row) -> tuple[str, Row]:
 
 def _told(rows: Sequence[Row], table: str, audience: str) -> int:
     return sum(row[1] == table and row[2] == f"event.{audience}" for row in rows)
+
+
+def _last_input(rows: Sequence[Row], table: str) -> dict[str, int] | None:
+    bodies = [row[3] for row in rows if row[1] == table and row[2] == "input"]
+    try:
+        said: dict[str, int] = json.loads(bodies[-1]) if bodies else {}
+    except ValueError:
+        return None
+    return said if "t_us" in said else None
+
+
+def _last_us(rows: Sequence[Row], table: str) -> int:
+    said = _last_input(rows, table)
+    return 0 if said is None else said["t_us"]
 
 
 @pytest.fixture(scope="module")

@@ -173,6 +173,7 @@ class World:
                 opener=lambda *_: open_port,
                 ways_in=(partial(self.desk.served, life=life),),
                 callers=(CALLER, SECOND),
+                epoch=lambda: "51a7ed00",
             ),
         )
         return self._now

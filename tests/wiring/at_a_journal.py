@@ -20,7 +20,7 @@ from shoe_ctl.replay import Replay, replay
 from shoe_ctl.resuming import Resumed, Sections
 from shoe_ctl.revised import Told
 from shoe_ctl.table.effects import Answer, TableEvent
-from shoe_ctl.table.inputs import Input
+from shoe_ctl.table.inputs import Input, ShoeSaid
 
 
 class AtAJournal:
@@ -45,6 +45,9 @@ class AtAJournal:
         before(group)
         effects = self.controller.handle(happened)
         handles = record_input(group, self.table, happened, effects, self.told)
+        device = self.controller.state.link.device_id
+        if isinstance(happened, ShoeSaid) and isinstance(happened.seq, int) and device is not None:
+            group.device_seq(self.table, device, happened.seq)
         (result,) = self.store.commit([group])
         events = [effect for effect in effects if isinstance(effect, TableEvent)]
         ids = tuple(result.ids[handle] for handle in handles)

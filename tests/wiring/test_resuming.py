@@ -159,6 +159,7 @@ def test_what_was_kept_under_other_rules_is_passed_over(tmp_path: Path) -> None:
         forged = msgspec.structs.replace(otherwise, rules="00" * 32)
         assert resuming.resume(meta(), forged) is not None
     alter(tmp_path / "j.db", kept.n, forged.to_bytes())
+    (tmp_path / "j.db-head").unlink()  # every hash behind it was computed anew
     with at_a_journal(tmp_path / "j.db", meta()) as table:
         assert table.controller.state == before.state
 

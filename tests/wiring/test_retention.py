@@ -143,9 +143,9 @@ def test_nothing_is_taken_out_that_a_sink_still_waits_for(
     made: _bulk.Made, tmp_path: Path, had: int
 ) -> None:
     with opened(made.path) as store:
-        store.move_cursor("fast", 10**6)
+        store.move_cursor("fast", store.last_n)
         if had:
-            store.move_cursor("slow", had)
+            store.move_cursor("slow", min(had, store.last_n))
     waited_for = asked(tmp_path, sinks=("fast", "slow"))
     held(made, waited_for, ended_us(made, 5) + DAY_US)
     found = verified(made.path)

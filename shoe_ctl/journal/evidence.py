@@ -1,0 +1,189 @@
+"""What shows that a journal lost its newest part, looked at before anything is written to it.
+
+In: a reader of the journal, its log and head file, what sinks were given. Out: doubts, one line
+each. Must not know: who decides, how a journal goes on.
+
+A journal without its newest part is a whole journal of an earlier moment: its chains hold, and it
+would give ids that are used to other events. Only what is kept apart from it can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.records import Audience, epoch_in, table_in
+
+from . import head_file, log, place
+from .beginning import WrongBeginning, beginning
+from .bodies import JOURNAL
+from .reader import Reader
+from .recovery import epoch_of
+
+Code = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """One thing that shows, or may hide, a loss. ``what`` is one line for people."""
+
+    code: Code
+    what: str
+
+
+class Given(msgspec.Struct, frozen=True):
+    """The last event that a sink says it was given: ``id`` of ``source``, number ``number``."""
+
+    sink: str
+    source: str
+    audience: Audience
+    number: int
+    id: str
+
+
+class DoubtfulJournal(JournalError):
+    """A journal that may have lost its newest part: nothing was written to it.
+
+    The line says what shows it and what to do.
+    """
+
+    def __init__(self, path: Path, doubts: Sequence[Doubt]) -> None:
+        self.path = path
+        self.doubts = tuple(doubts)
+        super().__init__(f"{self.what}; {WHAT_TO_DO}")
+
+    @property
+    def what(self) -> str:
+        """What shows it."""
+        shown = "; ".join(doubt.what for doubt in self.doubts)
+        return f"journal {self.path} may have lost its newest records: {shown}"
+
+
+WHAT_TO_DO = (
+    "put the lost file back and start again, or a gaming shift manager rules that it goes on "
+    "without them: shoectl table accept_loss --reason WHY --consented-by NAME"
+)
+
+
+def doubts(
+    reader: Reader,
+    given: Callable[[], Iterable[Given]] = tuple,
+    *,
+    writer_at_work: bool = False,
+) -> list[Doubt]:
+    """All that shows that this journal is not the newest that was stored.
+
+    ``writer_at_work``: some process reads and writes the log, so that nothing is wrong with it.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        OSError: its log or head file cannot.
+    """
+    # The head file before the journal: whoever writes meanwhile only adds to the journal.
+    heads = head_file.read(reader.path)
+    found: list[Doubt] = []
+    if not writer_at_work and (lost := _lost_in_log(reader)) is not None:
+        found.append(lost)
+    found += _behind_head_file(reader, heads)
+    found += _cursors_ahead(reader)
+    found += _sinks_ahead(reader, given())
+    return found
+
+
+def was_replaced(journal: Path) -> bool:
+    """Whether the journal's file is not the one that was written last, or not as it was left.
+
+    Such a one may lack anything, not its newest part alone: it is to be verified first.
+    """
+    journal = journal.resolve()
+    try:
+        heads, at = head_file.read(journal), journal.stat()
+    except OSError:
+        return False  # whoever opens it says why
+    return heads is not None and (heads.inode, heads.size) != (at.st_ino, at.st_size)
+
+
+def _lost_in_log(reader: Reader) -> Doubt | None:
+    last_n = reader.heads()[0]  # from here on the log's index is there
+    passed = log.passed_over(reader.path, reader.page_of("cursor"))
+    if passed is None or not passed.lost:
+        return None
+    return Doubt(
+        "log",
+        f"its log {place.log_of(reader.path).name} is damaged behind frame {passed.valid}, "
+        f"{passed.frames} frames that were stored cannot be read, record {last_n} is the last "
+        "that can",
+    )
+
+
+def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator[Doubt]:
+    last_n, known = reader.heads()
+    name = place.head_of(reader.path).name
+    if last_n == 0 and (heads is None or not heads.chains):
+        return
+    if heads is None:
+        yield Doubt("head_missing", f"its head file {name} is missing or cannot be read")
+        return
+    if heads.unreadable:
+        yield Doubt("head_unreadable", f"its head file {name} cannot be read")
+        return
+    try:
+        begins = beginning(reader)
+    except WrongBeginning:
+        return  # it is damaged elsewhere: whoever opens or verifies it says so
+    beyond = [chain for chain in heads.chains.values() if chain.n > last_n]
+    if beyond:
+        upto = max(chain.n for chain in beyond)
+        tables = ", ".join(sorted(chain.name for chain in beyond if chain.name != JOURNAL))
+        whose = f" of {tables}" if tables else ""
+        yield Doubt(
+            "head",
+            f"it ends at record {last_n}, and records up to {upto}{whose} were stored",
+        )
+        return
+    for chain in sorted(heads.chains.values(), key=lambda chain: chain.n):
+        whose = f"table {chain.name}" if chain.name != JOURNAL else "the journal's own"
+        head = known.get(chain.name)
+        if head is None or head.n < chain.n or not _holds(reader, chain, begins.n):
+            yield Doubt("head", f"record {chain.n} of {whose} was stored, and is not in it")
+            return
+        if chain.torn and head.n == chain.n:
+            yield Doubt("head_unreadable", f"its head file {name} is damaged where it is newest")
+            return
+
+
+def _holds(reader: Reader, chain: head_file.Chain, begins_n: int) -> bool:
+    if chain.n < begins_n:
+        return True  # of long ago: it was taken out
+    there = [(row[1], row[4]) for row in reader.rows(after=chain.n - 1, upto=chain.n)]
+    return there == [(chain.name, chain.hash)]
+
+
+def _cursors_ahead(reader: Reader) -> Iterator[Doubt]:
+    found = reader.moment()
+    for sink, n in found.cursors:
+        if n > found.last_n:
+            what = f"sink {sink} has had record {n}, and {found.last_n} is the last"
+            yield Doubt("cursor", what)
+
+
+def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
+    """Events of another epoch say nothing: they are another journal's, or of before a ruling."""
+    heads = reader.heads()[1]
+    for last in given:
+        table = table_in(last.source)
+        if table not in heads or epoch_in(last.source) != epoch_of(reader, table):
+            continue
+        counters = heads[table].counters
+        stored = counters.public if last.audience is Audience.PUBLIC else counters.restricted
+        if last.number > stored and last.audience is Audience.RESTRICTED:
+            # The line is told to everyone: of that stream's numbers only its readers know.
+            yield Doubt("sink", "a sink of the restricted stream was given events beyond its last")
+        elif last.number > stored:
+            newest = f"{table}/{last.audience.value}{stored}"
+            yield Doubt(
+                "sink", f"sink {last.sink} was given event {last.id}, and {newest} is the last"
+            )

@@ -1,0 +1,216 @@
+"""The head file beside a journal: where its chains ended, known apart from the journal itself.
+
+In: what was stored durably, table by table. Out: slots of a fixed size, each with a check; what
+they say. A journal that lost its newest part, in whatever way, is behind what stands here.
+Must not know: what a record means, what follows from a difference.
+
+Each chain has a pair of slots that are written in turn, so that a write which is torn costs the
+newest number only: what it was about to say is stored by then. The first pair says which file the
+journal is and how many chains there are. Slots are as long as what a disk writes as one.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from .place import head_of
+
+SLOT_BYTES = 512
+CHECK_BYTES = 16
+LONGEST_NAME = 255
+"""Bytes of a chain's name that are kept; chains are told apart by its digest."""
+
+_CHAIN = b"SHOECHN1"
+_FILE = b"SHOEFIL1"
+_SLOT = struct.Struct(">8sQQ32s32sH")
+"""Chain: magic, sequence, last record, its hash, digest and length of the name that follows."""
+_FILE_SLOT = struct.Struct(">8sQQQI")
+"""File: magic, sequence, the journal's inode, its bytes, how many chains."""
+
+SYNC_EVERY = 64
+"""Commits between two syncs of it while the journal is at work."""
+
+
+class Chain(msgspec.Struct, frozen=True):
+    """A chain's end: its last record and that record's hash. ``pair`` is its place in the file.
+
+    ``torn``: one slot of the pair cannot be read; a later record than this was stored by then.
+    """
+
+    name: str
+    n: int
+    hash: bytes
+    pair: int
+    sequence: int
+    torn: bool = False
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a head file says. ``inode`` and ``size`` (0: not known) are the journal's file.
+
+    ``unreadable`` counts pairs of which neither slot can be read.
+    """
+
+    chains: Mapping[str, Chain]
+    inode: int
+    size: int
+    sequence: int
+    unreadable: int
+
+
+def read(journal: Path) -> Found | None:
+    """What the head file says; None where there is none, or none that was made to its end.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        content = head_of(journal).read_bytes()
+    except FileNotFoundError:
+        return None
+    file = _newest_file(content)
+    if file is None:
+        return None
+    _, sequence, inode, size, count = file
+    pairs = [_newest_chain(content, pair) for pair in range(1, count + 1)]
+    chains = {chain.name: chain for chain in pairs if chain is not None}
+    return Found(chains, inode, size, sequence, pairs.count(None))
+
+
+def _slots(content: bytes, pair: int) -> list[bytes]:
+    at = 2 * pair * SLOT_BYTES
+    return [content[at : at + SLOT_BYTES], content[at + SLOT_BYTES : at + 2 * SLOT_BYTES]]
+
+
+def _is_sound(slot: bytes) -> bool:
+    if len(slot) < SLOT_BYTES:
+        return False
+    return sha256(slot[:-CHECK_BYTES]).digest()[:CHECK_BYTES] == slot[-CHECK_BYTES:]
+
+
+def _sealed(said: bytes) -> bytes:
+    body = said.ljust(SLOT_BYTES - CHECK_BYTES, b"\0")
+    return body + sha256(body).digest()[:CHECK_BYTES]
+
+
+def _newest_file(content: bytes) -> tuple[bytes, int, int, int, int] | None:
+    slots = [_FILE_SLOT.unpack_from(slot) for slot in _slots(content, 0) if _is_sound(slot)]
+    sound = [slot for slot in slots if slot[0] == _FILE]
+    return max(sound, key=lambda slot: slot[1], default=None)
+
+
+def _newest_chain(content: bytes, pair: int) -> Chain | None:
+    slots = _slots(content, pair)
+    torn = any(slot.strip(b"\0") and not _is_sound(slot) for slot in slots)
+    found: Chain | None = None
+    for slot in slots:
+        if not _is_sound(slot):
+            continue
+        magic, sequence, n, digest, _, length = _SLOT.unpack_from(slot)
+        if magic != _CHAIN or (found is not None and found.sequence > sequence):
+            continue
+        name = slot[_SLOT.size : _SLOT.size + length].decode("utf-8", "replace")
+        found = Chain(name, n, digest, pair, sequence, torn)
+    return found
+
+
+class HeadFile:
+    """The head file of an open journal, on the journal's file layer. It has one writer.
+
+    Raises:
+        apsw.Error, OSError: it cannot be opened, read or written.
+    """
+
+    def __init__(self, journal: Path, vfs: str | None) -> None:
+        self._journal = journal
+        found = read(journal)
+        self._chains: dict[bytes, tuple[int, int]] = {}
+        self._since_sync = 0
+        self._known: tuple[int, int, int] = (0, 0, 0)
+        self._sequence = 0
+        self._said: dict[bytes, tuple[int, bytes]] = {}
+        if found is not None and not found.unreadable:
+            self._sequence = found.sequence
+            self._known = (found.inode, found.size, len(found.chains))
+            for chain in found.chains.values():
+                key = _digest(chain.name)
+                self._chains[key] = (chain.pair, chain.sequence)
+                if not chain.torn:
+                    self._said[key] = (chain.n, chain.hash)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_CREATE
+        self._file: _File | None = _File(vfs or "", str(head_of(journal)), [flags, 0])
+        if not self._chains:
+            self._file.xTruncate(0)  # what cannot be read is begun anew
+
+    def note(self, ends: Mapping[str, tuple[int, bytes]]) -> None:
+        """These chains end so, durably: it must never be ahead of what is stored.
+
+        Raises:
+            apsw.Error, OSError: it cannot be written.
+        """
+        known = len(self._chains)
+        for name, (n, digest) in ends.items():
+            key = _digest(name)
+            if self._said.get(key) == (n, digest):
+                continue
+            pair, sequence = self._chains.get(key, (len(self._chains) + 1, 0))
+            sequence += 1
+            kept = name.encode()[:LONGEST_NAME]
+            said = _SLOT.pack(_CHAIN, sequence, n, digest, key, len(kept)) + kept
+            self._write(pair, sequence, said)
+            self._chains[key] = (pair, sequence)
+            self._said[key] = (n, digest)
+        if len(self._chains) > known:
+            self.sync()  # the first pair counts a chain only once it is sure to be there
+        self._note_file()
+
+    def _note_file(self) -> None:
+        at = os.stat(self._journal)  # noqa: PTH116 - at every commit
+        known = (at.st_ino, at.st_size, len(self._chains))
+        if known != self._known:
+            self._sequence += 1
+            self._write(0, self._sequence, _FILE_SLOT.pack(_FILE, self._sequence, *known))
+            self._known = known
+
+    def _write(self, pair: int, sequence: int, said: bytes) -> None:
+        assert self._file is not None
+        self._file.xWrite(_sealed(said), (2 * pair + (sequence & 1)) * SLOT_BYTES)
+        self._since_sync += 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much was noted since the last sync that it is worth another."""
+        return self._since_sync >= SYNC_EVERY
+
+    def sync(self) -> None:
+        """What was noted outlasts the power from here on.
+
+        Raises:
+            apsw.Error: it is not sure.
+        """
+        if self._since_sync and self._file is not None:
+            self._file.xSync(apsw.SQLITE_SYNC_NORMAL)
+            self._since_sync = 0
+
+    def close(self) -> None:
+        """Ends it; never raises."""
+        if self._file is not None:
+            with suppress(apsw.Error):
+                self._file.xClose()
+            self._file = None
+
+
+def _digest(name: str) -> bytes:
+    return sha256(name.encode()).digest()
+
+
+class _File(apsw.VFSFile):
+    """A file of the file layer that the journal is on."""

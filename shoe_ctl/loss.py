@@ -1,0 +1,128 @@
+"""A journal that may have lost its newest part: who is told, who rules that it goes on.
+
+In: what shows the loss, what people ask meanwhile. Out: one line to everyone; a ruling.
+Must not know: how the loss was found, how a journal goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shoe_ctl.api.asked import Asked, Caller, Command
+from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.journal.bodies import Ruling
+from shoe_ctl.table.positions import LADDER, may, one
+
+COMMAND = "accept_loss"
+"""The one command that is taken while the journal is in doubt."""
+
+LOWEST = LADDER[-1]
+"""Who may rule: it is not covered by any rule of the game (6.1)."""
+
+log = logging.getLogger(__name__)
+
+
+class NotRuled(InputRefused):
+    """A ruling that nobody may give so; ``needs`` says what it lacks."""
+
+    def __init__(self, what: str, needs: Mapping[str, str]) -> None:
+        super().__init__(what)
+        self.needs = dict(needs)
+
+
+def ruling(
+    *,
+    person: str,
+    position: str,
+    reason: str | None,
+    consented_by: str | None,
+    highest: str | None = None,
+) -> Ruling:
+    """The ruling that a journal goes on without what it lost.
+
+    ``highest`` is as in ``positions.may``.
+
+    Raises:
+        NotRuled: from too low a position, without a reason, or without a second person.
+    """
+    if not may(position, LOWEST, highest=highest):
+        raise NotRuled(f"{COMMAND} takes {one(LOWEST)}", {"position": LOWEST})
+    if not (reason or "").strip():
+        raise NotRuled(f"{COMMAND} needs a reason: say why the lost part cannot be put back", {})
+    if consented_by in (None, "", person):
+        raise NotRuled(f"{COMMAND} needs a second person", {"consent": "another person"})
+    assert reason is not None and consented_by is not None
+    return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
+
+
+def refused(command_id: str, error: NotRuled | str) -> dict[str, Any]:
+    """A refusal as the contract words it."""
+    needs = error.needs if isinstance(error, NotRuled) else {}
+    return {"command_id": command_id, "accepted": False, "error": str(error), "needs": needs}
+
+
+class Waiting:
+    """Refuses everything with the line, until a ruling comes that somebody may give.
+
+    ``may_act`` says why a caller may not act in the position that is named, or None.
+    """
+
+    def __init__(
+        self,
+        line: str,
+        may_act: Callable[[Caller, Command], str | None],
+        highest: str | None,
+    ) -> None:
+        self._line = line
+        self._may_act = may_act
+        self._highest = highest
+        loop = asyncio.get_running_loop()
+        self._ruling: asyncio.Future[Ruling] = loop.create_future()
+        self._done: asyncio.Future[None] = loop.create_future()
+
+    async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
+        """The answer to whatever is asked.
+
+        Raises:
+            JournalError: the line.
+        """
+        if not isinstance(asked, Command) or asked.command != COMMAND:
+            raise JournalError(self._line)
+        if (why := self._may_act(caller, asked)) is not None:
+            return refused(asked.command_id, NotRuled(why, {"position": asked.position}))
+        try:
+            given = ruling(
+                person=asked.person,
+                position=asked.position,
+                reason=asked.reason,
+                consented_by=asked.consented_by,
+                highest=self._highest,
+            )
+        except NotRuled as error:
+            return refused(asked.command_id, error)
+        log.warning(
+            "%s by %s as %s through user %s, with %s: %s",
+            COMMAND, given.person, given.position, caller.user, given.consented_by, given.reason,
+        )  # fmt: skip
+        if not self._ruling.done():
+            self._ruling.set_result(given)
+        await asyncio.shield(self._done)
+        return {"command_id": asked.command_id, "accepted": True, "events": []}
+
+    async def ruled(self) -> Ruling:
+        """The ruling, once there is one."""
+        return await asyncio.shield(self._ruling)
+
+    def stored(self) -> None:
+        """It is done: whoever gave it is answered."""
+        if not self._done.done():
+            self._done.set_result(None)
+
+    def failed(self, error: JournalError) -> None:
+        """It could not be done: whoever gave it is told why."""
+        if not self._done.done():
+            self._done.set_exception(error)
+            self._done.exception()  # it is told to whoever asked, if anybody did

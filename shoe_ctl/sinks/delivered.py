@@ -1,0 +1,57 @@
+"""What a sink's file says that it was given last: the file is evidence of what was published.
+
+In: a path. Out: the newest ids that stand at its end, by source and audience. It only reads.
+Must not know: the journal, what an event means, who compares.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from shoe_ctl.records import Audience
+
+MOST_BYTES = 1 << 20
+"""So much of the file's end is read: about two thousand events, of whichever tables were busy."""
+
+
+class _Line(msgspec.Struct):
+    id: str
+    source: str
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+Newest = Mapping[tuple[str, Audience], int]
+"""By source and audience: the highest number of an id."""
+
+
+def newest_ids(path: Path) -> Newest | None:
+    """The highest numbers at the file's end; None where there is no such file.
+
+    A line that was cut off, or is none of ours, says nothing.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - MOST_BYTES))
+            lines = file.read(MOST_BYTES).split(b"\n")
+    except FileNotFoundError:
+        return None
+    found: dict[tuple[str, Audience], int] = {}
+    for line in lines:
+        try:
+            said = _decoder.decode(line)
+            letter = said.id.rpartition("/")[2][:1]
+            key = (said.source, Audience(letter))
+            number = int(said.id.rpartition("/")[2][1:])
+        except ValueError:
+            continue
+        found[key] = max(number, found.get(key, 0))
+    return found
