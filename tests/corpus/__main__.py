@@ -11,13 +11,13 @@ import asyncio
 import itertools
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.corpus import corpus
 
-SHOWN = 5
 PORTION = 40
 """Runs that a worker compares at a time."""
 
@@ -26,11 +26,11 @@ def main() -> int:
     """0 where every run is the same, else 1."""
     parser = argparse.ArgumentParser(prog="python -m tests.corpus", description=__doc__)
     parser.add_argument("action", nargs="?", choices=("same", "record"), default="same")
-    parser.add_argument("--all", action="store_true", help="print each run that differs")
+    parser.add_argument("--examples", action="store_true", help="show one of each kind")
     asked = parser.parse_args()
     if asked.action == "record":
         return asyncio.run(_record())
-    return _same(print_all=asked.all)
+    return _same(examples=asked.examples)
 
 
 async def _record() -> int:
@@ -50,21 +50,23 @@ async def _record() -> int:
     return 0
 
 
-def _same(*, print_all: bool) -> int:
+def _same(*, examples: bool) -> int:
     began = time.perf_counter()
     found = corpus.Comparison()
     with ProcessPoolExecutor(os.cpu_count()) as workers:
         for part in workers.map(_compare, _portions()):
             found.add(part)
-    for difference in found.differences[: None if print_all else SHOWN]:
-        print(difference, end="\n\n")
     for kind, runs in found.kinds.most_common():
         print(f"{runs:5}  {kind}")
+        if examples:
+            print(textwrap.indent(str(found.examples[kind]), "       "), end="\n\n")
     print(
-        f"{found.runs:,} runs, {found.inputs:,} inputs: {len(found.differences)} differ "
+        f"{found.runs:,} runs, {found.inputs:,} inputs: {found.differing} differ "
         f"({time.perf_counter() - began:.0f} s)"
     )
-    return 1 if found.differences or not found.runs else 0
+    if found.differing and not examples:
+        print('an example of each kind: make same ARGS="same --examples"')
+    return 1 if found.differing or not found.runs else 0
 
 
 def _compare(lines: list[bytes]) -> corpus.Comparison:

@@ -57,7 +57,7 @@ _decoder = msgspec.json.Decoder(Run)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first step of a run whose effects are not the recorded ones."""
+    """A step of a run whose effects are not the recorded ones."""
 
     run: str
     step: int
@@ -67,16 +67,21 @@ class Difference:
 
     @property
     def kinds(self) -> list[str]:
-        """What differs, each as ``event type: path of the value``."""
-        found = [
+        """What differs: ``event type: path of a value``, or the types where these differ."""
+        was, now = map(_types, (self.recorded, self.now))
+        if was != now:
+            return [f"was {' + '.join(was) or 'nothing'}, now {' + '.join(now) or 'nothing'}"]
+        return [
             kind
-            for was, now in zip(self.recorded, self.now, strict=False)
-            if was != now
-            for kind in _kinds(json.loads(was), json.loads(now))
+            for one, other in zip(self.recorded, self.now, strict=True)
+            if one != other
+            for kind in _kinds(json.loads(one), json.loads(other))
         ]
-        if len(self.recorded) != len(self.now):
-            found.append(f"{len(self.recorded)} effects were recorded, now {len(self.now)}")
-        return found
+
+    @property
+    def goes_another_way(self) -> bool:
+        """The effects are of other types: what follows in this run cannot be compared."""
+        return _types(self.recorded) != _types(self.now)
 
     def __str__(self) -> str:
         lines = difflib.unified_diff(self.recorded, self.now, "recorded", "now", n=0, lineterm="")
@@ -89,18 +94,29 @@ class Comparison:
 
     runs: int = 0
     inputs: int = 0
-    differences: list[Difference] = field(default_factory=list)
+    differing: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """How many runs differ in which way."""
+    examples: dict[str, Difference] = field(default_factory=dict)
+    """The first step that was found to differ, for each way."""
 
     def add(self, other: Comparison) -> None:
         """Adds what came of comparing others."""
         self.runs += other.runs
         self.inputs += other.inputs
-        self.differences += other.differences
+        self.differing += other.differing
+        self.kinds += other.kinds
+        self.examples = other.examples | self.examples
 
-    @property
-    def kinds(self) -> Counter[str]:
-        """How many runs first differ in which way."""
-        return Counter(kind for found in self.differences for kind in set(found.kinds))
+    def add_run(self, run: Run) -> None:
+        """Adds what came of comparing a run."""
+        self.runs += 1
+        self.inputs += len(run.steps)
+        differences = compare(run)
+        self.differing += bool(differences)
+        examples = {kind: found for found in reversed(differences) for kind in found.kinds}
+        self.kinds.update(examples.keys())
+        self.examples = examples | self.examples
 
 
 def effect_json(effect: Effect) -> str:
@@ -125,37 +141,41 @@ def record(name: str, controller: TableController, happened: Iterable[inputs.Inp
     )
 
 
-def compare(run: Run) -> Difference | None:
-    """The first step that has other effects now, in one go or after a restart in the middle."""
+def compare(run: Run) -> list[Difference]:
+    """The steps that have other effects now: in one go, else after a restart in the middle.
+
+    A run that goes another way is followed no further.
+    """
+    return _compare(run, None) or _compare(run, len(run.steps) // 2)
+
+
+def _compare(run: Run, restarts_at: int | None) -> list[Difference]:
     game = catalog.load(run.game)
     settings = msgspec.convert(run.settings, TableSettings)
-    middle = len(run.steps) // 2
-    for where, restarts_at in (("in one go", None), ("restarted in the middle", middle)):
-        controller = TableController(game, settings)
-        for number, step in enumerate(run.steps):
-            if number == restarts_at:
-                kept = state.from_bytes(state.to_bytes(controller.state))
-                controller = TableController(game, settings, kept)
-            try:
-                effects = controller.handle(inputs.from_bytes(step.input.encode()))
-            except Exception as error:  # noqa: BLE001 - whatever is raised is a difference
-                said = json.dumps({"effect": f"{type(error).__name__}: {error}"})
-                return Difference(run.name, number, where, step.effects, (said,))
-            now = tuple(effect_json(e) for e in effects)
-            if now != step.effects:
-                return Difference(run.name, number, where, step.effects, now)
-    return None
+    where = "in one go" if restarts_at is None else f"restarted at step {restarts_at}"
+    controller = TableController(game, settings)
+    found = []
+    for number, step in enumerate(run.steps):
+        if number == restarts_at:
+            kept = state.from_bytes(state.to_bytes(controller.state))
+            controller = TableController(game, settings, kept)
+        try:
+            effects = controller.handle(inputs.from_bytes(step.input.encode()))
+            now = tuple(effect_json(effect) for effect in effects)
+        except Exception as error:  # noqa: BLE001 - whatever is raised is a difference
+            now = (json.dumps({"effect": f"{type(error).__name__}: {error}"}),)
+        if now != step.effects:
+            found.append(Difference(run.name, number, where, step.effects, now))
+            if found[-1].goes_another_way:
+                break
+    return found
 
 
 def compare_all(runs: Iterable[Run]) -> Comparison:
     """Compares each run."""
     found = Comparison()
     for run in runs:
-        found.runs += 1
-        found.inputs += len(run.steps)
-        difference = compare(run)
-        if difference is not None:
-            found.differences.append(difference)
+        found.add_run(run)
     return found
 
 
@@ -179,6 +199,11 @@ def decode(line: bytes) -> Run:
 def files() -> list[Path]:
     """The files of the corpus."""
     return sorted(FOLDER.glob("*.xz"))
+
+
+def _types(effects: Sequence[str]) -> list[str]:
+    plain = map(json.loads, effects)
+    return [f"{effect['effect']} {effect.get('type', '')}".strip() for effect in plain]
 
 
 def _kinds(was: Any, now: Any, path: str = "") -> Iterator[str]:
