@@ -170,6 +170,7 @@ async def test_an_angel_eye_round_is_not_resumed_by_a_restart(tmp_path: Path) ->
         shoe.rest_at(2, "banker", 2)
         async with serving(config, told, sees=Audience.RESTRICTED):
             await shoe.rests()
+            await told.times(1, "round.outcome")  # the first round's totals come before it
             await told.until(lambda: told.events[-1]["type"] == "round.total_announced")
         shoe.rest_after(3)
         async with serving(config, told, sees=Audience.RESTRICTED) as daemon:
