@@ -24,6 +24,8 @@ from . import (
     status_wagers,
 )
 from .irregularities import stack
+from .irregularities.grounds import ALIGN_FIRST
+from .irregularities.power_lost import REFER
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
 from .settings import TableSettings
@@ -173,6 +175,7 @@ _ASKED = {
 
 _BEFORE_CARDS = ("idle", *machine.BEGUN)
 _ALIGN = "say that the shoe stands between rounds and no card is missing"
+_ALIGN_IN_A_ROUND = "before that look whether a card is missing; if none is, align the shoe"
 _NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"
 _NO_WAGER = (
     "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
@@ -239,7 +242,9 @@ def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any
     slot = stack.draw_wanted(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
-    can = any("not_now" not in choice for choice in choices)
+    can = [choice["choice"] for choice in choices if "not_now" not in choice]
+    if set(can) <= {REFER} and any(choice.get("not_now") == ALIGN_FIRST for choice in choices):
+        return _do("align", f"{prompt}; {_ALIGN_IN_A_ROUND}")
     return _do("decide", prompt) if can else _wait(prompt)
 
 

@@ -35,8 +35,6 @@ def follow(table: Playing) -> None:
         shows_another_set(table)
     elif command is not None:
         table.does(command, reason="next", consented_by="lee", **args)
-    elif table.now.halt is not None and aligns(table):
-        pass
     elif "draw" in said:
         table.draw(spares(at(table))[0])
     else:
@@ -80,13 +78,6 @@ def decides(table: Playing) -> bool:
         table.asks("decide", reason="next", consented_by="lee", **offer).accepted
         for offer in sorted(decisions(at(table)), key=rank)
     )
-
-
-def aligns(table: Playing) -> bool:
-    """Where a choice says that the shoe is to be aligned first: whoever may, does it."""
-    choices = status(table.now, table.game, table.settings)["halt"]["choices"]
-    asked = any("says align" in choice.get("not_now", "") for choice in choices)
-    return asked and table.asks("align", reason="next").accepted
 
 
 def plays_out(table: Playing, *, within: int = 40) -> None:

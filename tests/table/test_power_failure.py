@@ -488,7 +488,11 @@ def test_a_shoe_that_is_not_aligned_is_aligned_by_a_person_before_play_goes_on()
     assert refused.error == (
         "decide: play_on: the shoe is not aligned: a pit supervisor says align"
     )
+    shown = status(table.now, table.game, table.settings)["next"]
+    assert (shown["command"], shown["args"]) == ("align", {})
+    assert shown["text"].endswith("if none is, align the shoe")
     table.does("align", reason="no card was drawn")
+    assert status(table.now, table.game, table.settings)["next"]["command"] == "decide"
     table.does("decide", choice="play_on", position="dealer")
     assert table.now.state == "dealing"
 

@@ -12,6 +12,7 @@ from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .grounds import (
+    ALIGN_FIRST,
     CARDS_OUT,
     close_taken_back,
     drop_kept,
@@ -89,7 +90,7 @@ def _leads(at: Standing) -> str:
 
 def _why_not(turn: Turn) -> str | None:
     if not turn.now.link.aligned:
-        return "the shoe is not aligned: a pit supervisor says align"
+        return ALIGN_FIRST
     return shoe_cannot_go_on(turn)
 
 

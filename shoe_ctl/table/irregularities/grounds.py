@@ -26,6 +26,9 @@ CARDS_OUT = ("dealing", "revealing", "drawing")
 TO_THE_OUTCOME = ("closed", *CARDS_OUT)
 """The states from *no more bets* to the outcome."""
 
+ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
+"""Against what goes on by rule, until a person says where the shoe stands."""
+
 INSPECTS = "inspects"
 """Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
 
@@ -149,7 +152,7 @@ def shoe_is_not_ready(turn: Turn) -> str | None:
         return missing
     if now.link.aligned or (next_slot(now) is None and turn.round.all_revealed):
         return None
-    return "the shoe is not aligned: a pit supervisor says align"
+    return ALIGN_FIRST
 
 
 def first_card_is_not_out(turn: Turn) -> str | None:

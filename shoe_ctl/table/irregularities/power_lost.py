@@ -32,6 +32,9 @@ TAKE_BACK = "take_back"
 OFFER = "power"
 RULING = "ruling"
 
+REFER = "refer"
+"""The choice that leaves the rule, and asks whoever decides."""
+
 AT_FIRST = frozenset({CONTINUE, TAKE_BACK, OFFER})
 """The steps at which the cards that the room has seen say which rule holds."""
 
@@ -117,7 +120,7 @@ def _prompt(rest: str) -> str:
 # The procedure.
 
 _GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _is_not_ready, reason=False)
-_REFER = Choice("refer", "dealer", RULING)
+_REFER = Choice(REFER, "dealer", RULING)
 _PLAY_ON_PROMPT = "when the power is back and the shoe is connected, play the round to its end"
 
 POWER_FAILURE = Procedure(

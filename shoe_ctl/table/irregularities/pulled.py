@@ -16,7 +16,7 @@ from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
 from shoe_ctl.table.state import Dealt, Kept
 from shoe_ctl.table.turn import Turn
 
-from .grounds import CARDS_OUT, halt_of, own_kept
+from .grounds import ALIGN_FIRST, CARDS_OUT, halt_of, own_kept
 from .missed import DRAWN_AS_ONE, first_missed, numbers_in_place
 from .procedure import Standing
 from .withdrawal import has_window
@@ -177,7 +177,7 @@ def why_not_laid(turn: Turn) -> str | None:
     if turn.now.shoe is None:
         return "no shoe is known: the cards can only be set aside"
     if not turn.now.link.aligned:
-        return "the shoe is not aligned: a pit supervisor says align"
+        return ALIGN_FIRST
     if turn.now.loaded is not None:
         return "the shoe holds another set of cards than the round began with"
     if halt_of(turn).top.kept_before:
