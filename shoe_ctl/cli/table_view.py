@@ -202,9 +202,9 @@ def next_commands(
     due = held["next"]
     offers: list[tuple[list[str], dict[str, Any]]] = []
     if due["command"] not in (None, "decide"):
-        offer = next(taken for taken in held["takes"] if taken["command"] == due["command"])
         args = [_word(key, value) for key, value in due["args"].items()]
-        offers.append(([due["command"], *args], offer))
+        now = (taken for taken in held["takes"] if taken["command"] == due["command"])
+        offers += [([due["command"], *args], offer) for offer in now]
     can = (choice for choice in _choices(held) if "not_now" not in choice)
     offers += [(_decision(choice), choice) for choice in can]
     where = [shlex.quote(word) for word in ("--table", str(held["table"]), *connection)]

@@ -34,7 +34,7 @@ def may_pause(turn: Turn) -> bool:
 
 def may_resume(turn: Turn) -> bool:
     """Nothing that came since is open, and nothing is missing where the table goes back to."""
-    return _why_not(turn) is None
+    return against_resuming(turn) is None
 
 
 def resumes_the_round(turn: Turn) -> bool:
@@ -44,10 +44,11 @@ def resumes_the_round(turn: Turn) -> bool:
 
 def why_not_resume(turn: Turn) -> Objection:
     """What is in the way."""
-    return Objection(_why_not(turn) or "nothing is in the way")
+    return Objection(against_resuming(turn) or "nothing is in the way")
 
 
-def _why_not(turn: Turn) -> str | None:
+def against_resuming(turn: Turn) -> str | None:
+    """What keeps the table paused, None where *resume* would be done."""
     if not (is_open(turn.now) or is_held(turn.now)):
         return "the table is halted for another reason: decide"
     if not is_on_top(turn.now):

@@ -20,6 +20,8 @@ from . import (
     offering,
     outbox,
     parked,
+    positions,
+    review,
     status_hands,
     status_wagers,
 )
@@ -31,6 +33,7 @@ from .revealing import result_is_awaited
 from .settings import TableSettings
 from .slots import next_slot
 from .state import Dealt, Halt, Opened, Round, TableState
+from .trying import Trial
 
 HANDS = ("player", "banker")
 
@@ -238,7 +241,7 @@ _PENDING = "; the card that was drawn waits face down, and takes its place when 
 def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
     prompt = stack.step_of(halt.top).prompt + (_PENDING if at.now.pending is not None else "")
     if is_on_top(at.now):
-        return _do("resume", prompt)
+        return _paused(at, prompt)
     slot = stack.draw_wanted(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
@@ -246,6 +249,15 @@ def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any
     if set(can) <= {REFER} and any(choice.get("not_now") == ALIGN_FIRST for choice in choices):
         return _do("align", f"{prompt}; {_ALIGN_IN_A_ROUND}")
     return _do("decide", prompt) if can else _wait(prompt)
+
+
+def _paused(at: _At, prompt: str) -> dict[str, Any]:
+    """A pause is over when a person says so, and not while something is in the way."""
+    trial = Trial(at.now, at.game, at.settings)
+    why = trial.asks(review.against_resuming, "resume", positions.needed("resume", at.game))
+    if why is None:
+        return _do("resume", prompt)
+    return _wait(f"{prompt}; resume waits for this: {why}; if it stays so, declare other")
 
 
 def _revealing(

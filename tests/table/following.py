@@ -28,9 +28,8 @@ def follow(table: Playing) -> None:
         comes_back(table)
     elif command == "decide":
         assert decides(table), f"no way out of {table.now.halt}"
-    elif command == "resume":
-        if not table.asks("resume").accepted:
-            table.does("declare", key="other", reason="something is missing")
+    elif "declare other" in said["text"]:
+        table.does("declare", key="other", reason="something is missing")
     elif command == "declare_new_shoe" or table.now.state == "shoe_change":
         shows_another_set(table)
     elif command is not None:

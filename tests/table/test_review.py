@@ -185,3 +185,18 @@ def test_the_status_shows_it_and_what_ends_it() -> None:
     assert "review: the table is paused for review" in shown(table)
     assert "shoectl table resume" in shown(table)
     assert "pause (" not in shown(table)
+
+
+def test_the_status_says_what_resume_waits_for_and_shows_no_command_that_is_refused() -> None:
+    table = at()
+    pauses(table)
+    table.disconnect()
+    assert not table.asks("resume", position=WATCHES).accepted
+    told = status(table.now, table.game, table.settings)["next"]
+    assert told["command"] is None
+    assert "resume waits for this: the link to the shoe is down" in told["text"]
+    assert "if it stays so, declare other" in shown(table)
+    table.connect()
+    table.hello(resumed=True)
+    assert "shoectl table resume" in shown(table)
+    resumes(table)
