@@ -83,6 +83,32 @@ def gid_of(config: SocketConfig) -> int | None:
         raise ConfigError(f"socket: group: this host has no group {config.group!r}") from None
 
 
+class People:
+    """All users that there are, each of whom may be another's second person."""
+
+    def __init__(self, users: Iterable[Caller]) -> None:
+        self._users = tuple(users)
+        self._named = {same_name(name): each for each in self._users for name in each.names}
+
+    def others(self, caller: Caller) -> list[str]:
+        """Who may be asked for consent, each by the name that people use."""
+        return [each.names[0] for each in self._users if each.user != caller.user and each.names]
+
+    def second_person(self, caller: Caller, asked: Command) -> SecondPerson | None:
+        """Whether the named second person is another user than who asks, and in which positions."""
+        if asked.consented_by is None:
+            return None
+        second = self._named.get(same_name(asked.consented_by))
+        others = self.others(caller)
+        whom = f"name {' or '.join(others)}" if others else _ADD.format(caller.user)
+        if second is None:
+            return SecondPerson(why_not=f"{asked.consented_by} is no configured user; {whom}")
+        asks = self._named.get(same_name(asked.person))
+        if second.user == caller.user or second is asks:
+            return SecondPerson(why_not=f"{asked.consented_by} is who asks; {whom}")
+        return SecondPerson(positions=(second.position, *second.also))
+
+
 class Offers(Protocol):
     """A sink's pump, as far as people have to do with it."""
 

@@ -404,10 +404,9 @@ def refusal(answer: dict[str, Any]) -> str:
     """A refusal in one line, with what it needs."""
     error = str(answer.get("error"))
     needs = answer.get("needs") or {}
-    told = "; ".join(
-        f"{what}: {needed}" + (", named with --consented-by" if what == "consent" else "")
-        for what, needed in needs.items()
-    )
+    if "consent" in needs:  # the error says whose
+        return f"{error} (say --consented-by NAME)"
+    told = "; ".join(f"{what}: {needed}" for what, needed in needs.items())
     return f"{error} (it needs {told})" if told else error
 
 

@@ -94,7 +94,7 @@ def find(name: str) -> Scenario:
         if meant:
             raise WrongUsage(f"no scenario {name!r}: is it {meant[0]}?")
         have = f"{', '.join(known[:_NAMED])} and {len(known) - _NAMED} more"
-        raise WrongUsage(f"no scenario {name!r} (have: {have})")
+        raise WrongUsage(f"no scenario {name!r} (have: {have}; shoectl demo --scenarios lists all)")
     return load(SHIPPED / f"{name}.toml")
 
 

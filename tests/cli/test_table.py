@@ -170,10 +170,9 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 
 
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
-    refused = {"error": "it wants two", "needs": {"consent": "another person"}}
-    assert refusal(refused) == (
-        "it wants two (it needs consent: another person, named with --consented-by)"
-    )
+    wants = "it needs the consent of another person"
+    refused = {"error": wants, "needs": {"consent": "another person"}}
+    assert refusal(refused) == f"{wants} (say --consented-by NAME)"
 
 
 async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(

@@ -67,7 +67,7 @@ async def errors(folder: Path, *steps: str) -> list[str]:
     return [told.data["error"] for told in restricted if told.type == "command.refused"]
 
 
-OTHERS = "name one of Lee Ann, Dora, Sue, Pat"
+OTHERS = "name Lee Ann or Dora or Sue or Pat"
 REFUSED = {
     ("Zoe", "Kim"): f"Zoe is no configured user; {OTHERS}",
     ("kim", "Kim"): "kim is who asks",
