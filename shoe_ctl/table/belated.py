@@ -82,11 +82,14 @@ def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
 
 
 def deal_pending(turn: Turn) -> None:
-    """Deal the card that was drawn as the table halted: the room sees it in its time."""
+    """Deal the card that was drawn as the table halted: the room sees it in its time.
+
+    The round is in the state that the card leads to before it halts for what is found of the card.
+    """
+    turn.then("cards_placed")
     _begin(turn)
     placing.lay_pending(turn)
     revealing.reveal_due(turn)
-    stand(turn)
 
 
 def _begin(turn: Turn) -> None:

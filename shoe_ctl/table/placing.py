@@ -44,7 +44,7 @@ def lay_pending(turn: Turn) -> None:
     turn.change(pending=None)
     lay(turn, slot, card.card, card.number)
     look_if_unread(turn, slot)
-    if card.exposed and len(turn.round.cards) == 1:
+    if card.exposed and len(turn.round.cards) == 1 and not shoe_cards.is_empty(turn):
         turn.then("face_up_first")
 
 

@@ -14,9 +14,10 @@ from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardDrawn, CardPushedBack, Lid, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import StorageRestored
+from shoe_ctl.table.irregularities import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
-from tests.table.following import follow
+from tests.table.following import follow, plays_out
 from tests.table.holding import holds
 from tests.table.places import Place, places
 from tests.table.playing import ROUNDS, Playing, balanced
@@ -188,6 +189,37 @@ def test_one_that_nobody_could_read_holds_its_slot_when_play_goes_on() -> None:
     table.does("resume")
     assert [d.card for d in table.now.round.cards[4:]] == [None]
     assert [o.key for o in table.now.waiting] == ["misread"]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["face down", "face up"])
+@pytest.mark.parametrize("before", ["", "closed", "2D", "2D 3C TS", "2D 3C TS TH"])
+@pytest.mark.parametrize("read", [True, False])
+@pytest.mark.parametrize("lay_face_up", [True, False])
+def test_what_is_found_of_it_halts_the_round_that_it_lies_in(
+    way: dict[str, Any], before: str, read: bool, lay_face_up: bool
+) -> None:
+    table = Playing(**way).open_shoe()
+    if before == "closed" or way is WAYS[0]:
+        table.open_round()
+    if before not in ("", "closed"):
+        table.deal(before)
+    if table.now.state == "revealing":
+        table.turn_over()
+        table.asks("announce_totals")  # implied where they lie face up
+    number, *slot = table.now.armed
+    table.does("pause")
+    face = card("9S") if read else None
+    table.says(CardDrawn(card=face, number=number, armed=True, face_up=lay_face_up))
+    table.does("resume")
+    last = table.now.round.cards[-1]
+    assert (last.number, last.hand, last.index) == (number, *slot)
+    is_first = number == 1 and lay_face_up  # a later one plays as if face down (5.6)
+    expected = [key for key, so in (("misread", not read), ("face_up_in_shoe", is_first)) if so]
+    assert [opened.key for opened in stack.all_open(table.now)] == expected
+    halts = is_first or (not read and way is not WAYS[0])
+    assert (table.now.state == "suspended") is halts
+    plays_out(table)
+    assert len(table.told("round.outcome")) == 1
 
 
 def test_one_that_is_not_the_shoes_is_inspected_and_corrected_into_its_slot() -> None:
