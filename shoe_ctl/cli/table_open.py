@@ -80,13 +80,12 @@ def asked_of(offer: dict[str, Any]) -> str:
 
 def _window(window: dict[str, Any]) -> str:
     seats = window["seats"]
-    if seats is None:
-        whose = "for the whole table"
-    elif seats:
+    whose = "for the whole table"
+    if seats:
         whose = f"seat {', '.join(map(str, seats))} may answer"
-    else:
-        whose = "all have answered"
     rule = "" if window["rule"] is None else f" ({window['rule']})"
+    if seats == []:
+        return f"every Player has answered{rule}"
     return f"{whose}: {_SCOPES[window['scope']]}{rule}"
 
 

@@ -19,7 +19,7 @@ from .recording import RECORDED
 from .trying import Trial
 from .turn import Turn
 
-NO_WAY = "nothing that it could be given fits now"
+NO_WAY = "no Player, wager or card fits it now"
 """Against a choice with arguments: what stands against each of them may name a Player."""
 
 

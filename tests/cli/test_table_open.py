@@ -61,7 +61,7 @@ def test_a_window_shows_which_seats_may_still_answer_and_what_may_go() -> None:
     assert "window seat 3, 4 may answer: all of their wagers or none (5.17.1)" in shown(table)
     for player in ("ann", "bo"):
         table.does("decide", choice="stand", player=player, position="dealer")
-    assert "window all have answered: all of their wagers or none (5.17.1)" in shown(table)
+    assert "window every Player has answered (5.17.1)" in shown(table)
 
 
 def test_a_window_without_recorded_wagers_is_for_the_whole_table() -> None:
@@ -102,7 +102,8 @@ def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:
     table.deal("2S")
     table.does("expose", hand="player")
     told = shown(table)
-    assert "choice enter card=... (dealer, and another person consents)" in told
+    enter = "choice enter card=... [against_reading=...] (dealer, and another person consents)"
+    assert enter in told
     assert "choice void (gaming_shift_manager, with a reason)" in told
     offered = {c["choice"]: c for c in table.told("irregularity.step")[-1]["choices"]}
     assert offered["void"]["reason"] is True

@@ -73,6 +73,11 @@ def _who_may_change(standing: Standing) -> dict[str, Any]:
     return {"differential": {**_totals(found), **(rooms if found.exceeded else {})}}
 
 
+def _what_lies_there(standing: Standing) -> dict[str, Any]:
+    """Both totals: with a card out no Player is asked to change a wager."""
+    return {"differential": _totals(_assess(standing))}
+
+
 def _what_may_be_removed(standing: Standing) -> dict[str, Any]:
     """Both totals, and the wagers of the higher hand."""
     found, mains = _assess(standing), _rules(standing).mains
@@ -181,7 +186,7 @@ TABLE_DIFFERENTIAL = Procedure(
             RULING,
             "a card is out: leave the wagers as they lie, and call whoever decides",
             (GO_ON, CALL_VOID),
-            facts=_who_may_change,
+            facts=_what_lies_there,
         ),
     ),
     (
