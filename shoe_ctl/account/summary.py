@@ -44,10 +44,10 @@ def summary(account: Account) -> Iterator[str]:
 def _played(account: Account) -> str:
     method = next((e.data.get("method") for e in account.events("round.outcome")), None)
     game = "a game that the journal does not name" if account.rules is None else account.rules.title
-    parts = [f"table {account.table}", game, *([f"Method {method}"] if method else [])]
+    parts = [f"table {account.table}", *([f"Method {method}"] if method else []), game]
     if account.entries:
         began = utc(account.entries[0].t_us)[:19].replace("T", " ")
-        parts.append(f"{began}, {_seconds(account)}")
+        parts = [began, _seconds(account), *parts]
     return ", ".join(parts)
 
 
@@ -137,14 +137,16 @@ def _irregularities(account: Account) -> str:
 
 
 def _decisions(account: Account) -> str:
-    """Rulings, and whatever else someone gave a reason or consent for."""
-    lines: list[str] = []
+    """Rulings, and whatever else someone gave a reason or consent for; each person's together."""
+    lines: dict[str, list[str]] = {}
     for entry in (*account.entries, *account.afterwards):
         said = entry.happened
         if said["input"] != "command" or any(e.type == "command.refused" for e in entry.told):
             continue
         if said["command"] == "decide" or said.get("reason") or said.get("consented_by"):
-            lines.append(happened.words(said)[0])
+            who = f"{happened.who(said)}: "
+            lines.setdefault(who, []).append(happened.words(said)[0].removeprefix(who))
     if not lines:
         return "nothing needed a decision"
-    return f"{len(lines)}: {'; '.join(lines)}"
+    each = "; ".join(f"{who}{', '.join(whats)}" for who, whats in lines.items())
+    return f"{sum(map(len, lines.values()))}: {each}"

@@ -150,6 +150,7 @@ async def test_an_account_begins_with_ten_lines_that_alone_are_the_brief_one(
     assert [line[:10].strip() for line in lines[2:]] == [
         *("played", "Player", "Banker", "outcome", "won", "wagers", "seen", "decided")
     ]
+    assert re.match(r"played    \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, \d+ s, table t1, Method B, ", lines[2])
     assert lines[3] == "Player    4D 5S  = 9, Natural"
     assert lines[4] == "Banker    7C QH  = 7"
     assert lines[5].startswith("outcome   Player wins, 9 to 7, under 3.14")
