@@ -40,34 +40,59 @@ class Allowance:
     def __init__(self) -> None:
         self._left = float(KEPT_A_MINUTE)
         self._noise = 0.0
+        self._repeats = 0.0
         self._gathers_s = SHORTEST_S
         self._at: float | None = None
+
+    def begin_connection(self) -> None:
+        """Forget how noisy the line was, but for the least: another shoe may be there by now.
+
+        The budget goes on.
+        """
+        self._noise = min(self._noise, NOISY)
+        self._repeats = min(self._repeats, NOISY)
+        self._gathers_s = SHORTEST_S
 
     @property
     def noisy(self) -> bool:
         """Whether it brings so much garbage that its bytes are left to gather."""
-        return self._noise > NOISY
+        return self._noise > NOISY or self._repeats > NOISY
 
     @property
     def is_spent(self) -> bool:
         """Whether more garbage came than is kept, or it took more time than it may."""
         return self._left <= 0
 
-    def spend(self, received: int, useful: int, pieces: int, cost_s: float, now: float) -> float:
+    def spend(  # noqa: PLR0913 - what a portion brought, each by name
+        self,
+        received: int,
+        useful: int,
+        pieces: int,
+        cost_s: float,
+        now: float,
+        *,
+        repeated: int = 0,
+    ) -> float:
         """Seconds for which the line is not to be read after this portion.
 
-        ``useful`` of the bytes ``received`` belong to frames; it may be more than came now, where
-        a frame began earlier. ``pieces`` of garbage are recorded. Decoding took ``cost_s`` of the
-        processor's time.
+        ``useful`` of the bytes ``received`` belong to frames, ``repeated`` to frames that were sent
+        again; either may be more than came now, where a frame began earlier. ``pieces`` of garbage
+        are recorded. Decoding took ``cost_s`` of the processor's time.
+
+        A shoe sends again what is not acknowledged in time. Repeats therefore never make the line
+        wait for longer than ``SHORTEST_S``: a longer wait would bring the next ones.
         """
         self._pass_time(now)
         garbage = received - useful
         cost_s *= min(max(0.0, garbage / received), 1.0)
         self._left = min(self._left - garbage - cost_s * OF_A_SECOND, KEPT_A_MINUTE)
-        self._noise = min(max(0.0, self._noise + garbage + OF_A_PIECE * pieces), 2 * NOISY)
-        if not self.noisy:
+        noise = garbage - repeated + OF_A_PIECE * pieces
+        self._noise = min(max(0.0, self._noise + noise), 2 * NOISY)
+        repeats = repeated + (OF_A_PIECE if repeated else 0)
+        self._repeats = min(self._repeats + repeats, 2 * NOISY)
+        if self._noise <= NOISY:
             self._gathers_s = SHORTEST_S
-            return 0.0
+            return SHORTEST_S if self._repeats > NOISY else 0.0
         if received < LARGE_PORTION:
             self._gathers_s = min(2 * self._gathers_s, LONGEST_S)
         elif received > 2 * LARGE_PORTION:
@@ -79,6 +104,7 @@ class Allowance:
         self._at = now
         self._left = min(self._left + passed_s * KEPT_A_MINUTE / 60, KEPT_A_MINUTE)
         self._noise = max(0.0, self._noise - passed_s * FORGIVEN_A_SECOND)
+        self._repeats = max(0.0, self._repeats - passed_s * FORGIVEN_A_SECOND)
 
 
 class Suspensions:

@@ -129,6 +129,7 @@ class Connection:
         self._dropped: str | None = None
         self._wake = asyncio.Event()
         self._allowance = allowance or Allowance()
+        self._allowance.begin_connection()
         self._read_at = clock.monotonic()
         self._over_budget = False
         self._played = False
@@ -322,13 +323,15 @@ class Connection:
         self._played = self._played or any(_is_played(one.event) for one in useful)
         if not chunk:
             return
+        repeated = [one for one in heard if isinstance(one.event, Repeated)]
         now = self._clock.monotonic()
         pause_s = self._allowance.spend(
             received=len(chunk),
             useful=sum(one.last - one.first for one in useful),
-            pieces=1 if len(useful) < len(heard) else 0,
+            pieces=1 if len(useful) + len(repeated) < len(heard) else 0,
             cost_s=self._clock.processor_s() - began,
             now=now,
+            repeated=sum(one.last - one.first for one in repeated),
         )
         self._read_at = now + pause_s
 

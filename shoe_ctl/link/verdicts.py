@@ -68,7 +68,7 @@ def of_daemon(held: Diagnosis, link: str, reason: str | None, next_step: str) ->
     words: dict[str, tuple[Cause, str]] = {
         "refused": (_refusal(reason), "refuses the shoe that speaks"),
         "unidentified": ("unidentified", "waits for a shoe to say who it is"),
-        "suspended": ("suspended", "does not listen: the line brought too much that is no frame"),
+        "suspended": ("suspended", "does not listen, because the line brought too much garbage"),
         "lost": ("lost", "does not hear the shoe"),
     }
     cause, what = words.get(link, ("lost", "does not hear the shoe"))

@@ -22,6 +22,7 @@ from shoe_ctl.link.allowance import (
     FORGIVEN_A_SECOND,
     KEPT_A_MINUTE,
     NOISY,
+    SHORTEST_S,
     Allowance,
     Suspensions,
 )
@@ -189,6 +190,38 @@ def test_a_frame_that_comes_in_pieces_costs_nothing() -> None:
             assert allowance.spend(1, 0, 0, 0.0, float(second)) == 0.0
         assert allowance.spend(1, 10, 0, 0.0, float(second)) == 0.0
     assert not allowance.is_spent
+
+
+def test_a_shoe_that_repeats_what_was_read_late_is_soon_read_at_once_again() -> None:
+    allowance, now, pause_s = Allowance(), 0.0, 20.0
+    for _ in range(200):  # a frame of 45 bytes, every quarter of a second until it is read
+        again = 45 * int(pause_s / 0.25)
+        now += pause_s + 0.25
+        pause_s = allowance.spend(45 + again, 45, 0, 0.001, now, repeated=again)
+        assert pause_s <= SHORTEST_S
+    assert pause_s == 0
+
+
+def test_frames_that_are_repeated_without_end_are_gathered_and_go_over_the_budget() -> None:
+    allowance, now, portions = Allowance(), 0.0, 0
+    while not allowance.is_spent:
+        pause_s = allowance.spend(45, 0, 0, 0.0001, now, repeated=45)
+        if allowance.noisy:
+            assert pause_s == SHORTEST_S
+            allowance.spend(1200 - 45, 0, 0, 0.0001, now, repeated=1200 - 45)
+        now, portions = now + max(pause_s, 45 / LINE_RATE), portions + 1
+    assert now < 15
+    assert portions < 200
+
+
+def test_the_next_connection_of_a_noisy_line_is_read_at_once() -> None:
+    allowance = Allowance()
+    while not allowance.noisy:
+        allowance.spend(120, 0, 1, 0.0001, 0.0)
+    allowance.begin_connection()
+    assert not allowance.noisy
+    assert allowance.spend(164, 164, 0, 0.001, 0.0) == 0
+    assert allowance.spend(1, 0, 1, 0.001, 0.0) > 0  # it was noisy a moment ago
 
 
 def test_what_takes_long_to_decode_is_read_the_more_seldom() -> None:
