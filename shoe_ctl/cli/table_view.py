@@ -27,7 +27,7 @@ _LINK = {
     "lost": "the shoe cannot be heard",
     "unidentified": "the port is open, and no shoe has said yet who it is",
     "refused": "who speaks is not this table's shoe",
-    "suspended": "it brings too much that makes no sense",
+    "suspended": "the line brings too much garbage",
 }
 
 

@@ -38,8 +38,8 @@ _NO_HELLO_STEP: Final = (
 
 GARBAGE: Final = "garbage"
 _GARBAGE_STEP: Final = (
-    "it brings too much that makes no sense: look at cable, ground, baud rate and at what is "
-    "connected there; it comes back by itself once it is quiet"
+    "it brings too much garbage: look at cable, ground and baud rate, and at what is connected "
+    "there; it is opened again by itself once it is quiet"
 )
 
 REFUSALS: Final = {

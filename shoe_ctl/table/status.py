@@ -230,6 +230,8 @@ def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
 def _no_shoe(now: TableState) -> str:
     if not now.link.up:
         return "connect the shoe"
+    if now.link.refusal is not None:
+        return "connect this table's shoe"
     if now.link.replay and not now.link.met:  # only such a shoe says who it is
         return "wait for the shoe to say who it is: if it does not, shoectl doctor says why"
     return "push a shoe in"
