@@ -219,4 +219,5 @@ def _rules(reader: Reader, table: str, before: int) -> Rules | None:
 
 
 def _text(of: object) -> str | None:
-    return None if of is None else str(of)
+    """None where the game's file says ``none``: its document does not say."""
+    return None if of in (None, "none") else str(of)

@@ -60,8 +60,10 @@ def _header(account: Account) -> Iterator[str]:
         yield from _named("game", "the journal does not say how the table was started")
     else:
         yield from _named("game", f"{rules.title} ({rules.game})")
-        version = "" if rules.version is None else f"version {rules.version}, "
-        yield from _named("rules", f"{version}of {rules.date}")
+        version = None if rules.version is None else f"version {rules.version}"
+        dated = None if rules.date is None else f"of {rules.date}"
+        named = ", ".join(part for part in (version, dated) if part is not None)
+        yield from _named("rules", named or "their document names no version and no date")
         yield from _named("sha256", rules.sha256)
         chosen = {k: v for k, v in rules.settings.items() if v not in (None, {}) and k != "table"}
         yield from _named("set to", happened.values(chosen))

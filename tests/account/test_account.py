@@ -66,15 +66,17 @@ async def test_an_irregularity_reads_as_what_was_seen_who_decided_what_under_whi
     assert lines[:2] == ["Round t1-s1-r1", RESTRICTED]
     text, at = joined(result.output), 0
     for said in (
+        "rules of 2025-07-28",
         "sha256 ",
-        "the dealer (dealer): place your bets > the round is open",
+        "the dealer (dealer): place your bets through user ",
+        "> the round is open",
         "wager 3 placed: Player bo at seat 4 on banker, +700 to 700, under rule 3.5.1",
         "the shoe: card drawn (event 2) card 4D, number 1",
         "> draw 1: 4D, Player's card 1 [restricted]",
         "the controller was started",
         "> IRREGULARITY power failure, at step power, under rule 5.15.1",
         "seen: the host lost power in a round",
-        "choices: offer withdrawal (dealer); void (gaming shift manager, with a reason)",
+        "choices: offer withdrawal (dealer); refer (dealer, with a reason)",
         "> THE TABLE HALTS: power failure",
         "REFUSED: ann withdraws all wagers or none",
         "> irregularity power failure ends: concluded, under rule 5.15.1 > the table goes on",
@@ -150,7 +152,9 @@ async def test_an_account_begins_with_ten_lines_that_alone_are_the_brief_one(
     assert [line[:10].strip() for line in lines[2:]] == [
         *("played", "Player", "Banker", "outcome", "won", "wagers", "seen", "decided")
     ]
-    assert re.match(r"played    \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, \d+ s, table t1, Method B, ", lines[2])
+    assert re.match(
+        r"played    \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, \d+ s, table t1, Method B, ", lines[2]
+    )
     assert lines[3] == "Player    4D 5S  = 9, Natural"
     assert lines[4] == "Banker    7C QH  = 7"
     assert lines[5].startswith("outcome   Player wins, 9 to 7, under 3.14")
