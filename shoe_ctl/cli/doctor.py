@@ -78,13 +78,41 @@ def doctor(
     system = System()
     report = replace(examine(targets, seconds, system, libusb), notes=_notes(config_file))
     report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
+    report = replace(report, daemon=_daemon_trouble(config_file))
     click.echo(doctor_view.as_json(report) if as_json else doctor_view.as_text(report))
     if any(tried.diagnosis.cause == "no_libusb" for tried in report.tried):
         raise EnvironmentFault("USB cannot be looked at: pip install 'shoe-ctl[usb]'")
     wrong = sum(tried.diagnosis.well is False for tried in report.tried)
     if wrong:
         raise InputRefused(f"{wrong} of {len(report.tried)} ports: something is wrong")
+    if report.daemon:
+        raise InputRefused("something is wrong with the daemon of this configuration")
     return 0
+
+
+def _daemon_trouble(config_file: str | None) -> list[str]:
+    """Why the daemon serves no table, or not all: a storage fault, a journal in doubt.
+
+    Nothing where no daemon is there, or where it does not answer this user.
+    """
+    from shoe_ctl.cli.table import Wire
+    from shoe_ctl.config import load
+    from shoe_ctl.journal.evidence import WHAT_TO_DO
+
+    path = None if config_file is None else load(config_file).socket_path
+    if path is None:
+        return []
+    try:
+        with Wire(path) as wire:
+            answer = wire.ask({"request": "status"})
+    except EnvironmentFault:
+        return []
+    tables = answer.get("tables")
+    if tables is None:
+        refused = str(answer.get("error"))
+        return [refused] if refused.endswith(WHAT_TO_DO) else []
+    found = [(each.get("fault") or {}).get("text") or each.get("doubt") for each in tables]
+    return list(dict.fromkeys(line for line in found if line))
 
 
 def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:

@@ -37,7 +37,8 @@ class TriedPort:
 class Report:
     """All that was found. ``usb_note`` says why USB could not be looked at.
 
-    ``notes`` are what the configuration lacks besides, in one line each.
+    ``notes`` are what the configuration lacks besides, in one line each. ``daemon`` is why the
+    daemon of this configuration serves no table, or not all of them, in one line each.
     """
 
     ports: Sequence[SerialFound]
@@ -46,6 +47,7 @@ class Report:
     tried: Sequence[TriedPort]
     proc: Path
     notes: Sequence[str] = ()
+    daemon: Sequence[str] = ()
 
 
 def as_json(report: Report) -> str:
@@ -56,6 +58,7 @@ def as_json(report: Report) -> str:
             "usb": [_usb_object(found) for found in report.usb],
             "usb_note": report.usb_note,
             "tried": [_tried_object(tried) for tried in report.tried],
+            "daemon": list(report.daemon),
             "notes": list(report.notes),
         }
     )
@@ -90,6 +93,8 @@ def as_text(report: Report) -> str:
         lines.append("")
     for tried in report.tried:
         lines += _told(tried)
+    for line in report.daemon:
+        lines += ["", *textwrap.wrap(f"WRONG: daemon: {line}", COLUMNS, subsequent_indent="  ")]
     for note in report.notes:
         lines += ["", *textwrap.wrap(f"note: {note}", COLUMNS, subsequent_indent="  ")]
     return "\n".join(lines)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import grp
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -23,6 +25,7 @@ from shoe_ctl.cli import doctor as command
 from shoe_ctl.cli.doctor import doctor, examine
 from shoe_ctl.cli.doctor_view import COLUMNS, Report, TriedPort, as_json, as_text
 from shoe_ctl.errors import EnvironmentFault, InputRefused, PortError, UsageError
+from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.lacking import NO_WAY_IN
 from shoe_ctl.link.inventory import Access, Identity, SerialFound, System, UsbFound
 from shoe_ctl.link.verdicts import Cause, Diagnosis
@@ -88,6 +91,45 @@ def test_a_configured_shoe_that_answers_is_well(tmp_path: Path) -> None:
     (tried,) = told["tried"]
     assert (tried["table"], tried["well"], tried["cause"]) == ("bac-07", True, "well")
     assert told["notes"] == [NO_WAY_IN]
+
+
+DOUBT = f"journal j.db may have lost its newest records: it ends at record 7; {WHAT_TO_DO}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [
+        ({"tables": [{"table": "bac-07"}]}, 0),
+        ({"tables": [{"table": "bac-07", "fault": {"text": "the disk is full"}}] * 2}, 1),
+        ({"tables": [{"table": "bac-07", "doubt": DOUBT}]}, 1),
+        ({"accepted": False, "error": DOUBT}, 1),
+        ({"accepted": False, "error": "user id 7 has no position at this daemon's tables"}, 0),
+    ],
+)
+def test_a_daemon_that_serves_no_table_is_wrong_however_well_its_shoes_answer(
+    tmp_path: Path, answer: dict[str, object], lines: int
+) -> None:
+    link = tmp_path / "SH-0042"
+    file = config(tmp_path, ("bac-07", 'profile = "reference"', str(link)))
+    with Path(file).open("a") as more:
+        more.write('[socket]\npath = "in"\nuser = [{user = 0, position = "pit_manager"}]\n')
+    with socket.socket(socket.AF_UNIX) as asked, ThreadPoolExecutor(1) as pool:
+        asked.bind(str(tmp_path / "in"))
+        asked.listen()
+
+        def reply() -> None:
+            connection, _ = asked.accept()
+            with connection, connection.makefile("rw") as stream:
+                stream.readline()
+                stream.write(f"{json.dumps(answer)}\n")
+
+        with serving(link, "--profile", "reference"):
+            replied = pool.submit(reply)
+            done = shoectl("doctor", "--config", file)
+            replied.result()
+    assert f"well: bac-07 {link}" in done.stdout.replace("\n  ", " ")
+    assert done.stdout.count("WRONG: daemon: ") == lines
+    assert done.returncode == (1 if lines else 0), done.stderr
 
 
 def test_a_key_file_of_another_shoe_is_found_out(tmp_path: Path) -> None:
