@@ -98,10 +98,10 @@ def was_replaced(journal: Path) -> bool:
 
     Such a one may lack anything, not its newest part alone: it is to be verified first.
     """
-    journal = journal.resolve()
     try:
+        journal = journal.resolve()
         heads, at = head_file.read(journal), journal.stat()
-    except OSError:
+    except (OSError, RuntimeError):  # a loop of links is a RuntimeError
         return False  # whoever opens it says why
     return heads is not None and (heads.inode, heads.size) != (at.st_ino, at.st_size)
 

@@ -77,7 +77,10 @@ async def test_a_daemon_serves_its_socket_until_it_is_terminated(tmp_path: Path)
     with shoe_on_a_pty(tmp_path, seed=3):
         async with running(config) as daemon:
             ran = await shoectl("table", "place_your_bets", *words)
-            assert (ran.code, ran.out) == (0, "done: bac-07/p3\n")
+            assert (ran.code, ran.out) == (
+                0,
+                "done: round bac-07-s1-r1 is open; next: no more bets\nevents      bac-07/p3\n",
+            )
             daemon.send_signal(signal.SIGTERM)
             async with asyncio.timeout(PATIENCE_S):
                 assert await daemon.wait() == 0

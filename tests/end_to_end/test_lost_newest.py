@@ -49,7 +49,9 @@ RULED = Ruling(
 
 def config_for(folder: Path, *, socket: bool = True) -> Path:
     path = configuration(folder, str(folder / "shoe"), way_in=socket)
-    path.write_text(path.read_text().replace("pit_supervisor", "gaming_shift_manager"))
+    second = '[[socket.user]]\nuser = 4242\nname = "Kim"\nposition = "pit_supervisor"\n'
+    text = path.read_text().replace("pit_supervisor", "gaming_shift_manager")
+    path.write_text(text + second if socket else text)
     return path
 
 
@@ -168,8 +170,8 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                     assert (await caller.asks(**asked))["error"] == lines[0]
                 for wrong, why in (
                     ({"reason": None}, "needs a reason"),
-                    ({"consented_by": None}, "second person"),
-                    ({"consented_by": "Ines"}, "second person"),
+                    ({"consented_by": None}, "another person"),
+                    ({"consented_by": "Ines"}, "another person"),
                     ({"position": "pit_manager"}, "takes a gaming_shift_manager"),
                     ({"position": "surveillance"}, "acts up to"),
                 ):
@@ -352,7 +354,7 @@ async def test_the_command_line_says_the_doubt_and_takes_the_ruling(tmp_path: Pa
             said = await called("status")
             assert str(said.exception) == lines[0]
             low = await called("accept_loss", "--reason", "gone")
-            assert "it needs consent: another person" in low.output
+            assert "needs the consent of another person" in low.output
             done = await called("accept_loss", "--reason", "gone", "--consented-by", "Kim")
             assert done.exit_code == 0, done.output
             async with asyncio.timeout(PATIENCE_S):
