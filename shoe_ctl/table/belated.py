@@ -12,7 +12,7 @@ from firmware_proto.cards import Card
 from shoe_ctl.games.table_of_play import next_hand
 
 from . import dealing, early, placing, revealing
-from .slots import INITIAL_DEAL, next_slot, pending_cards
+from .slots import ASIDE, INITIAL_DEAL, next_slot, pending_cards, takes_cards
 from .state import Kept
 from .turn import Turn
 
@@ -79,6 +79,14 @@ def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     placing.lay(turn, slot, card, number)
     _show(turn, slot)
     return slot
+
+
+def deals_pending_next(turn: Turn) -> bool:
+    """A card that was drawn as the table halted takes its slot as soon as the table goes on."""
+    card = turn.now.pending
+    if card is None or card.hand == ASIDE or due_slot(turn) is None:
+        return False
+    return turn.state in takes_cards(implied=turn.implied)
 
 
 def deal_pending(turn: Turn) -> None:

@@ -55,14 +55,6 @@ def was_armed_to_set_aside(turn: Turn) -> bool:
     return now.disarmed[0] == drawn.number and set_aside.is_for_it(turn)
 
 
-def is_dealt_next(turn: Turn) -> bool:
-    """One waits, and takes its slot as soon as the table goes on."""
-    card = turn.now.pending
-    if card is None or card.hand == set_aside.HAND:
-        return False
-    return belated.due_slot(turn) is not None and turn.state in takes_cards(implied=turn.implied)
-
-
 # What is done.
 
 
@@ -92,7 +84,7 @@ def deal(turn: Turn) -> None:
         return
     if card.hand == set_aside.HAND:
         set_aside.lay_pending(turn)
-    elif is_dealt_next(turn):
+    elif belated.deals_pending_next(turn):
         _deal(turn)
     else:
         loose = msgspec.structs.replace(card, hand=None, index=None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
-from shoe_ctl.table import belated, entering, pending, placing, revealing
+from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
 
@@ -53,7 +53,7 @@ def replace(turn: Turn) -> None:
     turn.set_round(due=None, complete_us=None)
     if turn.round.totals_announced:
         revealing.announce_totals(turn)
-    if not pending.is_dealt_next(turn):  # else the round stands where that card leads it
+    if not belated.deals_pending_next(turn):  # else the round stands where that card leads it
         belated.stand(turn)
 
 
