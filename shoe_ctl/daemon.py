@@ -353,9 +353,10 @@ class Daemon:
                     group.create_task(keeper.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._tell_released(tell), name="released")
-                    if not all(place.remembers for place in places):
-                        group.create_task(self._wait_at_most(gate), name="gate")
                     for runner, supervisor in at_work:
+                        if runner.table in gate.waiting:
+                            waits = self._wait_at_most(gate, runner)
+                            group.create_task(waits, name=f"{runner.table} gate")
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = self._link(runner, supervisor, waiting, must_open=must_open)
                         group.create_task(serving, name=f"{runner.table} link")
@@ -386,16 +387,19 @@ class Daemon:
             ]
         return Gate(store.last_n, withheld)
 
-    async def _wait_at_most(self, gate: Gate) -> None:
-        """A shoe that is away must not keep everything from those who are told."""
+    async def _wait_at_most(self, gate: Gate, runner: TableRunner) -> None:
+        """A shoe that is away must not keep everything from those who are told.
+
+        One that was heard and shows a loss does, until a person rules.
+        """
         await sleep(self._clock, COMPARED_WITHIN_S)
-        for table in sorted(gate.waiting):
+        if runner.doubt is None and runner.table in gate.waiting:
             log.warning(
                 "%s: its shoe was not heard of in %g s: events go out without being compared with "
                 "what it has",
-                table, COMPARED_WITHIN_S,
+                runner.table, COMPARED_WITHIN_S,
             )  # fmt: skip
-            gate.open(table)
+            gate.open(runner.table)
 
     def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
         """What signs the journal; whether its key is there is told at once."""
@@ -487,6 +491,7 @@ class Daemon:
             compare=Comparison(
                 expected=not ruled_on,
                 opens=gate.open,
+                closes=gate.wait_for,
                 withholds=gate.withhold,
                 tells=tell,
                 epoch=self._outside.epoch,

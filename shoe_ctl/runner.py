@@ -411,6 +411,7 @@ class TableRunner:
         )
         self.doubt = f"{what}; {WHAT_TO_DO}"
         self._ruled.clear()
+        self._compare.closes(self.table)
         log.error("%s", self.doubt)
         self._compare.tells(self.doubt)
         await self._ruled.wait()
@@ -474,6 +475,7 @@ class TableRunner:
         log.warning("%s goes on under epoch %s; %s", self.table, gone_on.epoch, why)
         self.doubt = None
         self._compare.expected = False
+        self._compare.opens(self.table)
         self._ruled.set()
         return first.seen_by(sees)
 
@@ -586,21 +588,24 @@ class Comparison:
     """What is done as the shoe says first what it has.
 
     ``expected``: what it shows of a loss is to be ruled on; else a person did already.
-    ``opens`` is called when a shoe was compared, ``withholds`` with records that are not to be
-    published, ``tells`` with a line for everyone; ``epoch`` draws another epoch.
+    ``opens`` is called when a shoe was compared or ruled on, ``closes`` when it shows a loss: from
+    then on nothing is published before the ruling. ``withholds`` is called with records that are
+    not to be published, ``tells`` with a line for everyone; ``epoch`` draws another epoch.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a runner asks of the daemon, each by name
         self,
         *,
         expected: bool,
         opens: Callable[[str], None],
+        closes: Callable[[str], None],
         withholds: Callable[[str, int, int], None],
         tells: Callable[[str], None],
         epoch: Callable[[], str],
     ) -> None:
         self.expected = expected
         self.opens = opens
+        self.closes = closes
         self.withholds = withholds
         self.tells = tells
         self.epoch = epoch

@@ -52,7 +52,7 @@ class Gate:
         return frozenset(self._waiting)
 
     def wait_for(self, table: str) -> None:
-        """This table's shoe may show a loss."""
+        """This table's shoe may show a loss, or shows one."""
         self._waiting.add(table)
 
     def open(self, table: str) -> None:

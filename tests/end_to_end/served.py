@@ -24,7 +24,7 @@ from shoe_ctl.daemon import Daemon
 from shoe_ctl.delivery import SinkPlace
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
-from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.link.clock import Clock, SystemClock
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.replay import replay
@@ -131,6 +131,7 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
     vfs: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
     sinks: Sequence[SinkPlace] = (),
+    clock: Clock | None = None,
 ) -> AsyncIterator[Daemon]:
     """The daemon at work; on leaving it is cancelled, as SIGTERM does.
 
@@ -139,7 +140,7 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
     with ThreadPoolExecutor(1, "port") as executor:
         daemon = Daemon(
             load(config),
-            clock=SystemClock(),
+            clock=SystemClock() if clock is None else clock,
             executor=executor,
             host_boot=host_boot,
             sinks=[SinkPlace("told", sees, told), *sinks],

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,11 +20,11 @@ from click.testing import CliRunner, Result
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.config import load
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.daemon import COMPARED_WITHIN_S, Daemon
 from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.bodies import Ruling
 from shoe_ctl.journal.place import head_of, log_of
-from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.link.clock import SystemClock, Timer
 from tests.api.caller import calling
 from tests.end_to_end.rounds import lines_of
 from tests.end_to_end.served import (
@@ -258,6 +258,49 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
         for audience in ("public", "restricted"):
             keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+class HandClock(SystemClock):
+    """The real clock, whose wait for shoes that are away is over when a test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waits: list[Callable[[], None]] = []
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        if delay_s != COMPARED_WITHIN_S:
+            return super().call_later(delay_s, callback)
+        self._waits.append(callback)
+        return super().call_later(PATIENCE_S * COMPARED_WITHIN_S, callback)
+
+    def let_it_pass(self) -> None:
+        """All waits are over."""
+        assert self._waits
+        for callback in self._waits:
+            callback()
+
+
+async def test_a_doubt_is_not_over_when_the_wait_for_shoes_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Only the shoe shows the loss: nothing that is stored since the start goes out for it."""
+    clock = HandClock()
+    async with shown_by_the_shoe(tmp_path) as (_, told, config):
+        known = keys(told.events)
+        async with serving(config, told, clock=clock) as daemon:
+            doubt = await in_doubt(daemon)
+            clock.let_it_pass()
+            async with calling(tmp_path / SOCKET) as caller:
+                for _ in range(20):  # every answer crosses the threads that would publish
+                    status = await caller.asks(request="status")
+                    assert status["tables"][0]["doubt"] == doubt
+                assert "was not heard of" not in caplog.text
+                assert keys(told.events) == known
+                assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
+                assert (await caller.asks(**ruling()))["accepted"]
+            await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
+        for audience in ("public", "restricted"):
+            keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
 
 
 async def test_what_is_never_published_stays_so_over_a_restart(tmp_path: Path) -> None:
