@@ -152,7 +152,8 @@ class Daemon:
             self._noting = stack.enter_context(self._outside.thread("outage-notes"))
             store = await self._open_first(ready, tell)
             try:
-                places = [*self._sinks, *await open_sinks(self._config, stack, self._outside)]
+                opened = await open_sinks(self._config, stack, self._outside, store)
+                places = [*self._sinks, *opened]
                 await stack.enter_async_context(reopening(places, self._reopen))
                 async with self._way_in(self._refuse):
                     pass  # Where it cannot be made that is known before anything is stored.

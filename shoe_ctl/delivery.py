@@ -18,9 +18,10 @@ from shoe_ctl.config import Config
 from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
 from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.recovery import epoch_of
 from shoe_ctl.journal.store import Store
 from shoe_ctl.outside import Outside
-from shoe_ctl.records import Audience, table_in
+from shoe_ctl.records import Audience, source_of, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
@@ -31,7 +32,8 @@ log = logging.getLogger(__name__)
 class SinkPlace(msgspec.Struct, frozen=True):
     """A sink with its name, under which the journal keeps its cursor, and what it may see.
 
-    ``remembers``: it shows by itself what it was given last, and that was compared.
+    ``remembers``: it shows by itself what it was given last of every table under the table's
+    present epoch, and that was compared.
     """
 
     name: str
@@ -51,26 +53,43 @@ def given_last(config: Config) -> list[Given]:
             continue
         with suppress(OSError):
             newest = newest_ids(config.path(configured.path)) or {}
+            ends = {(table_in(source), audience): source for source, audience in newest}
             for (source, audience), number in newest.items():
-                last = f"{table_in(source)}/{audience.value}{number}"
-                found.append(Given(f"jsonl:{configured.path}", source, audience, number, last))
+                table = table_in(source)
+                found.append(
+                    Given(
+                        sink=f"jsonl:{configured.path}",
+                        source=source,
+                        audience=audience,
+                        number=number,
+                        id=f"{table}/{audience.value}{number}",
+                        ends=ends[table, audience] == source,
+                    )
+                )
     return found
 
 
-async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) -> list[SinkPlace]:
+async def open_sinks(
+    config: Config, stack: AsyncExitStack, outside: Outside, store: Store
+) -> list[SinkPlace]:
     """The configured sinks; they stay open, journal or no journal, until ``stack`` closes them.
 
     Raises:
         EnvironmentFault: a sink's file cannot be opened.
+        JournalError: the journal cannot be read.
     """
     places = []
+    with store.reader() as reader:
+        now = [(table.id, epoch_of(reader, table.id)) for table in config.table]
+    sources = [source_of(epoch, table) for table, epoch in now if epoch is not None]
     for configured in config.sink:
         name = configured.path
         path = name if name == "-" else str(config.path(name))
         output = stack.enter_context(outside.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
-        remembers = path != "-" and bool(newest_ids(Path(path)))
+        held = {} if path == "-" else newest_ids(Path(path)) or {}
+        remembers = bool(sources) and all((source, configured.sees) in held for source in sources)
         places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink, remembers))
     return places
 

@@ -20,9 +20,9 @@ from shoe_ctl.records import Audience, epoch_in, table_in
 
 from . import head_file, log, place
 from .beginning import WrongBeginning, beginning
-from .bodies import JOURNAL
+from .bodies import JOURNAL, Kind
 from .reader import Reader
-from .recovery import epoch_of
+from .recovery import epoch_of, meta_of, rulings
 
 Code = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
 
@@ -35,13 +35,17 @@ class Doubt(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """The last event that a sink says it was given: ``id`` of ``source``, number ``number``."""
+    """The last event that a sink says it was given: ``id`` of ``source``, number ``number``.
+
+    ``ends``: of this table it was given nothing of another source after that.
+    """
 
     sink: str
     source: str
     audience: Audience
     number: int
     id: str
+    ends: bool = True
 
 
 class DoubtfulJournal(JournalError):
@@ -171,11 +175,14 @@ def _cursors_ahead(reader: Reader) -> Iterator[Doubt]:
 
 
 def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
-    """Events of another epoch say nothing: they are another journal's, or of before a ruling."""
     heads = reader.heads()[1]
     for last in given:
         table = table_in(last.source)
-        if table not in heads or epoch_in(last.source) != epoch_of(reader, table):
+        if table not in heads:
+            continue
+        if epoch_in(last.source) != epoch_of(reader, table):
+            if last.ends and (doubt := _of_unknown_epoch(reader, table, last)) is not None:
+                yield doubt
             continue
         counters = heads[table].counters
         stored = counters.public if last.audience is Audience.PUBLIC else counters.restricted
@@ -187,3 +194,25 @@ def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
             yield Doubt(
                 "sink", f"sink {last.sink} was given event {last.id}, and {newest} is the last"
             )
+
+
+def _of_unknown_epoch(reader: Reader, table: str, last: Given) -> Doubt | None:
+    """The ruling that began the epoch is lost, and all that was told after it.
+
+    An epoch of before a ruling that is known says nothing. Nor does another journal's, where this
+    journal gave the sink none of the table's events; nor what a person ruled on already.
+    """
+    epoch = epoch_in(last.source)
+    known = (meta_of(record).epoch for record in reader.landmarks(table, Kind.META))
+    if epoch in known or any(gone_on.epoch == epoch for _, gone_on in rulings(reader)):
+        return None
+    first, _ = reader.events(last.audience, after=0, limit=1, table=table)
+    if not first or first[0][0] > reader.cursor(last.sink):
+        return None
+    what = f"was given events of table {table} under epoch {epoch}, which the journal does not know"
+    if last.audience is Audience.RESTRICTED:
+        doubt = Doubt("sink", f"a sink of the restricted stream {what}")
+    else:
+        doubt = Doubt("sink", f"sink {last.sink} {what}: {last.id} is the last")
+    ruled = any(doubt.what in gone_on.lost for _, gone_on in rulings(reader))
+    return None if ruled else doubt

@@ -26,7 +26,7 @@ class _Line(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Line)
 
 Newest = Mapping[tuple[str, Audience], int]
-"""By source and audience: the highest number of an id."""
+"""By source and audience: the highest number of an id; what was written last stands last."""
 
 
 def newest_ids(path: Path) -> Newest | None:
@@ -53,5 +53,5 @@ def newest_ids(path: Path) -> Newest | None:
             number = int(said.id.rpartition("/")[2][1:])
         except ValueError:
             continue
-        found[key] = max(number, found.get(key, 0))
+        found[key] = max(number, found.pop(key, 0))
     return found

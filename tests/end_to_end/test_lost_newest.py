@@ -195,6 +195,37 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
+async def test_a_ruling_that_is_lost_with_the_newest_part_is_noticed(tmp_path: Path) -> None:
+    """The copy is of before the ruling; the sinks' files were begun anew after it."""
+    config, told = config_for(tmp_path), Told()
+    with ShoeAtTable(tmp_path, "reference", seed=10, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        lose_log(tmp_path)
+        async with held(config, told), calling(tmp_path / SOCKET) as caller:
+            assert (await caller.asks(**ruling()))["accepted"]
+            await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
+        for audience in ("public", "restricted"):
+            (tmp_path / f"{audience}.jsonl").rename(tmp_path / f"{audience}-1.jsonl")
+        async with serving(config, told) as daemon:
+            assert (await command(daemon, "on", "resume")).answer.accepted
+            await told.until(lambda: "gap" in open_at(daemon))
+    put_older_back(tmp_path)
+    known = keys(told.events)
+    with ShoeAtTable(tmp_path, "reference", seed=11, decks=8) as shoe:
+        shoe.rest_after(1)
+        async with held(config, told) as (daemon, lines), calling(tmp_path / SOCKET) as caller:
+            for of in ("sink jsonl:public.jsonl was", "a sink of the restricted stream was"):
+                assert f"{of} given events of table {TABLE} under epoch" in lines[0]
+            assert keys(told.events) == known
+            assert (await caller.asks(**ruling(command_id="ruled-2")))["accepted"]
+        async with serving(config, told) as daemon:
+            assert daemon.doubt is None
+            assert (await command(daemon, "on-2", "resume")).answer.accepted
+    for audience in ("public", "restricted"):
+        keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
 @asynccontextmanager
 async def shown_by_the_shoe(
     folder: Path, *, seed: int = 6

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import head_file, log
 from shoe_ctl.journal.bodies import GoneOn, Kind, Meta, Ruling
 from shoe_ctl.journal.evidence import DoubtfulJournal, Given, was_replaced
+from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.place import head_of, log_of
 from shoe_ctl.journal.recovery import epoch_of, rulings
 from shoe_ctl.journal.store import Accepted, Store
@@ -312,6 +314,52 @@ def test_a_sink_that_was_given_more_shows_it(
     with pytest.raises(DoubtfulJournal, match=shown):
         Store.open(path, given=lambda: told)
     assert verified(path).last_n == 5
+
+
+def begun(path: Path, *epochs: str) -> None:
+    """A journal whose table ``a`` told something under each of these epochs."""
+    with opened(path) as store:
+        for number, epoch in enumerate(epochs):
+            group = Group(epoch)
+            group.meta("a", Meta(game=b"", settings={}, software="1", t_us=T_US, epoch=epoch))
+            group.event(
+                "a", Audience.PUBLIC, "round.card_dealt", t_us=T_US + number, subject=None, data={}
+            )
+            store.commit([group])
+
+
+OF_A_LOST_RULING = r"given events of table a under epoch 0b0b0b0b, which the journal does not know"
+
+
+@pytest.mark.parametrize("audience", list(Audience))
+def test_a_sink_that_ends_in_an_unknown_epoch_shows_that_a_ruling_was_lost(
+    tmp_path: Path, audience: Audience
+) -> None:
+    path = tmp_path / "journal.db"
+    begun(path, "0a0a0a0a")
+    last = Given(SINK, source_of("0b0b0b0b", "a"), audience, 1, f"a/{audience.value}1")
+    with closing(Store.open(path, given=lambda: [last])) as store:  # it had nothing of this journal
+        store.move_cursor(SINK, store.last_n)
+    with pytest.raises(DoubtfulJournal, match=OF_A_LOST_RULING) as doubtful:
+        Store.open(path, given=lambda: [last])
+    assert ("a/r1" in str(doubtful.value)) is False
+    before = msgspec.structs.replace(last, ends=False)
+    Store.open(path, given=lambda: [before]).close()
+    # What a person ruled on is not asked about again, where the sink was given nothing since.
+    lost = tuple(doubt.what for doubt in doubtful.value.doubts)
+    gone_on = GoneOn(epoch="0c0c0c0c", t_us=T_US, lost=lost, ruling=RULED)
+    accepted = Accepted(doubtful.value.doubts, gone_on)
+    Store.open(path, given=lambda: [last], accepted=accepted).close()
+    Store.open(path, given=lambda: [last]).close()
+
+
+def test_a_sink_that_ends_in_an_earlier_epoch_shows_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    begun(path, "0a0a0a0a", "0b0b0b0b")
+    with opened(path) as store:
+        store.move_cursor(SINK, store.last_n)
+    told = given(9, "0a0a0a0a")
+    Store.open(path, given=lambda: told).close()
 
 
 def test_a_missing_head_file_is_a_doubt_where_it_is_needed(
