@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from shoe_ctl import loss, resuming, rules
 from shoe_ctl.alarm import Alarm
@@ -32,12 +32,12 @@ from shoe_ctl.delivery import (
 from shoe_ctl.ending import end_of, first_of, heed_being_stopped
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
 from shoe_ctl.journal import signing
-from shoe_ctl.journal.bodies import GoneOn, Ruling
+from shoe_ctl.journal.bodies import GoneOn, Meta, Ruling
 from shoe_ctl.journal.cursors import Gate
 from shoe_ctl.journal.evidence import DoubtfulJournal, was_replaced
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import epoch_of, rulings
+from shoe_ctl.journal.recovery import Recovered, epoch_of, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Accepted, Store
 from shoe_ctl.journal.verify import verify
@@ -54,6 +54,7 @@ from shoe_ctl.outside import SYSTEM, Outside
 from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import Comparison, TableRunner
 from shoe_ctl.staff import People, Staff, gid_of, may_not_act, status_in_outage, users_of
+from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
@@ -123,7 +124,7 @@ class Daemon:
         self.outage: Outage | None = None
         self.doubt: str | None = None
         self._epoch: str | None = None
-        self._served: set[str] = set()
+        self._compared: set[str] = set()
 
     @property
     def settings(self) -> list[TableSettings]:
@@ -334,14 +335,15 @@ class Daemon:
             stack.push_async_callback(journal.close)
             keeper = self._keeper(journal, store, places)
             alarm = Alarm()
-            gate = self._gate(store)
+            recovered = [self._recovered(p, store) for p in self._prepared]
+            gate = self._gate(store, recovered)
             deliveries = await stack.enter_async_context(
                 delivering(places, journal, store, self._outside, alarm.of, gate)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
-                await self._open_table(p, journal, store, waiting, keeper, gate, tell)
-                for p in self._prepared
+                await self._open_table(table, journal, waiting, keeper, gate, tell)
+                for table in recovered
             ]
             alarm.tables_are(self.runners)
             staff = Staff(self.runners, deliveries.pumps, self._people)
@@ -378,21 +380,34 @@ class Daemon:
                     await end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
-    def _gate(self, store: Store) -> Gate:
-        """What is stored since this start, and what a person ruled is never to be published."""
+    def _gate(self, store: Store, recovered: Sequence[_Recovered]) -> Gate:
+        """What is stored since the shoes were heard last, and what is never to be published.
+
+        Which shoes are waited for is known before anything is published.
+        """
         with store.reader() as reader:
             withheld = [
                 (gone_on.table, *gone_on.unpublished)
                 for _, gone_on in rulings(reader)
                 if gone_on.table is not None and gone_on.unpublished is not None
             ]
-        return Gate(store.last_n, withheld)
+        waited = {
+            r.prepared.settings.table: r.unheard_since
+            for r in recovered
+            if r.unheard_since is not None
+        }
+        gate = Gate(min((store.last_n, *waited.values())), withheld)
+        for table in waited:
+            gate.wait_for(table)
+        return gate
 
     async def _wait_at_most(self, gate: Gate, runner: TableRunner) -> None:
         """A shoe that is away must not keep everything from those who are told.
 
-        One that was heard and shows a loss does, until a person rules.
+        One that was heard and shows a loss does, until a person rules. One whose table waits for
+        *resume* is not listened to before that.
         """
+        await runner.released()
         await sleep(self._clock, COMPARED_WITHIN_S)
         if runner.doubt is None and runner.table in gate.waiting:
             log.warning(
@@ -449,54 +464,74 @@ class Daemon:
         names = ", ".join(runner.table for runner in held)
         again = "serving; storage failed and works again, waiting for resume"
         tell(f"{again}: {names}{self._said_where}")
+        for doubt in (runner.doubt for runner in held):
+            if doubt is not None:
+                tell(doubt)
         for runner in held:
             await runner.released()
         tell("serving")
 
-    async def _open_table(  # noqa: PLR0913 - what a table is wired to
-        self,
-        prepared: Checked,
-        journal: Journal,
-        store: Store,
-        waiting: _Waiting,
-        keeper: Keeper,
-        gate: Gate,
-        tell: Callable[[str], None],
-    ) -> tuple[TableRunner, Supervisor]:
-        settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
+    def _recovered(self, prepared: Checked, store: Store) -> _Recovered:
+        """What the journal says of this table."""
+        settings = prepared.settings
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
             before = resuming.recover(reader, settings.table)
             epoch = self._epoch_of(reader, settings.table)
             ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
-        meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
-        controller = rules.go_on(before.controller, before.kept, meta)
-        # A ruling on the whole journal is one on what this table's shoe will show of it, too.
-        waits = is_held(controller.state) and ruled == epoch
-        ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
-        may_show = bool(numbers.devices) and profile.CAPABILITIES.replay and not ruled_on
-        if may_show and settings.table not in self._served:
-            gate.wait_for(settings.table)
-        self._served.add(settings.table)
+            meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
+            controller = rules.go_on(before.controller, before.kept, meta)
+            # A ruling on the whole journal is one on what this table's shoe will show of it, too.
+            waits = is_held(controller.state) and ruled == epoch
+            ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
+            replays = prepared.profile.CAPABILITIES.replay and not ruled_on
+            may_show = bool(numbers.devices) and replays and settings.table not in self._compared
+            since = resuming.unheard_since(reader, settings.table, epoch) if may_show else None
+        return _Recovered(prepared, numbers, before, meta, controller, ruled_on, since)
+
+    async def _open_table(  # noqa: PLR0913 - what a table is wired to
+        self,
+        recovered: _Recovered,
+        journal: Journal,
+        waiting: _Waiting,
+        keeper: Keeper,
+        gate: Gate,
+        tell: Callable[[str], None],
+    ) -> tuple[TableRunner, Supervisor]:
+        prepared, before = recovered.prepared, recovered.before
+        settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
+        numbers, table = recovered.numbers, prepared.settings.table
+        earlier = self.runners.get(table)
+
+        def opens(_: str) -> None:
+            self._compared.add(table)
+            gate.open(table)
+
+        def closes(_: str) -> None:
+            self._compared.discard(table)
+            gate.wait_for(table)
+
         runner = TableRunner(
-            controller,
+            recovered.controller,
             journal,
             self._clock,
-            under=meta,
+            under=recovered.meta,
             devices=dict(numbers.devices),
             answers=before.answers,
             told=before.told,
             on_shoe=keeper.new_shoe,
             teller=Teller(prepared.keys, self._executor),
-            reopened=settings.table in self.runners,
+            reopened=earlier is not None,
             compare=Comparison(
-                expected=not ruled_on,
-                opens=gate.open,
-                closes=gate.wait_for,
+                expected=not recovered.ruled_on,
+                opens=opens,
+                closes=closes,
                 withholds=gate.withhold,
                 tells=tell,
                 epoch=self._outside.epoch,
             ),
+            started_n=recovered.unheard_since,
+            doubt=None if earlier is None else earlier.doubt,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
@@ -524,6 +559,22 @@ class Daemon:
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor
+
+
+class _Recovered(NamedTuple):
+    """A table as the journal knows it, and what it is run with from now on.
+
+    ``ruled_on``: a person ruled on what its shoe may show. ``unheard_since``: the record behind
+    which nothing was compared with what the shoe has; None where the shoe shows nothing.
+    """
+
+    prepared: Checked
+    numbers: Recovered
+    before: resuming.Resumed
+    meta: Meta
+    controller: TableController
+    ruled_on: bool
+    unheard_since: int | None
 
 
 class _Waiting:

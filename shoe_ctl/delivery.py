@@ -135,7 +135,12 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
     alarms: Alarms,
     gate: Gate | None = None,
 ) -> AsyncIterator[Deliveries]:
-    """Every sink at work; on leaving, what is committed is delivered first."""
+    """Every sink at work; on leaving, what is committed is delivered first.
+
+    Where the ``gate`` holds back what an earlier start stored, it does so for every sink: what such
+    a start gave to a sink proves nothing of what was given before it.
+    """
+    earlier = gate is not None and gate.after < store.last_n
     async with AsyncExitStack() as stack:
         opened = [stack.enter_context(store.reader()) for _ in places]
         # Entered behind them, so that no reader is closed while the thread still reads: who is in
@@ -150,7 +155,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 sink=place.name,
                 audience=place.sees,
                 noted=alarms(place.name, place.sees),
-                gate=None if place.remembers else gate,
+                gate=None if place.remembers and not earlier else gate,
             )
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)

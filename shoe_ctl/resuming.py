@@ -24,7 +24,7 @@ from shoe_ctl.records import Record
 from shoe_ctl.revised import Told
 from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.inputs import from_bytes
+from shoe_ctl.table.inputs import Restarted, ShoeSaid, from_bytes
 
 MOST_INPUTS = 300
 """A table's inputs between two of its snapshots: about as many as fifteen rounds."""
@@ -101,6 +101,38 @@ class Sections:
         """Whether a new set of cards began a section since this was last asked."""
         turned, self._turned = self._turned, False
         return turned
+
+
+def unheard_since(reader: Reader, table: str, epoch: str) -> int:
+    """The last record before the starts of this table since which its shoe said nothing numbered.
+
+    Nobody knows of what is stored behind it whether its ids were used before: only the shoe may
+    show that. What was stored before the last ruling is left out; the ruling says what it is.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    since = upto = reader.heads()[0]
+    for meta in reader.landmarks(table, Kind.META):
+        if meta_of(meta).epoch != epoch:
+            break
+        starts = False
+        stored = reader.records(after=meta.n, upto=upto, table=table, kinds=(Kind.INPUT,))
+        for place, record in enumerate(stored):
+            if _is_numbered(record):
+                return since
+            starts = starts or (place == 0 and isinstance(from_bytes(record.body), Restarted))
+        since = meta.n - 1 if starts else since
+        upto = meta.n
+    return since
+
+
+def _is_numbered(record: Record) -> bool:
+    """Whether this input is an event that the shoe keeps until it is acknowledged."""
+    if b'"input":"shoe"' not in record.body:  # spares decoding the others
+        return False
+    happened = from_bytes(record.body)
+    return isinstance(happened, ShoeSaid) and happened.seq is not None
 
 
 class _Start(msgspec.Struct, frozen=True, kw_only=True):

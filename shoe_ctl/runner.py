@@ -68,6 +68,8 @@ class TableRunner:
     ``reopened``: this process served the table before an outage of the storage.
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
     ``compare`` says what is done with what the shoe shows of a loss; without it nothing is.
+    ``started_n``: what is stored behind this record, of earlier starts too, may bear used ids.
+    ``doubt`` is what the shoe showed this process before an outage, and nobody ruled on.
     """
 
     def __init__(  # noqa: PLR0913 - what a table is run with, each by name
@@ -84,6 +86,8 @@ class TableRunner:
         teller: Teller | None = None,
         reopened: bool = False,
         compare: Comparison | None = None,
+        started_n: int | None = None,
+        doubt: str | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -111,12 +115,13 @@ class TableRunner:
         self._stored_state = controller.state
         self._free = asyncio.Event()
         self._compare = compare
-        self._started_n = 0
+        self._started_n = started_n
         self._met_as: Resume | None = None
         self._unknown: str | None = None
-        self.doubt: str | None = None
+        self.doubt = doubt
         self._ruled = asyncio.Event()
-        self._ruled.set()
+        if doubt is None:
+            self._ruled.set()
 
     def attach(self, supervisor: Supervisor) -> None:
         """The link that takes this table's wishes."""
@@ -136,7 +141,8 @@ class TableRunner:
 
         After an outage of the storage the table is told of it too, and waits for a person.
         """
-        self._started_n = self._journal.last_n
+        if self._started_n is None:
+            self._started_n = self._journal.last_n
         async with self._turn:
             group, now_us = self._group(), self._now()
             again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
@@ -433,6 +439,7 @@ class TableRunner:
         nothing shows that it may be.
         """
         assert self._compare is not None and self.doubt is not None
+        assert self._started_n is not None
         try:
             given = loss.ruling(
                 person=command.person,

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from shoe_ctl import outage
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.config import load
 from shoe_ctl.daemon import COMPARED_WITHIN_S, Daemon
@@ -330,6 +331,90 @@ async def test_a_doubt_is_not_over_when_the_wait_for_shoes_is(
                 assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
                 assert (await caller.asks(**ruling()))["accepted"]
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
+        for audience in ("public", "restricted"):
+            keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
+
+
+OTHER = "b2"
+"""A table beside the one whose shoe shows a loss."""
+
+
+async def test_a_doubt_outlasts_an_outage_of_the_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other table's command meets the outage; nothing is forgotten when it is over."""
+    monkeypatch.setattr(outage, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(outage, "LONGEST_RETRY_S", 0.05)
+    journal, away, clock = tmp_path / "journal.db", tmp_path / "away", HandClock()
+    beside = tmp_path / OTHER
+    beside.mkdir()
+    async with shown_by_the_shoe(tmp_path) as (_, told, config):
+        known = keys(told.events)
+        one = config.read_text().partition("[[sink]]")[0]
+        other = one.replace(TABLE, OTHER).replace(str(tmp_path / "shoe"), str(beside / "shoe"))
+        config.write_text(other + config.read_text())
+        lines: list[str] = []
+        with ShoeAtTable(beside, "reference", seed=12, decks=8) as shoe:
+            shoe.rest_after(1)
+            async with (
+                serving(config, told, tell=lines.append, clock=clock) as daemon,
+                calling(tmp_path / SOCKET) as caller,
+            ):
+                doubt = await in_doubt(daemon)
+                await shoe.rests()
+                journal.rename(away)
+                with contextlib.suppress(json.JSONDecodeError):  # hung up on
+                    await caller.asks(**ruling(command="pause", command_id="q", table=OTHER))
+                async with asyncio.timeout(PATIENCE_S):
+                    while daemon.outage is None:  # noqa: ASYNC110 - nobody tells
+                        await asyncio.sleep(0.01)
+                away.rename(journal)
+                async with asyncio.timeout(PATIENCE_S):
+                    while not (lines[-1] == doubt and "waiting for resume" in lines[-2]):  # noqa: ASYNC110
+                        await asyncio.sleep(0.01)
+                clock.let_it_pass()
+                async with calling(tmp_path / SOCKET) as again:
+                    for _ in range(20):  # every answer crosses the threads that would publish
+                        status = await again.asks(request="status", table=TABLE)
+                        assert status["tables"][0]["doubt"] == doubt
+                    answer = await again.asks(**ruling(command="resume", command_id="r1"))
+                    assert answer["error"] == doubt
+                    assert keys(told.events) == known
+                    assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
+                    assert (await again.asks(**ruling()))["accepted"]
+                    for number, table in enumerate((TABLE, OTHER)):
+                        asked = ruling(command="resume", command_id=f"on-{number}", table=table)
+                        assert (await again.asks(**asked))["accepted"]
+                await told.until(lambda: "gap" in open_at(daemon))
+            keys(told.events)
+            late = Told()
+            late.events += told.events
+            async with serving(config, late):
+                await late.times(len(late.data("shoe.connected")) + 1, "shoe.connected")
+            keys(late.events)
+        for audience in ("public", "restricted"):
+            keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
+    nothing_is_wrong_with(journal)
+
+
+async def test_what_one_start_kept_back_the_next_does_not_publish(tmp_path: Path) -> None:
+    """It was stored before this start, and nobody compared it with what the shoe has."""
+    async with shown_by_the_shoe(tmp_path) as (_, told, config):
+        known = keys(told.events)
+        for _ in range(2):
+            async with serving(config, told) as daemon:
+                await in_doubt(daemon)
+        async with serving(config, told) as daemon:
+            doubt = await in_doubt(daemon)
+            async with calling(tmp_path / SOCKET) as caller:
+                for _ in range(20):  # every answer crosses the threads that would publish
+                    status = await caller.asks(request="status")
+                    assert status["tables"][0]["doubt"] == doubt
+                assert keys(told.events) == known
+                assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
+                assert (await caller.asks(**ruling()))["accepted"]
+            await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
+        keys(told.events)
         for audience in ("public", "restricted"):
             keys([line for p in tmp_path.glob(f"{audience}*.jsonl") for line in lines_of(p)])
 
