@@ -19,6 +19,8 @@ from shoe_ctl.table.positions import LADDER, may, one
 COMMAND = "accept_loss"
 """The one command that is taken while the journal is in doubt."""
 
+NO_LOSS = f"{COMMAND}: this journal shows no loss; there is nothing to rule on"
+
 LOWEST = LADDER[-1]
 """Who may rule: it is not covered by any rule of the game (6.1)."""
 
@@ -58,6 +60,15 @@ def ruling(
     return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
 
 
+def too_much(args: Mapping[str, object], round_id: str | None) -> str | None:
+    """Why a ruling is refused that says more than a ruling takes; None where it does not."""
+    if args:
+        return f"{COMMAND} takes no {', '.join(sorted(args))}"
+    if round_id is not None:
+        return f"{COMMAND} takes no round: it is not about one"
+    return None
+
+
 def refused(command_id: str, error: NotRuled | str) -> dict[str, Any]:
     """A refusal as the contract words it."""
     needs = error.needs if isinstance(error, NotRuled) else {}
@@ -93,6 +104,8 @@ class Waiting:
             raise JournalError(self._line)
         if (why := self._may_act(caller, asked)) is not None:
             return refused(asked.command_id, NotRuled(why, {"position": asked.position}))
+        if (extra := too_much(asked.args, asked.round_id)) is not None:
+            return refused(asked.command_id, extra)
         try:
             given = ruling(
                 person=asked.person,

@@ -119,6 +119,7 @@ class TableRunner:
         self._met_as: Resume | None = None
         self._unknown: str | None = None
         self.doubt = doubt
+        self._ruling: tuple[TableCommand, FirstAnswer] | None = None
         self._ruled = asyncio.Event()
         if doubt is None:
             self._ruled.set()
@@ -244,12 +245,16 @@ class TableRunner:
         """
         async with self._turn:
             self._refuse_after_failure()
+            if self._ruling is not None and command.command_id == self._ruling[0].command_id:
+                return _again(*self._ruling, command).seen_by(sees)
             before = known_commands.objection(self.controller.state, command)
             first = self._answers.to(command.command_id)
             if before is None and first is not None:
                 return first.seen_by(sees)
             if self.doubt is not None:
                 return await self._while_in_doubt(command, before, sees)
+            if command.command == loss.COMMAND and first is None and before is None:
+                return _refused(command, loss.NO_LOSS)
             whole = command
             if before is None:
                 try:
@@ -440,6 +445,8 @@ class TableRunner:
         """
         assert self._compare is not None and self.doubt is not None
         assert self._started_n is not None
+        if (extra := loss.too_much(command.args, command.round_id)) is not None:
+            return _refused(command, extra)
         try:
             given = loss.ruling(
                 person=command.person,
@@ -478,7 +485,7 @@ class TableRunner:
         result = await self._commit(group)
         events = tuple(result.ids[handle] for handle in handles)
         first = FirstAnswer(Answer(command_id=command.command_id, accepted=True), events)
-        self._answers.keep(first)
+        self._ruling = command, first
         log.warning("%s goes on under epoch %s; %s", self.table, gone_on.epoch, why)
         self.doubt = None
         self._compare.expected = False
@@ -621,3 +628,16 @@ class Comparison:
 def _refused(command: TableCommand, why: str) -> Answered:
     """A command that never becomes an input."""
     return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())
+
+
+def _again(ruling: TableCommand, first: FirstAnswer, command: TableCommand) -> FirstAnswer:
+    """The first answer of a ruling to the same request; another one is refused."""
+    same = known_commands.digest(ruling) == known_commands.digest(command)
+    if same and ruling.user == command.user:
+        return first
+    whose = "for another command" if ruling.user == command.user else "by another user"
+    error = (
+        f"command_id {command.command_id} was used before, {whose}: "
+        "give each command an id of its own"
+    )
+    return FirstAnswer(Answer(command_id=command.command_id, accepted=False, error=error), ())

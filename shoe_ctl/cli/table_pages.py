@@ -341,6 +341,7 @@ def rules(command: str) -> str:
     cites = PAGES[command].cites if command in PAGES else ""
     if not cites:
         return {
+            "accept_loss": "6.1",
             "declare": "each irregularity has its own; 6.1 where no rule covers it",
             "decide": "each choice has its own: the status shows it",
         }.get(command, "no rule speaks of it")

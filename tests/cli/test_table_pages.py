@@ -239,3 +239,7 @@ async def test_bash_completes_commands_and_their_arguments(
 
 async def test_bash_knows_every_command() -> None:
     assert sorted(await completed("shoectl", "table", "")) == sorted(EVERY)
+
+
+def test_the_ruling_on_a_lost_part_is_one_where_no_rule_covers_it() -> None:
+    assert table_pages.rules("accept_loss") == "6.1"

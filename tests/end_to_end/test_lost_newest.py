@@ -175,6 +175,8 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                     ({"consented_by": "Ines"}, "another person"),
                     ({"position": "pit_manager"}, "takes a gaming_shift_manager"),
                     ({"position": "surveillance"}, "acts up to"),
+                    ({"args": {"x": 3}}, "accept_loss takes no x"),
+                    ({"round_id": "zzz"}, "accept_loss takes no round"),
                 ):
                     answer = await caller.asks(**ruling(**wrong))
                     assert not answer["accepted"]
@@ -273,10 +275,14 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                 done = await caller.asks(**ruling())
                 assert done["accepted"]
                 assert await caller.asks(**ruling()) == done
+                other = await caller.asks(**ruling(reason="another"))
+                assert "was used before, for another command" in other["error"]
+                new = await caller.asks(**ruling(command_id="ruled-2"))
+                assert "this journal shows no loss; there is nothing to rule on" in new["error"]
             assert runner(daemon)._journal.last_n > last_n
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
-            new = [event for event in told.events if (event["source"], event["id"]) not in known]
-            assert {event["source"] for event in new} == {told.events[-1]["source"]}
+            fresh = [event for event in told.events if (event["source"], event["id"]) not in known]
+            assert {event["source"] for event in fresh} == {told.events[-1]["source"]}
             # What the shoe was acknowledged is not dealt again: people are asked.
             await told.until(lambda: "gap" in open_at(daemon))
             assert not outcomes(told.events, but=known)
