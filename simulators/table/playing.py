@@ -79,6 +79,7 @@ class Performance:
         self._viewed = 0
         self._waited = 0
         self._given = 0
+        self._was_said = False
         self._under_way = 0
         self._answers: dict[str, dict[str, Any]] = {}
 
@@ -95,6 +96,7 @@ class Performance:
             under_way, self._under_way = self._under_way, 0
             try:
                 await self._take(step)
+                self._was_said = isinstance(step, Say)
                 if under_way:
                     await self._arrive(under_way)
             except (Stuck, Refused) as stuck:
@@ -146,6 +148,9 @@ class Performance:
             if step.manner == "freed":
                 await self._draw_freed()
             else:
+                if step.manner == "early" and self._was_said and self._is_halted():
+                    # What was said locks the shoe: a card that left before that is not early.
+                    await self._bench.until(lambda: device.lamp is None, "the shoe to be locked")
                 await self._draw_one(force=True)
         if step.manner == "under_key":
             device.turn_key(self._bench.now, locked=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -34,8 +34,8 @@ Row = tuple[int, str, str, bytes, bytes]
 class Whole:
     """A journal as it was written, and what it was signed with."""
 
-    content: bytes
-    rows: list[Row]
+    content: bytes = field(repr=False)
+    rows: list[Row] = field(repr=False)
     key: Signer
     folder: Path
 

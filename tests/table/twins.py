@@ -43,7 +43,14 @@ class Twins:
         self._each(step, step)
 
     def draws(self, faces: Faces, *, armed: bool | None = None) -> None:
-        """A card comes out at both tables, which nobody there has seen."""
+        """A card comes out at both tables, which nobody there has seen.
+
+        None does where one of the shoes alone would say again what lies there.
+        """
+        if is_repeat(self.one, faces[0]) == is_repeat(self.other, faces[1]):
+            self._draws(faces, armed)
+
+    def _draws(self, faces: Faces, armed: bool | None) -> None:
         self._each(*(lambda table, f=face: draw(table, f, armed) for face in faces))
 
     def draws_together(self, first: Faces, second: Faces, *, order_known: bool) -> None:
@@ -73,12 +80,24 @@ class Twins:
         return seen(self.one) != seen(self.other)
 
 
+def place_named(table: Playing) -> tuple[str, int]:
+    """Where an Angel Eye says that the next card belongs."""
+    return next_slot(table.now) or ("player", 3)
+
+
+def is_repeat(table: Playing, face: str | None) -> bool:
+    """An Angel Eye that names this card for the place where it lies says the same again."""
+    dealt = () if table.now.round is None else table.now.round.cards
+    there = [d.card.code for d in dealt if d.card and (d.hand, d.index) == place_named(table)]
+    return table.angel_eye and face in there
+
+
 def draw(table: Playing, face: str | None, armed: bool | None = None) -> None:
     """As such a shoe tells of it; which place it names never depends on what it has read."""
     shoe = table.now.shoe
     named: dict[str, Any] = {}
     if table.angel_eye:
-        hand, index = next_slot(table.now) or ("player", 3)
+        hand, index = place_named(table)
         named = {"hand": hand, "index": index}
     elif not table.bee_tek:
         armed = table.now.armed is not None if armed is None else armed
@@ -138,8 +157,9 @@ def known(table: Playing) -> object:
     """What anyone at the table can see of it: its status, its shoe's lock, what is offered."""
     now = table.now
     shown = status(now, table.game, table.settings)
+    # A table's clock moves on with each input, and one shoe may have judged at one of them.
     if shown["halt"] is not None:
-        # A table's clock moves on with each input, and one shoe may have judged at one of them.
         shown = {**shown, "halt": {**shown["halt"], "since": None}}
+    shown = {**shown, "waiting": [{**each, "since": None} for each in shown["waiting"]]}
     offered = [(choice.name, choice.by) for choice in stack.offered(at(table))]
     return shown, now.armed, now.wake_us, offered, [opened.step for opened in stack.all_open(now)]
