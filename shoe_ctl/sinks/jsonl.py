@@ -46,6 +46,15 @@ _MOST_KEPT = 4096
 _DOUBTED_NS = 1_000_000_000
 """Lines written so long before a cut may have come between the copy and the cut."""
 
+_LEFT_ALONE_S = 1.0
+"""So long a renamed file is left as it is for whoever is packing it: gzip complains of a change."""
+
+_PACKED_WITHIN_S = 10.0
+"""So long after its last lines were taken back whoever had read them before is done at the latest.
+"""
+
+_LOOK_S = 0.005
+
 log = logging.getLogger(__name__)
 
 _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
@@ -140,7 +149,8 @@ class JsonlFile(Sink):
     A restricted file is made readable by its owner only. The file is locked, so that it has one
     writer. Before and after each write its name must still lead to it: once it was renamed or
     removed, the name is opened anew, and what was just written is taken back from the old file and
-    written to the new one. Once it was cut, what the copy beside it lacks is written again.
+    written to the new one, but for what was packed meanwhile. Once it was cut, what the copy beside
+    it lacks is written again.
 
     Raises:
         EnvironmentFault: the file cannot be opened or has another writer, or is no file of events.
@@ -154,8 +164,10 @@ class JsonlFile(Sink):
             self._fd, self._size = _opened(path, self._mode)
         except OSError as error:
             raise EnvironmentFault(str(error)) from None
-        self._dirty = False
-        """A try has failed: bytes behind ``_size`` are its own."""
+        self._tried: list[bytes] = []
+        """Lines of a try that has failed: bytes behind ``_size`` are its own."""
+        self._packed: set[bytes] = set()
+        """Lines of such tries that stand in a packed file: they are not written again."""
         self._recent: list[_Line] = []
         self._owed: list[bytes] = []
         """Lines that were delivered, and that a cut took from the file and from its copy."""
@@ -182,15 +194,18 @@ class JsonlFile(Sink):
     def _write(self, lines: list[bytes]) -> None:
         for _ in range(_MOST_TURNS):
             self._find_file()
-            batch = [*self._owed, *lines]
+            batch = [line for line in (*self._owed, *lines) if line not in self._packed]
             if not batch:
+                self._owed = []
+                self._packed.difference_update(lines)
                 return
             data = b"".join(batch)
-            self._append(data)
+            self._append(batch, data)
             own = os.fstat(self._fd)
             if _at(self._path) != (own.st_dev, own.st_ino):
                 continue  # it was taken away meanwhile: both are opened and written anew
-            self._dirty, self._owed = False, []
+            self._tried, self._owed = [], []
+            self._packed.difference_update(lines)
             if own.st_size >= self._size + len(data):
                 self._count(batch)
                 return
@@ -198,9 +213,9 @@ class JsonlFile(Sink):
             lines = []
         raise OSError(f"sink file {self._path}: it is taken away again and again")
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, batch: list[bytes], data: bytes) -> None:
         """A failed sync proves nothing: after an error the next try writes all of it anew."""
-        self._dirty = True
+        self._tried = batch
         view, written = memoryview(data), 0
         while written < len(view):
             written += os.write(self._fd, view[written:])
@@ -224,9 +239,7 @@ class JsonlFile(Sink):
         """
         own = os.fstat(self._fd)
         if _at(self._path) != (own.st_dev, own.st_ino):
-            if self._dirty and own.st_size > self._size:
-                os.ftruncate(self._fd, self._size)
-            self._dirty = False
+            self._take_back(own.st_size)
             fd, size = _opened(self._path, self._mode)
             log.info("sink file %s: renamed or removed, opened anew", self._path)
             os.close(self._fd)
@@ -235,10 +248,33 @@ class JsonlFile(Sink):
             self._look_what_was_cut(own)
         elif own.st_size > self._size:
             # what a failed try left, or what somebody else has written
-            end = self._size if self._dirty else _whole_lines(self._fd, self._path)
+            end = self._size if self._tried else _whole_lines(self._fd, self._path)
             os.ftruncate(self._fd, end)
             self._size = end
-        self._dirty = False
+        self._tried = []
+
+    def _take_back(self, size: int) -> None:
+        """What was tried leaves the old file, unless it was packed with it before it could."""
+        if not self._tried:
+            return
+        _packing_over(self._fd, self._path, _LEFT_ALONE_S)
+        if size > self._size:
+            os.ftruncate(self._fd, self._size)
+        old, over = _packing_over(self._fd, self._path, _PACKED_WITHIN_S)
+        tried, end = [], self._size
+        for data in self._tried:
+            tried.append(_Line(end, 0, data))
+            end += len(data)
+        held = _copied(old, tried)
+        if held is not None:
+            self._packed.update(line.data for line in tried if line.end <= held)
+        elif not over:
+            log.warning(
+                "sink file %s was renamed and is still being packed: its last %d events are "
+                "written again and may stand in two files",
+                self._path, len(tried),
+            )  # fmt: skip
+        self._tried = []
 
     def _cut_while_written(self, batch: Sequence[bytes], size: int) -> None:
         data = b"".join(batch)
@@ -384,6 +420,23 @@ def _whole_lines(fd: int, path: Path) -> int:
     if torn[: len(_EVENT_STARTS)] != _EVENT_STARTS[: len(torn)]:
         raise OSError(f"sink file {path}: it does not end in an event's line")
     return size - len(torn)
+
+
+def _packing_over(fd: int, path: Path, within_s: float) -> tuple[Path, bool]:
+    """What a file is called now that had this name; and whether nobody packs it any more.
+
+    Who packs a file makes the packed one before reading, and removes the other at the end. So where
+    there is none yet, only what stands in the file from now on will be packed.
+    """
+    until = time.monotonic() + within_s
+    while True:
+        with suppress(OSError):
+            path = Path(os.readlink(f"/proc/self/fd/{fd}"))  # noqa: PTH115 - not to be resolved
+        if os.fstat(fd).st_nlink == 0 or not path.with_name(f"{path.name}.gz").exists():
+            return path, True
+        if time.monotonic() >= until:
+            return path, False
+        time.sleep(_LOOK_S)
 
 
 def _copied(path: Path, lines: Sequence[_Line]) -> int | None:

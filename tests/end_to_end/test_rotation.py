@@ -63,6 +63,11 @@ def as_the_page_shows(folder: Path, pid: int) -> str:
     return str(shown)
 
 
+def both_grown(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    for audience in ("public", "restricted"):
+        grown(folder / f"{audience}.jsonl", process)
+
+
 def rotate(folder: Path, config: str) -> None:
     path = folder / "rotation"
     path.write_text(config)
@@ -99,9 +104,9 @@ def test_every_event_is_in_one_file_once_and_whole(tmp_path: Path, way: str) -> 
         if way == "packed":
             config = config.replace("    delaycompress\n", "")
         for _ in range(TIMES):
-            for audience in ("public", "restricted"):
-                grown(tmp_path / f"{audience}.jsonl", process)
+            both_grown(tmp_path, process)
             rotate(tmp_path, config)
+        both_grown(tmp_path, process)  # without a signal the next event makes the file
         process.send_signal(signal.SIGTERM)
         assert process.stdout is not None
         process.stdout.read()

@@ -184,6 +184,96 @@ async def test_what_is_written_while_the_file_is_taken_away_is_in_the_new_one_al
 
 
 @pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("packing", [("", 0), ("", 0.1), ("old", 0), ("old", 0.1)])
+async def test_what_is_written_while_the_file_is_renamed_and_packed_stands_once(
+    path: Path,
+    writer: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+    behind: bool,
+    packing: tuple[str, float],
+) -> None:
+    folder, takes_s = packing
+    old = path.parent / folder / "events.jsonl.1"
+    old.parent.mkdir(exist_ok=True)
+    packed = old.with_suffix(".1.gz")
+    packers: list[threading.Thread] = []
+
+    def rotate() -> None:
+        path.rename(old)
+        packed.touch()
+        content = gzip.compress(old.read_bytes())
+
+        def pack() -> None:
+            packed.write_bytes(content)
+            old.unlink()
+
+        packers.append(threading.Timer(takes_s, pack))
+        packers[0].start()
+        if not takes_s:
+            packers[0].join()
+
+    sink = JsonlFile(path, Audience.PUBLIC, writer)
+    await sink.deliver(events(2))
+    with monkeypatch.context() as patched:
+        at_the_write(patched, rotate, behind=behind)
+        await sink.deliver(events(2, 3))
+    assert path.exists()
+    await sink.deliver(events(1, 5))
+    await sink.close()
+    packers[0].join()
+    content = gzip.decompress(packed.read_bytes()).splitlines()
+    assert content == events(4 if behind else 2)
+    assert content + lines(path) == events(5)
+
+
+async def test_a_renamed_file_that_is_packed_for_ever_holds_nothing_up_and_is_warned_of(
+    path: Path,
+    writer: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    old = path.with_name("events.jsonl.1")
+
+    def rotate() -> None:
+        path.rename(old)
+        old.with_suffix(".1.gz").touch()
+
+    monkeypatch.setattr(jsonl, "_LEFT_ALONE_S", 0.02)
+    monkeypatch.setattr(jsonl, "_PACKED_WITHIN_S", 0.02)
+    sink = JsonlFile(path, Audience.PUBLIC, writer)
+    await sink.deliver(events(2))
+    with monkeypatch.context() as patched:
+        at_the_write(patched, rotate, behind=True)
+        await sink.deliver(events(2, 3))
+    await sink.close()
+    assert (lines(old), lines(path)) == (events(2), events(2, 3))
+    assert "its last 2 events are written again and may stand in two files" in caplog.text
+
+
+async def test_what_was_packed_is_not_written_again_when_the_new_file_cannot_be_opened_at_once(
+    path: Path, writer: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = path.with_name("events.jsonl.1.gz")
+
+    def rotate() -> None:
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+        path.mkdir()
+
+    sink = JsonlFile(path, Audience.PUBLIC, writer)
+    await sink.deliver(events(2))
+    with monkeypatch.context() as patched:
+        at_the_write(patched, rotate, behind=True)
+        with pytest.raises(OSError, match="sink file"):
+            await sink.deliver(events(2, 3))
+    path.rmdir()
+    await sink.deliver(events(1, 3))
+    await sink.deliver(events(2, 4))
+    await sink.close()
+    assert gzip.decompress(packed.read_bytes()).splitlines() + lines(path) == events(5)
+
+
+@pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("copy_behind", [False, True])
 async def test_what_is_written_while_the_file_is_copied_and_cut_stands_once(
     path: Path,
