@@ -14,6 +14,8 @@ from typing import Any
 from shoe_ctl.api.asked import Asked, Caller, Command
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.bodies import Ruling
+from shoe_ctl.table import second_person
+from shoe_ctl.table.inputs import SecondPerson
 from shoe_ctl.table.positions import LADDER, may, one
 
 COMMAND = "accept_loss"
@@ -35,17 +37,19 @@ class NotRuled(InputRefused):
         self.needs = dict(needs)
 
 
-def ruling(
+def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
     *,
     person: str,
     position: str,
     reason: str | None,
     consented_by: str | None,
+    second: SecondPerson | None = None,
     highest: str | None = None,
 ) -> Ruling:
     """The ruling that a journal goes on without what it lost.
 
-    ``highest`` is as in ``positions.may``.
+    ``second`` is what is known of who consents, None where nobody is configured. ``highest`` is as
+    in ``positions.may``.
 
     Raises:
         NotRuled: from too low a position, without a reason, or without a second person.
@@ -54,8 +58,11 @@ def ruling(
         raise NotRuled(f"{COMMAND} takes {one(LOWEST)}", {"position": LOWEST})
     if not (reason or "").strip():
         raise NotRuled(f"{COMMAND} needs a reason: say why the lost part cannot be put back", {})
-    if consented_by in (None, "", person):
-        raise NotRuled(f"{COMMAND} needs a second person", {"consent": "another person"})
+    lack = second_person.lack(
+        COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
+    )
+    if lack is not None:
+        raise NotRuled(lack.why, lack.needs)
     assert reason is not None and consented_by is not None
     return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
 
@@ -78,17 +85,20 @@ def refused(command_id: str, error: NotRuled | str) -> dict[str, Any]:
 class Waiting:
     """Refuses everything with the line, until a ruling comes that somebody may give.
 
-    ``may_act`` says why a caller may not act in the position that is named, or None.
+    ``may_act`` says why a caller may not act in the position that is named, or None; ``second``
+    what is known of the second person whom a caller names.
     """
 
     def __init__(
         self,
         line: str,
         may_act: Callable[[Caller, Command], str | None],
+        second: Callable[[Caller, Command], SecondPerson | None],
         highest: str | None,
     ) -> None:
         self._line = line
         self._may_act = may_act
+        self._second = second
         self._highest = highest
         loop = asyncio.get_running_loop()
         self._ruling: asyncio.Future[Ruling] = loop.create_future()
@@ -112,6 +122,7 @@ class Waiting:
                 position=asked.position,
                 reason=asked.reason,
                 consented_by=asked.consented_by,
+                second=self._second(caller, asked),
                 highest=self._highest,
             )
         except NotRuled as error:

@@ -119,20 +119,18 @@ class Offers(Protocol):
 class Staff:
     """Hands what callers ask to the table it is for. ``tables`` are the runners by table id.
 
-    ``sinks`` take what is offered again, by their names. ``people`` are all users that there are:
-    a second person is one of them.
+    ``sinks`` take what is offered again, by their names. A second person is one of ``people``.
     """
 
     def __init__(
         self,
         tables: Mapping[str, TableRunner],
         sinks: Mapping[str, Offers],
-        people: Iterable[Caller] = (),
+        people: People,
     ) -> None:
         self._tables = tables
         self._sinks = sinks
-        self._people = tuple(people)
-        self._named = {same_name(name): each for each in self._people for name in each.names}
+        self._people = people
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -202,7 +200,7 @@ class Staff:
         error = may_not_act(caller, asked, highest)
         if error is not None:
             return _refused(asked, error, {"position": asked.position})
-        command = _input(asked, caller, self._second_person(caller, asked))
+        command = _input(asked, caller, self._people.second_person(caller, asked))
         answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
@@ -211,30 +209,12 @@ class Staff:
             "done" if answer.accepted else answer.error,
         )  # fmt: skip
         if not answer.accepted:
-            alone = "consent" in answer.needs and not self._others(caller)
+            alone = "consent" in answer.needs and not self._people.others(caller)
             more = f"; {_ADD.format(caller.user)}" if alone and asked.consented_by is None else ""
             return _refused(asked, f"{answer.error}{more}", answer.needs)
         done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
         waits = {"halted": answer.halted, "asks": answer.asks, "text": answer.text}
         return done | {name: said for name, said in waits.items() if said is not None}
-
-    def _others(self, caller: Caller) -> list[str]:
-        """Who may be asked for consent, each by the name that people use."""
-        return [each.names[0] for each in self._people if each.user != caller.user and each.names]
-
-    def _second_person(self, caller: Caller, asked: Command) -> SecondPerson | None:
-        """Whether the named second person is another user than who asks, and in which positions."""
-        if asked.consented_by is None:
-            return None
-        second = self._named.get(same_name(asked.consented_by))
-        others = self._others(caller)
-        whom = f"name one of {', '.join(others)}" if others else _ADD.format(caller.user)
-        if second is None:
-            return SecondPerson(why_not=f"{asked.consented_by} is no configured user; {whom}")
-        asks = self._named.get(same_name(asked.person))
-        if second.user == caller.user or second is asks:
-            return SecondPerson(why_not=f"{asked.consented_by} is who asks; {whom}")
-        return SecondPerson(positions=(second.position, *second.also))
 
 
 def status_in_outage(

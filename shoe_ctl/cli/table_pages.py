@@ -49,6 +49,12 @@ PAGES: Mapping[str, Page] = {
         "sink=jsonl:public",
         more="Without sink=NAME all sinks are offered what they have not taken.",
     ),
+    "accept_loss": Page(
+        LOOK,
+        "Rule that a journal which lost its newest part goes on without it.",
+        '--reason "the disk was replaced" --consented-by Kim',
+        more="Put the lost files back instead where you can: then nothing is lost.",
+    ),
     "place_your_bets": Page(ROUND, "Open the round.", cites="clause place_your_bets"),
     "no_more_bets": Page(ROUND, "Close the bets.", cites="clause no_more_bets"),
     "expose": Page(
@@ -211,6 +217,9 @@ PAGES: Mapping[str, Page] = {
 REQUESTS = ("status", "redeliver")
 """What is asked and is no command of the table's."""
 
+ABOUT_THE_JOURNAL = {"accept_loss": "gaming_shift_manager"}
+"""Commands to the daemon, each with the lowest position that may give it."""
+
 _MEANINGS: Mapping[str, str] = {
     "hand": "the hand",
     "player": "the Player, by the name or number that the house has",
@@ -265,7 +274,7 @@ def commands() -> tuple[str, ...]:
     """Every command of the table and every request, in no order that means anything."""
     from shoe_ctl.table.positions import COMMANDS
 
-    return (*REQUESTS, *COMMANDS)
+    return (*REQUESTS, *ABOUT_THE_JOURNAL, *COMMANDS)
 
 
 def example(command: str) -> str:
@@ -318,12 +327,13 @@ def given_by(command: str) -> str:
     """Who may give it."""
     from shoe_ctl.table.positions import APART, COMMANDS, GIVEN_APART
 
-    lowest = COMMANDS[command].replace("_", " ")
+    lowest = (ABOUT_THE_JOURNAL | COMMANDS)[command].replace("_", " ")
     apart = f", or {APART}" if command in GIVEN_APART else ""
     more = {
         "change_method": "; the game says who chooses which method",
         "decide": "; each choice says its own, below",
         "declare": "; each key says its own, below",
+        "accept_loss": "; a second person consents",
     }
     return f"{lowest} or a higher position (6.2){apart}{more.get(command, '')}"
 
@@ -332,6 +342,8 @@ def taken_in(command: str) -> str:
     """In which states it may do something."""
     from shoe_ctl.table.machine import STATES, states_that_take
 
+    if command in ABOUT_THE_JOURNAL:
+        return "while a journal may have lost its newest part, and then no other command"
     states = states_that_take(command)
     return "in every state" if len(states) == len(STATES) else ", ".join(states)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 
 from . import positions
-from .inputs import TableCommand
+from .inputs import SecondPerson
 from .rows import Objection
 from .turn import Turn
 
@@ -24,10 +24,9 @@ def same_name(name: str) -> str:
     return " ".join(seen.split())
 
 
-def is_another(command: TableCommand) -> bool:
+def is_another(person: str, consented_by: str | None) -> bool:
     """Somebody is named, and not by the name of who asks."""
-    second = same_name(command.consented_by or "")
-    return second not in ("", same_name(command.person))
+    return same_name(consented_by or "") not in ("", same_name(person))
 
 
 def sufficient(needed: str) -> str:
@@ -42,22 +41,42 @@ def sufficient(needed: str) -> str:
 
 def objection(turn: Turn, what: str, needed: str) -> Objection | None:
     """What the consent to ``what`` lacks, which ``needed`` may do."""
-    command, found = turn.command, turn.command.second_person
+    command = turn.command
+    return lack(
+        what,
+        needed,
+        person=command.person,
+        consented_by=command.consented_by,
+        found=command.second_person,
+        highest=turn.settings.highest_position,
+    )
+
+
+def lack(  # noqa: PLR0913 - who asks, who consents, and for what
+    what: str,
+    needed: str,
+    *,
+    person: str,
+    consented_by: str | None,
+    found: SecondPerson | None,
+    highest: str | None,
+) -> Objection | None:
+    """The same of a command that is not at a table. ``highest`` is as in ``positions.may``."""
     needs = {"consent": "another person"}
     wants = f"{what} needs the consent of another person"
-    if not is_another(command):
-        same = f": {command.consented_by} is who asks" if command.consented_by else ""
+    if not is_another(person, consented_by):
+        same = f": {consented_by} is who asks" if consented_by else ""
         return Objection(f"{wants}{same}", needs)
     if found is None:
         return None
     if found.why_not is not None:
         return Objection(f"{wants}: {found.why_not}", needs)
-    lowest, highest = sufficient(needed), turn.settings.highest_position
+    lowest = sufficient(needed)
     if any(positions.may(own, lowest, highest=highest) for own in found.positions):
         return None
     acts = ", ".join(found.positions)
     return Objection(
         f"{what} needs the consent of {positions.one(lowest)} or above: "
-        f"{command.consented_by} acts up to {acts}",
+        f"{consented_by} acts up to {acts}",
         {"consent": lowest},
     )

@@ -24,7 +24,7 @@ from shoe_ctl.table.recording import RECORDED
 from tests.cli.test_table import Ran, pasted
 from tests.cli.test_table import shoectl as run_shoectl
 
-EVERY = (*table_pages.REQUESTS, *positions.COMMANDS)
+EVERY = (*table_pages.REQUESTS, *table_pages.ABOUT_THE_JOURNAL, *positions.COMMANDS)
 WIDTH = 80
 
 

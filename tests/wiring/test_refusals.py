@@ -20,7 +20,7 @@ from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from shoe_ctl.refusal_budget import RECORDED, STRETCH_US
 from shoe_ctl.runner import TableRunner
-from shoe_ctl.staff import Staff
+from shoe_ctl.staff import People, Staff
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 from tests.journal.making import records
@@ -42,7 +42,7 @@ class AtATable:
         self.path = path
         self.clock = clock
         self.runner = runner
-        self._staff = Staff({TABLE: runner}, {})
+        self._staff = Staff({TABLE: runner}, {}, People(()))
 
     async def gives(self, who: str, command_id: str, command: str, **more: Any) -> dict[str, Any]:
         envelope = {"person": who, "position": LADDER_TOP, **more}
