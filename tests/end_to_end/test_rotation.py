@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.records import Audience
 from tests.end_to_end.served import configuration, nothing_is_wrong_with
 from tests.end_to_end.test_signals import (
     AT_A_TERMINAL,
@@ -188,5 +190,8 @@ def test_closing_the_terminal_ends_the_daemon_with_all_delivered(tmp_path: Path)
             if process.poll() is None:
                 process.kill()
                 process.wait()
-    stored = nothing_is_wrong_with(tmp_path / "journal.db")
-    assert (tmp_path / "public.jsonl").read_bytes().count(b'"round.outcome"') == stored
+    nothing_is_wrong_with(tmp_path / "journal.db")
+    with Reader.open(tmp_path / "journal.db") as reader:
+        stored, _ = reader.events(Audience.PUBLIC, after=0, limit=1_000_000)
+    lines = (tmp_path / "public.jsonl").read_bytes().splitlines()
+    assert lines == [body for _, body in stored]
