@@ -16,8 +16,7 @@ from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slo
 from .cause import Cause
 from .inputs import Fault, Restarted
 from .irregularities import stakes
-from .irregularities.reviewing import is_on_top
-from .irregularities.stack import go_to, raise_irregularity, tell_of
+from .irregularities.stack import go_to, is_paused, raise_irregularity
 from .state import Kept
 from .turn import Turn
 
@@ -254,9 +253,9 @@ def keep_another(turn: Turn) -> None:
     """A card drawn while halted; one that is not the shoe's is an irregularity of its own."""
     wrong = fitting.not_the_shoes(turn)
     if wrong is not None:
-        due = pending.is_for_its_place(turn) and is_on_top(turn.now)
+        due = pending.is_for_its_place(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
-    elif is_on_top(turn.now):
+    elif is_paused(turn):
         # A row above takes the next card; this one is not it.
         raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
     keep(turn)
@@ -290,7 +289,8 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        tell_of(turn, "irregularity.step", _top_key(turn), {"step": "aligned by a person"}, **who)
+        data = {"step": "aligned by a person"}
+        turn.emit_irregularity("irregularity.step", _top_key(turn), data, **who)
 
 
 def _top_key(turn: Turn) -> str:
