@@ -75,13 +75,12 @@ def told(standing: _Standing) -> dict[str, Any]:
 # What is done.
 
 
-def take_out(turn: Turn, dealt: Dealt) -> str:
-    """The card was never drawn: its place is free, and no draw is counted. Gives the state."""
+def take_out(turn: Turn, dealt: Dealt) -> None:
+    """The card was never drawn: its place is free, and no draw is counted."""
     shoe_cards.uncount_last(turn, dealt.card, shown=dealt.revealed)
     third = (dealt.hand, dealt.index) not in INITIAL_DEAL
     cards = tuple(d for d in turn.round.cards if d is not dealt)
     turn.set_round(cards=cards, due=dealt.hand if third else None, complete_us=None)
-    return "drawing" if third else "dealing" if cards else "closed"
 
 
 def follow_the_shoe(turn: Turn) -> None:

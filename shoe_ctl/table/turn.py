@@ -73,6 +73,7 @@ class Turn(TableView):
     """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
 
     ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     """
 
     state: str
@@ -86,6 +87,7 @@ class Turn(TableView):
         self.effects: list[Effect] = []
         self.source = ""
         self.dest = ""
+        self.resumes_in = ""
         self.refusal: Answer | None = None
 
     def begin(self, now: TableState, happened: Input) -> None:

@@ -68,6 +68,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "differential_due": {"closed", *CARDS_OUT, "resolved", "suspended"},
         "count_disagrees": {"idle", "shoe_change"},
         "face_up_first": {"dealing", "revealing", "drawing", "suspended"},
+        "halt_ended": {"suspended"},
     }
     assert set(meant) == machine.OWN_TRIGGERS
     for trigger, states in meant.items():

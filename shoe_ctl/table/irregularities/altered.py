@@ -5,8 +5,7 @@ In: nothing. Out: its procedure. Must not know: which card it was, what the roun
 
 from __future__ import annotations
 
-from shoe_ctl.table import ordering, retaking
-from shoe_ctl.table.slots import INITIAL_DEAL
+from shoe_ctl.table import belated, ordering, retaking
 from shoe_ctl.table.state import Dealt, Kept
 from shoe_ctl.table.turn import Turn
 
@@ -22,7 +21,7 @@ from .grounds import (
     something_is_missing,
     tell_moved,
 )
-from .procedure import BACK, Choice, Declared, End, Procedure, Standing, Step
+from .procedure import Choice, Declared, End, Procedure, Standing, Step
 
 KEY = "order_altered"
 PUSHED_BACK = "pushed_back"
@@ -66,28 +65,6 @@ def _is_decided_on(at: Standing, card: Dealt | Kept) -> bool:
     return any(opened.subject == subject or "hand" in opened.noted for opened in under)
 
 
-def _drawn_again(at: Standing) -> int:
-    """How many cards came since."""
-    assert at.now.halt is not None
-    return len(at.now.kept) - at.now.halt.deciding[0].kept_before
-
-
-def _leads(at: Standing) -> str:
-    """The state that the table is in with the card in the shoe again, and those drawn since."""
-    card = _card(at)
-    if not isinstance(card, Dealt):
-        return BACK
-    since = _drawn_again(at)
-    if (card.hand, card.index) not in INITIAL_DEAL:
-        return "revealing" if since else "drawing"
-    played = at.now.round
-    assert played is not None
-    lie = len(played.cards) - 1 + since
-    if not lie:
-        return "closed"
-    return "dealing" if lie < len(INITIAL_DEAL) else "revealing"
-
-
 def _why_not(turn: Turn) -> str | None:
     if not turn.now.link.aligned:
         return ALIGN_FIRST
@@ -111,6 +88,8 @@ def _take_out(turn: Turn) -> None:
     again = own_kept(turn)
     drop_kept(turn, again)
     ordering.lay(turn, again, frozenset())
+    if isinstance(card, Dealt):
+        belated.stand(turn)
 
 
 def _place(card: Dealt | Kept) -> str:
@@ -121,23 +100,7 @@ def _leave(turn: Turn) -> None:
     retaking.leave_all(turn)
 
 
-# Choices, and the procedure.
-
-
-def _found(leads: str) -> tuple[Choice, End]:
-    """It is found at the front of the shoe: drawn again it lies where it lay."""
-
-    def leads_there(at: Standing) -> bool:
-        return _is_the_next(at) and _leads(at) == leads
-
-    name = f"found_{leads}"
-    choice = Choice(
-        "reconstructed", "pit_supervisor", name, (_take_out, align), _why_not, when=leads_there
-    )
-    return choice, End(name, "reconstructed", _END, leads)
-
-
-_FOUND = tuple(map(_found, (BACK, "closed", "dealing", "drawing", "revealing")))
+# The procedure.
 
 ORDER_ALTERED = Procedure(
     KEY,
@@ -150,7 +113,11 @@ ORDER_ALTERED = Procedure(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
                     something_is_missing, when=_is_not_told,
                 ),
-                *(choice for choice, _ in _FOUND),
+                # Found at the front of the shoe: drawn again it lies where it lay.
+                Choice(
+                    "reconstructed", "pit_supervisor", "reconstructed", (_take_out, align),
+                    _why_not, when=_is_the_next,
+                ),
                 GO_ON._replace(do=(*GO_ON.do, _leave)),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
@@ -159,7 +126,6 @@ ORDER_ALTERED = Procedure(
     ),
     (
         End("reconstructed", "reconstructed", _END),
-        *(end for _, end in _FOUND),
         stands(),
         aside(),
         void((KEY, "void")),

@@ -6,8 +6,6 @@ Must not know: why the cards were missed.
 
 from __future__ import annotations
 
-import msgspec
-
 from shoe_ctl.table import belated, counts, entering, retaking, shoe_cards
 from shoe_ctl.table.arguments import by_whom, checked
 from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
@@ -168,14 +166,14 @@ def place(turn: Turn) -> None:
 
 def take_back(turn: Turn) -> None:
     """The card entered last was never drawn: it lies nowhere, and one is due there."""
-    last, halt = counts.last_entered(turn), halt_of(turn)
+    last, key = counts.last_entered(turn), halt_of(turn).top.key
     assert last is not None
     waits = retaking.waits_for(turn.now, last)
-    back_to = counts.take_out(turn, last)
-    turn.change(halt=msgspec.structs.replace(halt, back_to=back_to))
+    counts.take_out(turn, last)
+    belated.stand(turn)
     tell_moved(turn, "taken_back", [f"{last.hand} {last.index}"])
     if waits is not None:
-        close_taken_back(turn, waits, turn.game.rule(halt.top.key, "entered"))
+        close_taken_back(turn, waits, turn.game.rule(key, "entered"))
     note(turn, entered=True)
 
 

@@ -139,7 +139,8 @@ class End(NamedTuple):
     """How the irregularity closes, and where that leads.
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
-    ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
+    ``leads``: BACK, VOID, or a state in which play resumes instead of the one that it left.
+    From *no more bets* to the outcome BACK is the state that the cards stand for by then.
     ``clears``: the round's cards leave it, and what is open of them (``of_cards``) ends with them.
     """
 

@@ -12,7 +12,6 @@ import msgspec
 
 from shoe_ctl.table import ordering
 from shoe_ctl.table.arguments import OfKey, checked
-from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
 from shoe_ctl.table.state import Dealt, Kept
 from shoe_ctl.table.turn import Turn
 
@@ -80,7 +79,8 @@ def given_order(at: Standing) -> dict[str, Any]:
 
 def lie_in_place(at: Standing) -> bool:
     """Each has its place already: nothing came as one, but that people said so."""
-    return not _some_are_kept(at)
+    assert at.now.halt is not None
+    return len(at.now.kept) <= at.now.halt.top.kept_before
 
 
 def seen_with_window(at: Standing) -> bool:
@@ -138,38 +138,6 @@ def why_not_declared(turn: Turn) -> str | None:
     count = checked(turn, OfTogether).cards
     out = len(ordering.drawn_last(turn.now, count))
     return None if out == count else f"{out} cards of the round are out"
-
-
-def _lies(at: Standing) -> int:
-    """How many cards lie there and in the round."""
-    cards = () if at.now.round is None else at.now.round.cards
-    dealt = len(cards or at.now.opening)
-    assert at.now.halt is not None
-    dealt += pending_cards(at.now)
-    return dealt + len(at.now.kept) - at.now.halt.top.kept_before
-
-
-def _some_are_kept(at: Standing) -> bool:
-    assert at.now.halt is not None
-    return len(at.now.kept) > at.now.halt.top.kept_before
-
-
-def leads_to_deal(at: Standing) -> bool:
-    """With them laid fewer than four cards are dealt."""
-    return _some_are_kept(at) and _back_to(at) in _DEALS and _lies(at) < len(INITIAL_DEAL)
-
-
-def leads_past_deal(at: Standing) -> bool:
-    """With them laid the first four are dealt."""
-    if not _some_are_kept(at):
-        return False
-    completes = _back_to(at) in _DEALS and _lies(at) >= len(INITIAL_DEAL)
-    return completes or _back_to(at) in ("revealing", "drawing")
-
-
-def leads_back(at: Standing) -> bool:
-    """Nothing is laid, or there is no round for it."""
-    return not leads_to_deal(at) and not leads_past_deal(at)
 
 
 def why_not_laid(turn: Turn) -> str | None:

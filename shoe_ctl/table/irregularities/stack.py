@@ -286,6 +286,7 @@ def _back_to(turn: Turn, halt: Halt) -> None:
         turn.change(halt=halt)
         _tell_step(turn)
         return
+    turn.resumes_in = halt.back_to
     turn.change(halt=None, kept=())
     turn.tell("table.resumed", {})
 
