@@ -126,7 +126,8 @@ class TableController:
         else:
             turn.trigger(_NAMES[type(happened)])
         outbox.tell_again(turn)
-        turn.change(state=turn.state)
+        if turn.state != turn.now.state:
+            turn.change(state=turn.state)
         _assert_desires(turn)
         _assert_phase(turn.now)
         self.state = turn.now
@@ -207,7 +208,8 @@ def _assert_desires(turn: Turn) -> None:
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
-    turn.change(armed=armed, wake_us=wake_us)
+    if armed != now.armed or wake_us != now.wake_us:
+        turn.change(armed=armed, wake_us=wake_us)
     arming.forget(turn, armed)
 
 
@@ -233,8 +235,10 @@ def _desired(turn: Turn) -> Armed | Locked:
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     """When the round next wants to be woken, or an errand's answer or a proof is overdue."""
-    overdue = (outbox.overdue_us(now), link_facts.unproved_us(now))
-    wakes = (_round_wakes_us(now, settings), *overdue)
+    round_us = _round_wakes_us(now, settings)
+    if not now.outbox.waiting and now.link.claim is None:
+        return round_us
+    wakes = (round_us, outbox.overdue_us(now), link_facts.unproved_us(now))
     return min((t for t in wakes if t is not None), default=None)
 
 
@@ -244,9 +248,10 @@ def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
         return replayed.shows_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-    if unseen and conduct.faces(now, settings) == "face_up":
-        return min(unseen) + settings.face_up_after_ms * 1000
+    if conduct.faces(now, settings) == "face_up":
+        unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
+        if unseen:
+            return min(unseen) + settings.face_up_after_ms * 1000
     if now.round.complete_us is not None and result_is_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000
     return None
