@@ -55,6 +55,7 @@ from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import Comparison, TableRunner
 from shoe_ctl.staff import People, Staff, gid_of, may_not_act, status_in_outage, users_of
 from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
@@ -125,6 +126,8 @@ class Daemon:
         self.doubt: str | None = None
         self._epoch: str | None = None
         self._compared: set[str] = set()
+        self._shown = loss.ShownLoss()
+        self._ruling: tuple[str, TableCommand] | None = None
 
     @property
     def settings(self) -> list[TableSettings]:
@@ -153,7 +156,7 @@ class Daemon:
             self._noting = stack.enter_context(self._outside.thread("outage-notes"))
             store = await self._open_first(ready, tell)
             try:
-                opened = await open_sinks(self._config, stack, self._outside, store)
+                opened = await open_sinks(self._config, stack, self._outside)
                 places = [*self._sinks, *opened]
                 await stack.enter_async_context(reopening(places, self._reopen))
                 async with self._way_in(self._refuse):
@@ -233,7 +236,7 @@ class Daemon:
             waiting = loss.Waiting(
                 self.doubt,
                 partial(may_not_act, highest=highest),
-                self._people.second_person,
+                self._people.as_input,
                 highest,
             )
             async with self._way_in(waiting.answer):
@@ -248,7 +251,7 @@ class Daemon:
                     waiting.failed(error)
                     raise
                 waiting.stored()
-            self.doubt = None
+            self.doubt, self._ruling = None, waiting.command
             return store
 
     async def _goes_on(self, doubtful: DoubtfulJournal, ruling: Ruling) -> Store:
@@ -301,7 +304,7 @@ class Daemon:
         """Every table has stored that there was an outage: nobody has to be told once more."""
         if self.outage is not None:
             await asyncio.get_running_loop().run_in_executor(self._noting, self._notes.clear)
-            self.outage = None
+            self.outage = self._ruling = None
 
     async def _refuse(self, caller: Caller, asked: Asked) -> dict[str, Any]:
         """While no table is at work: how the tables stood before an outage, and nothing else."""
@@ -336,13 +339,22 @@ class Daemon:
             keeper = self._keeper(journal, store, places)
             alarm = Alarm()
             recovered = [self._recovered(p, store) for p in self._prepared]
-            gate = self._gate(store, recovered)
+            gate = self._gate(store, recovered, places)
+            losses = loss.Losses(
+                self._shown,
+                self.runners,
+                journal,
+                gate,
+                self._clock,
+                epoch=self._outside.epoch,
+                tell=tell,
+            )
             deliveries = await stack.enter_async_context(
                 delivering(places, journal, store, self._outside, alarm.of, gate)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
-                await self._open_table(table, journal, waiting, keeper, gate, tell)
+                await self._open_table(table, journal, waiting, keeper, gate, losses)
                 for table in recovered
             ]
             alarm.tables_are(self.runners)
@@ -380,23 +392,24 @@ class Daemon:
                     await end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
-    def _gate(self, store: Store, recovered: Sequence[_Recovered]) -> Gate:
+    def _gate(
+        self, store: Store, recovered: Sequence[_Recovered], places: Sequence[SinkPlace]
+    ) -> Gate:
         """What is stored since the shoes were heard last, and what is never to be published.
 
         Which shoes are waited for is known before anything is published.
         """
         with store.reader() as reader:
-            withheld = [
-                (gone_on.table, *gone_on.unpublished)
-                for _, gone_on in rulings(reader)
-                if gone_on.table is not None and gone_on.unpublished is not None
-            ]
+            ruled = [gone_on.unpublished for _, gone_on in rulings(reader)]
+            unpublished = [self._shown.unpublished, *ruled]
+            withheld = [(t, *records) for each in unpublished for t, records in each.items()]
+            published = max((reader.cursor(place.name) for place in places), default=0)
         waited = {
             r.prepared.settings.table: r.unheard_since
             for r in recovered
             if r.unheard_since is not None
         }
-        gate = Gate(min((store.last_n, *waited.values())), withheld)
+        gate = Gate(min((store.last_n, *waited.values())), withheld, published)
         for table in waited:
             gate.wait_for(table)
         return gate
@@ -464,9 +477,8 @@ class Daemon:
         names = ", ".join(runner.table for runner in held)
         again = "serving; storage failed and works again, waiting for resume"
         tell(f"{again}: {names}{self._said_where}")
-        for doubt in (runner.doubt for runner in held):
-            if doubt is not None:
-                tell(doubt)
+        for line in self._shown.lines.values():
+            tell(line)
         for runner in held:
             await runner.released()
         tell("serving")
@@ -485,9 +497,13 @@ class Daemon:
             waits = is_held(controller.state) and ruled == epoch
             ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
             replays = prepared.profile.CAPABILITIES.replay and not ruled_on
-            may_show = bool(numbers.devices) and replays and settings.table not in self._compared
+            may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
             since = resuming.unheard_since(reader, settings.table, epoch) if may_show else None
         return _Recovered(prepared, numbers, before, meta, controller, ruled_on, since)
+
+    def _is_compared(self, table: str) -> bool:
+        """Its shoe showed this process that nothing is lost, and nothing else since."""
+        return table in self._compared and table not in self._shown.lines
 
     async def _open_table(  # noqa: PLR0913 - what a table is wired to
         self,
@@ -496,7 +512,7 @@ class Daemon:
         waiting: _Waiting,
         keeper: Keeper,
         gate: Gate,
-        tell: Callable[[str], None],
+        losses: loss.Losses,
     ) -> tuple[TableRunner, Supervisor]:
         prepared, before = recovered.prepared, recovered.before
         settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
@@ -506,10 +522,6 @@ class Daemon:
         def opens(_: str) -> None:
             self._compared.add(table)
             gate.open(table)
-
-        def closes(_: str) -> None:
-            self._compared.discard(table)
-            gate.wait_for(table)
 
         runner = TableRunner(
             recovered.controller,
@@ -524,14 +536,12 @@ class Daemon:
             reopened=earlier is not None,
             compare=Comparison(
                 expected=not recovered.ruled_on,
+                is_compared=self._is_compared(table),
                 opens=opens,
-                closes=closes,
-                withholds=gate.withhold,
-                tells=tell,
-                epoch=self._outside.epoch,
+                losses=losses,
             ),
             started_n=recovered.unheard_since,
-            doubt=None if earlier is None else earlier.doubt,
+            refusals=None if earlier is None else earlier.refusals,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
@@ -555,7 +565,8 @@ class Daemon:
             on_suspended=runner.line_suspended,
             on_resumed=runner.line_resumed,
         )
-        await runner.start(self._host_boot, self.outage)
+        at, ruling = self._ruling or (None, None)
+        await runner.start(self._host_boot, self.outage, ruling if at == table else None)
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor

@@ -192,3 +192,24 @@ async def test_ids_that_come_again_with_other_commands_count_towards_the_budget(
         assert len(stored(path, "command.refused")) == RECORDED
     (counted,) = stored(path, "commands_refused")
     assert counted["count"] == RECORDED
+
+
+async def test_a_refused_command_beyond_the_budget_is_known_again_by_its_id(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.db"
+    async with at_a_table(path) as table:
+        answers = await table.floods("flood", RECORDED + REMEMBERED_COMMANDS)
+        size = len(records(path))
+        for n in (RECORDED, RECORDED + REMEMBERED_COMMANDS - 1):
+            assert await table.gives("flood", f"flood-{n}", "settle") == answers[n]
+            for who, by in (("flood", "for another command"), ("dora", "by another user")):
+                refused = await table.gives(who, f"flood-{n}", TAKEN, **TWO)
+                assert refused["accepted"] is False
+                assert f"used before, {by}" in refused["error"]
+        assert len(records(path)) == size
+        assert (await table.gives("flood", "flood-new", TAKEN, **TWO))["accepted"]
+        await table.floods("flood", 1, "one-more")  # of more than 256 the oldest is forgotten
+        assert (await table.gives("flood", f"flood-{RECORDED}", TAKEN, **TWO))["accepted"]
+    counted = {each["user"]: each["count"] for each in stored(path, "commands_refused")}
+    assert counted == {"flood": REMEMBERED_COMMANDS + 2 + 1, "dora": 2}
