@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from shoe_ctl import outage
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.config import load
-from shoe_ctl.daemon import COMPARED_WITHIN_S, Daemon
+from shoe_ctl.config.schema import load
+from shoe_ctl.daemon import outage
+from shoe_ctl.daemon.daemon import COMPARED_WITHIN_S, Daemon
 from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.bodies import Ruling
 from shoe_ctl.journal.place import head_of, log_of

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.delivery import SinkPlace, delivering
+from shoe_ctl.daemon.delivery import SinkPlace, delivering
+from shoe_ctl.daemon.host import SYSTEM
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.outside import SYSTEM
 from shoe_ctl.records import Audience
 from tests.journal.making import Never
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl import resuming, rules
 from shoe_ctl.api.asked import Caller, Command
+from shoe_ctl.daemon.refusal_budget import RECORDED, STRETCH_US
+from shoe_ctl.daemon.requests import People, Staff
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
-from shoe_ctl.refusal_budget import RECORDED, STRETCH_US
-from shoe_ctl.runner import TableRunner
-from shoe_ctl.staff import People, Staff
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 from tests.journal.making import records
@@ -61,7 +61,7 @@ async def at_a_table(path: Path, clock: HandClock | None = None) -> AsyncIterato
     with ThreadPoolExecutor(1) as writer:
         journal = Journal(store, writer)
         with store.reader() as reader:
-            before = resuming.recover(reader, TABLE)
+            before = snapshots.recover(reader, TABLE)
         under = rules.meta(game(), settings(), clock.wall_us())
         controller = rules.go_on(before.controller, before.kept, under)
         runner = TableRunner(

@@ -14,23 +14,25 @@ from typing import Any
 import msgspec
 
 from firmware_proto.session import Resume
-from shoe_ctl import loss
-from shoe_ctl.answers import Answered, Answers, FirstAnswer
-from shoe_ctl.devices import Devices
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.devices import Devices
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
+from shoe_ctl.daemon.shoe_commands import Teller
+from shoe_ctl.daemon.waking import WakeUp
 from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.history.event_ids import Answered, Answers, FirstAnswer
+from shoe_ctl.history.recorder import Line, inputs
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
+from shoe_ctl.history.snapshots import Sections
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.line import Line, inputs
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor, Suspension
-from shoe_ctl.outage import Outage
-from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience, Envelope
-from shoe_ctl.refusal_budget import RefusalBudget, Unrecorded
-from shoe_ctl.resuming import Sections
-from shoe_ctl.revised import Told
 from shoe_ctl.table import known_commands, parked, status
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
@@ -51,8 +53,6 @@ from shoe_ctl.table.inputs import (
     Tick,
 )
 from shoe_ctl.table.irregularities.reviewing import is_held
-from shoe_ctl.telling import Teller
-from shoe_ctl.waking import WakeUp
 
 __all__ = ["Answered", "TableRunner"]
 

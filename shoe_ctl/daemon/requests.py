@@ -16,10 +16,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
-from shoe_ctl.config import SocketConfig, SocketUser
+from shoe_ctl.config.schema import SocketConfig, SocketUser
+from shoe_ctl.daemon.outage import Outage, refusal_of
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
-from shoe_ctl.outage import Outage, refusal_of
-from shoe_ctl.runner import TableRunner
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import may
 from shoe_ctl.table.second_person import same_name

@@ -14,14 +14,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
-from shoe_ctl import loss, resuming, rules
-from shoe_ctl.alarm import Alarm
 from shoe_ctl.api.asked import Asked, Caller, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
-from shoe_ctl.checked import Checked, check, named
-from shoe_ctl.config import Config
-from shoe_ctl.delivery import (
+from shoe_ctl.config.resolve import Checked, check, named
+from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.alarm import Alarm
+from shoe_ctl.daemon.delivery import (
     SinkPlace,
     all_well,
     delivering,
@@ -29,8 +29,17 @@ from shoe_ctl.delivery import (
     open_sinks,
     reopening,
 )
-from shoe_ctl.ending import end_of, first_of, heed_being_stopped
+from shoe_ctl.daemon.ending import end_of, first_of, heed_being_stopped
+from shoe_ctl.daemon.host import SYSTEM, Outside
+from shoe_ctl.daemon.journal_upkeep import Retention, policy
+from shoe_ctl.daemon.keeping import Keeper
+from shoe_ctl.daemon.outage import Outage, Reopening
+from shoe_ctl.daemon.outage_notes import notes_for
+from shoe_ctl.daemon.requests import People, Staff, gid_of, may_not_act, status_in_outage, users_of
+from shoe_ctl.daemon.shoe_commands import Teller
+from shoe_ctl.daemon.table_runner import Comparison, TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.bodies import GoneOn, Meta, Ruling
 from shoe_ctl.journal.cursors import Gate
@@ -41,24 +50,16 @@ from shoe_ctl.journal.recovery import Recovered, epoch_of, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Accepted, Store
 from shoe_ctl.journal.verify import verify
-from shoe_ctl.keeping import Keeper
 from shoe_ctl.link.arrivals import arrivals
 from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
-from shoe_ctl.outage import Outage, Reopening
-from shoe_ctl.outage_notes import notes_for
-from shoe_ctl.outside import SYSTEM, Outside
-from shoe_ctl.retention import Retention, policy
-from shoe_ctl.runner import Comparison, TableRunner
-from shoe_ctl.staff import People, Staff, gid_of, may_not_act, status_in_outage, users_of
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.telling import Teller
 
 COMPARED_WITHIN_S = 60.0
 """How long a sink that keeps nothing itself waits for a shoe that may show a loss."""
@@ -488,7 +489,7 @@ class Daemon:
         settings = prepared.settings
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
-            before = resuming.recover(reader, settings.table)
+            before = snapshots.recover(reader, settings.table)
             epoch = self._epoch_of(reader, settings.table)
             ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
             meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
@@ -498,7 +499,7 @@ class Daemon:
             ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
             replays = prepared.profile.CAPABILITIES.replay and not ruled_on
             may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
-            since = resuming.unheard_since(reader, settings.table, epoch) if may_show else None
+            since = snapshots.unheard_since(reader, settings.table, epoch) if may_show else None
         return _Recovered(prepared, numbers, before, meta, controller, ruled_on, since)
 
     def _is_compared(self, table: str) -> bool:
@@ -581,7 +582,7 @@ class _Recovered(NamedTuple):
 
     prepared: Checked
     numbers: Recovered
-    before: resuming.Resumed
+    before: snapshots.Resumed
     meta: Meta
     controller: TableController
     ruled_on: bool

@@ -13,12 +13,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
-from shoe_ctl.config import Config
+from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon.host import Outside
 from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
 from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
-from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
