@@ -125,6 +125,10 @@ class TableController:
             turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
         else:
             turn.trigger(_NAMES[type(happened)])
+            if isinstance(happened, StorageRestored) and happened.ruling is not None:
+                ruling = happened.ruling
+                taken = Answer(command_id=ruling.command_id, accepted=True)
+                known_commands.remember(turn, ruling, taken)
         outbox.tell_again(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
@@ -134,7 +138,7 @@ class TableController:
         return turn.effects
 
     def _command(self, turn: Turn, command: TableCommand) -> None:
-        if (why := known_commands.objection(turn.now, command)) is not None:
+        if (why := known_commands.objection(turn.now.answered, command)) is not None:
             turn.refuse(why)
             assert turn.refusal is not None
             turn.effects.append(turn.refusal)

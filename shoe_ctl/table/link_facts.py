@@ -32,8 +32,9 @@ HELLO_US: Final = 5_000_000
 
 NO_HELLO: Final = "no_hello"
 _NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? "
-    "shoectl doctor says more"
+    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
+    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
+    "and run shoectl doctor, which tries the port itself"
 )
 
 GARBAGE: Final = "garbage"
