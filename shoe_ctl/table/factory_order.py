@@ -6,7 +6,7 @@ Must not know: cards that are not revealed, what anyone makes of the alarm.
 
 from __future__ import annotations
 
-from .state import Dealt, Run
+from .state import DealtCard, Run
 from .turn import Turn
 
 ALARM = 5
@@ -23,7 +23,7 @@ def look(turn: Turn) -> None:
             _tell(turn, run)
 
 
-def _followed(turn: Turn, dealt: Dealt) -> Run | None:
+def _followed(turn: Turn, dealt: DealtCard) -> Run | None:
     """The run with this card at its end, or a new one that begins with it."""
     run, ranks = turn.shoe.run, turn.game.deck.ranks
     if dealt.card is None or dealt.card not in turn.game.deck:

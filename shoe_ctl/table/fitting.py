@@ -7,6 +7,7 @@ Must not know: what is done with a card, how a halt ends.
 from __future__ import annotations
 
 from firmware_proto.cards import Card
+from firmware_proto.events import CardDrawn
 
 from . import shoe_cards
 from .cause import Cause
@@ -81,6 +82,11 @@ def is_for(turn: Turn, slot: tuple[str, int] | None) -> bool:
     if drawn.card is None or not_the_shoes(turn) is not None:
         return False
     return slot is not None and (drawn.hand, drawn.index) == slot and drawn.number is None
+
+
+def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
+    """The hand and index that the shoe names for this card, None where it names none."""
+    return None if drawn.hand is None else (drawn.hand, drawn.index)
 
 
 def in_sequence(turn: Turn) -> bool:

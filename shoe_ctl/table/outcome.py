@@ -13,6 +13,7 @@ from shoe_ctl.games.game import Settlement
 
 from . import factory_order, freed, shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
+from .round import unplaced
 from .state import Round, Settled, ShoeResult
 from .turn import Turn
 
@@ -164,6 +165,7 @@ def close_round(turn: Turn) -> None:
         turn.set_shoe(rounds_since_cutting_card=played)
     freed.leave(turn)
     turn.change(round=None)
+    unplaced.drop_roles(turn, "ahead")
     if turn.now.loaded is not None:
         turn.then("set_shown")
     elif shoe_cards.change_due(turn):

@@ -6,11 +6,9 @@ the slot that it was drawn for. Must not know: what halted the table, how that i
 
 from __future__ import annotations
 
-import msgspec
-
 from . import belated, dealing, face_up, fitting, replacing, set_aside, shoe_cards
-from .slots import next_slot, takes_cards
-from .state import Kept
+from .round import unplaced
+from .slots import is_drawn_ahead, next_slot, takes_cards
 from .turn import Turn
 
 # What was seen.
@@ -29,7 +27,7 @@ def is_for_its_place(turn: Turn) -> bool:
     now, drawn = turn.now, turn.drawn
     if drawn.armed is not True or now.disarmed is None or now.shoe is None:
         return False
-    if now.kept or now.pending is not None or now.loaded is not None:
+    if now.held or now.pending is not None or now.loaded is not None:
         return False
     if any(not card.counted for card in now.early):
         return False  # the shoe objects to a card that it did not give yet: this is that one
@@ -43,7 +41,7 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
     if halt is None:
         return False
     if place[0] == set_aside.HAND:
-        return played is not None and len(played.set_aside) + 1 == place[1]
+        return played is not None and len(turn.now.ahead) + 1 == place[1]
     return halt.back_to in takes_cards(implied=turn.implied) and next_slot(turn.now) == place
 
 
@@ -73,8 +71,9 @@ def keep(turn: Turn) -> None:
     shoe_cards.count_unplaced(turn)
     face_up.look_at_kept(turn)
     drawn, number = turn.drawn, turn.shoe.drawn
-    card = Kept(card=drawn.card, number=number, hand=hand, index=index, exposed=drawn.face_up)
-    turn.change(pending=card)
+    unplaced.add_card(
+        turn, drawn.card, number, role="pending", named_slot=(hand, index), seen=drawn.face_up
+    )
 
 
 def deal(turn: Turn) -> None:
@@ -82,13 +81,13 @@ def deal(turn: Turn) -> None:
     card = turn.now.pending
     if card is None:
         return
-    if card.hand == set_aside.HAND:
+    if is_drawn_ahead(card):
         set_aside.lay_pending(turn)
     elif belated.deals_pending_next(turn):
         _deal(turn)
     else:
-        loose = msgspec.structs.replace(card, hand=None, index=None)
-        turn.change(pending=None, early=(*turn.now.early, loose))
+        unplaced.move_cards(turn, (card,), "early")
+        unplaced.change_card(turn, turn.now.early[-1], named_slot=None)
         turn.then("left_over")
 
 
@@ -104,4 +103,4 @@ def _deal(turn: Turn) -> None:
 
 def set_down(turn: Turn) -> None:
     """It is in no hand; the ledger has it."""
-    turn.change(pending=None)
+    unplaced.drop_roles(turn, "pending")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.events import Armed, Locked
 
-from .state import Shoe, TableState
+from .state import Shoe, TableState, UnplacedCard
 
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
 """The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
@@ -30,7 +30,12 @@ def next_slot(now: TableState) -> tuple[str, int] | None:
 
 def pending_cards(now: TableState) -> int:
     """How many cards wait for a slot of a hand until the table goes on: none, or one."""
-    return int(now.pending is not None and now.pending.hand != ASIDE)
+    return int(now.pending is not None and not is_drawn_ahead(now.pending))
+
+
+def is_drawn_ahead(card: UnplacedCard) -> bool:
+    """True if the card was drawn to be laid aside, for no slot of a hand (5.11.1)."""
+    return card.named_slot is not None and card.named_slot[0] == ASIDE
 
 
 def takes_cards(*, implied: bool) -> tuple[str, ...]:

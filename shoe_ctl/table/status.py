@@ -32,7 +32,7 @@ from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
 from .settings import TableSettings
 from .slots import next_slot
-from .state import Dealt, Halt, Opened, Round, TableState
+from .state import DealtCard, Halt, Opened, Round, TableState
 from .trying import Trial
 
 HANDS = ("player", "banker")
@@ -135,7 +135,7 @@ def _round(played: Round) -> dict[str, Any]:
     return {"round_id": played.id, "hands": hands, "totals": totals}
 
 
-def _code(dealt: Dealt) -> str | None:
+def _code(dealt: DealtCard) -> str | None:
     return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
@@ -153,7 +153,8 @@ def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
         "choices": choices,
     }
     if at.now.pending is not None:
-        told["pending"] = {"hand": at.now.pending.hand, "index": at.now.pending.index}
+        hand, index = at.now.pending.named_slot or (None, None)
+        told["pending"] = {"hand": hand, "index": index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.publicly, "rules": rules}
@@ -279,7 +280,7 @@ def _revealing(
     return _do("announce_outcome", "announce the outcome")
 
 
-def _down(dealt: Dealt, hand: str) -> bool:
+def _down(dealt: DealtCard, hand: str) -> bool:
     return dealt.hand == hand and not dealt.revealed
 
 
