@@ -63,7 +63,7 @@ def controller(kept: Meta, before: TableController | None = None) -> TableContro
             halt=None,
             unplaced=tuple(c for c in state.unplaced if c.role not in ("held", "outside_game")),
             loaded=None,
-            armed=None,
+            arming=None,
         )
     return TableController(game, settings, state)
 

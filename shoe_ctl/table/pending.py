@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import belated, dealing, face_up, fitting, replacing, set_aside, shoe_cards
 from .round import unplaced
+from .shoe import arming
 from .slots import is_drawn_ahead, next_slot, takes_cards
 from .turn import Turn
 
@@ -24,15 +25,15 @@ def was_armed_for(turn: Turn) -> bool:
 
 def is_for_its_place(turn: Turn) -> bool:
     """The same, whether or not its face is one of the shoe's."""
-    now, drawn = turn.now, turn.drawn
-    if drawn.armed is not True or now.disarmed is None or now.shoe is None:
+    now, drawn, arm = turn.now, turn.drawn, arming.last_withdrawn(turn.now)
+    if drawn.armed is not True or arm is None or now.shoe is None:
         return False
     if now.held or now.pending is not None or now.loaded is not None:
         return False
     if any(not card.counted for card in now.early):
         return False  # the shoe objects to a card that it did not give yet: this is that one
-    is_next = drawn.number == now.disarmed[0] == now.shoe.drawn + 1
-    return is_next and not fitting.is_left_over(turn) and _still_waits(turn, now.disarmed[1:])
+    is_next = drawn.number == arm.number == now.shoe.drawn + 1
+    return is_next and not fitting.is_left_over(turn) and _still_waits(turn, (arm.hand, arm.index))
 
 
 def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
@@ -47,32 +48,29 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
 
 def was_armed_to_set_aside(turn: Turn) -> bool:
     """The step that wanted it laid aside is over, and the round goes on (5.11.1)."""
-    now, drawn = turn.now, turn.drawn
-    if drawn.armed is not True or now.disarmed is None or now.disarmed[1] != set_aside.HAND:
+    drawn, arm = turn.drawn, arming.last_withdrawn(turn.now)
+    if drawn.armed is not True or arm is None or arm.hand != set_aside.HAND:
         return False
-    return now.disarmed[0] == drawn.number and set_aside.is_for_it(turn)
+    return arm.number == drawn.number and set_aside.is_for_it(turn)
 
 
 # What is done.
 
 
-def note_disarmed(turn: Turn, armed: tuple[int, str, int] | None) -> None:
-    """The shoe is to be ``armed`` now: remember the arm that it takes back, until its card came."""
-    now = turn.now
-    last = now.disarmed if now.armed is None else now.armed
-    over = last is None or now.shoe is None or now.shoe.drawn >= last[0]
-    turn.change(disarmed=None if over or armed is not None else last)
-
-
 def keep(turn: Turn) -> None:
     """It is counted, and lies face down until the table goes on."""
-    assert turn.now.disarmed is not None
-    _, hand, index = turn.now.disarmed
+    arm = arming.last_withdrawn(turn.now)
+    assert arm is not None
     shoe_cards.count_unplaced(turn)
     face_up.look_at_kept(turn)
     drawn, number = turn.drawn, turn.shoe.drawn
     unplaced.add_card(
-        turn, drawn.card, number, role="pending", named_slot=(hand, index), seen=drawn.face_up
+        turn,
+        drawn.card,
+        number,
+        role="pending",
+        named_slot=(arm.hand, arm.index),
+        seen=drawn.face_up,
     )
 
 

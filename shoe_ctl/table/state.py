@@ -171,6 +171,22 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
     named: tuple[Card, ...] = ()
 
 
+class Arming(msgspec.Struct, frozen=True, kw_only=True):
+    """The draw that the shoe is armed for, from the order to the proof that it is locked again."""
+
+    number: int
+    hand: str
+    index: int
+    round_id: str | None
+    """The round that was open when it was ordered."""
+    confirmed: bool = False
+    """The shoe showed that it is armed for this draw."""
+    refused: str | None = None
+    """Why the shoe refuses it: a word of the shoe's own."""
+    withdrawn: bool = False
+    """No longer wanted; a card may still arrive until the shoe shows that it is locked."""
+
+
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
@@ -180,9 +196,9 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
     draws that people entered and nobody heard of, with the card's code where they named it;
-    ``missed`` are those of draws that were passed over, and that nobody entered. ``left_armed`` is
-    the draw that the shoe was armed for as its link went, or as the round ended and it did not yet
-    show that it is locked, with the round that was open then.
+    ``missed`` are those of draws that were passed over, and that nobody entered. ``stale_arm`` is
+    the arm that stood as the link went, or as the round ended and the shoe did not yet show that it
+    is locked, with the round that was open then.
     ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
@@ -204,7 +220,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     shown: dict[str, int] = {}
     entered: dict[int, str | None] = {}
     missed: tuple[int, ...] = ()
-    left_armed: tuple[int, str] | None = None
+    stale_arm: Arming | None = None
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
     to_be_replaced: bool = False
@@ -227,14 +243,6 @@ class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
     fits: bool
     drawn: int = 0
     cutting_card_out: bool = False
-
-
-class Freed(msgspec.Struct, frozen=True, kw_only=True):
-    """The draw that the shoe was last to be armed for, and in which round; ``shown``: it was."""
-
-    number: int
-    round_id: str | None
-    shown: bool
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,10 +269,9 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the device and the connection to it.
 
     ``aligned``: the host knows where in the round the shoe is. ``met``: on this connection it said
-    who it is. ``shows_arms``: it said there once what it is armed for; ``freed`` until it says that
-    it is locked again. ``connected``: shoe.connected was told of this connection. ``claim`` waits
-    for its proof. ``refusal`` is the last one since a shoe was connected. ``since_us``: when
-    the port was opened.
+    who it is. ``reports_arming``: it showed once what it is armed for. ``connected``:
+    shoe.connected was told of this connection. ``claim`` waits for its proof. ``refusal`` is the
+    last one since a shoe was connected. ``since_us``: when the port was opened.
     """
 
     up: bool = False
@@ -282,8 +289,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     aligned: bool = True
     device_id: str | None = None
     boot_id: int | None = None
-    shows_arms: bool = False
-    freed: Freed | None = None
+    reports_arming: bool = False
     connected: bool = False
     claim: Claim | None = None
     refusal: Refusal | None = None
@@ -379,13 +385,6 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[int, ...] = ()
 
 
-class ArmRefused(msgspec.Struct, frozen=True, kw_only=True):
-    """The shoe refuses to be armed for the draw of this number; ``why`` is a word of its own."""
-
-    number: int
-    why: str
-
-
 class FirstAnswer(Answer, frozen=True, kw_only=True):
     """A command's answer with the user who gave the command, and the digest of what was asked."""
 
@@ -401,12 +400,11 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The table between two inputs. Its counters count from 1; ``irregularities`` are those raised.
 
     ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
-    end. ``armed`` is the draw last asked for, ``refused`` that the shoe does not take it.
+    end. ``arming`` is the arm that was ordered last.
     ``answered`` holds the last answers by command id.
     ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
     irregularities that are open and halt nothing yet. ``unplaced`` are the cards that lie in no
-    slot; those of one role stand in the order in which they came to it. ``disarmed`` is the arm
-    last taken back: a card may have left on it already.
+    slot; those of one role stand in the order in which they came to it.
     """
 
     state: str = "no_shoe"
@@ -423,9 +421,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[Opened, ...] = ()
     unplaced: tuple[UnplacedCard, ...] = ()
     loaded: LoadedSet | None = None
-    armed: tuple[int, str, int] | None = None
-    disarmed: tuple[int, str, int] | None = None
-    refused: ArmRefused | None = None
+    arming: Arming | None = None
     wake_us: int | None = None
     answered: dict[str, FirstAnswer] = {}
     wagers: Wagers = Wagers()
@@ -434,6 +430,14 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     last: Settled | None = None
     outbox: Outbox = Outbox()
     parked: tuple[Parked, ...] = ()
+
+    @property
+    def armed(self) -> tuple[int, str, int] | None:
+        """The draw that the shoe is to be armed for: number, hand, index. None: locked."""
+        arming = self.arming
+        if arming is None or arming.withdrawn:
+            return None
+        return arming.number, arming.hand, arming.index
 
     @property
     def held(self) -> tuple[UnplacedCard, ...]:
