@@ -7,7 +7,7 @@ Must not know: which state follows which (machine.py), clocks, I/O.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,11 +19,13 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Round, Shoe, TableState
+from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
     from .irregularities.procedure import Procedure
+
+_Event = TypeVar("_Event", bound=ShoeEvent)
 
 
 class TableView:
@@ -43,6 +45,34 @@ class TableView:
         self.game = game
         self.settings = settings
         self.procedures = procedures
+
+    @property
+    def round(self) -> Round:
+        """The open round."""
+        assert self.now.round is not None
+        return self.now.round
+
+    @property
+    def shoe(self) -> Shoe:
+        """The loaded shoe."""
+        assert self.now.shoe is not None
+        return self.now.shoe
+
+    @property
+    def halt(self) -> Halt:
+        """What halts the table; something is open."""
+        assert self.now.halt is not None
+        return self.now.halt
+
+    @property
+    def current(self) -> Opened:
+        """The irregularity or pause that is decided now."""
+        return self.halt.top
+
+    @property
+    def resume_state(self) -> str:
+        """The state in which play resumes once the halt is over."""
+        return self.halt.back_to
 
     @property
     def method(self) -> str | None:
@@ -105,6 +135,12 @@ class Turn(TableView):
         assert isinstance(self.happened, ShoeSaid)
         return self.happened.event
 
+    def event(self, kind: type[_Event]) -> _Event:
+        """Return the shoe event of this input, which is of this kind."""
+        event = self.shoe_event
+        assert isinstance(event, kind)
+        return event
+
     @property
     def drawn(self) -> CardDrawn:
         """The card of this input."""
@@ -118,17 +154,15 @@ class Turn(TableView):
         assert isinstance(self.happened, TableCommand)
         return self.happened
 
-    @property
-    def round(self) -> Round:
-        """The open round."""
-        assert self.now.round is not None
-        return self.now.round
+    def actor(self) -> dict[str, str | None]:
+        """Return who gave the command, from which position and why, as restricted events say it.
 
-    @property
-    def shoe(self) -> Shoe:
-        """The loaded shoe."""
-        assert self.now.shoe is not None
-        return self.now.shoe
+        Nobody where the shoe, the link or the clock brought the input.
+        """
+        asked = self.happened
+        if not isinstance(asked, TableCommand):
+            return {}
+        return {"person": asked.person, "position": asked.position, "why": asked.reason}
 
     # How it changes.
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 from shoe_ctl.table import belated, ordering, retaking
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable, DealtCard
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .grounds import (
     ALIGN_FIRST,
     CARDS_OUT,
     close_taken_back,
-    halt_of,
     own_kept,
     shoe_cannot_go_on,
     something_is_missing,
     tell_moved,
 )
-from .procedure import Choice, Declared, End, Procedure, Standing, Step
+from .procedure import Choice, Declared, End, Procedure, Step
 
 KEY = "order_altered"
 PUSHED_BACK = "pushed_back"
@@ -32,23 +31,21 @@ _END = (KEY, "reconstructed")
 # What was seen.
 
 
-def _is_told(at: Standing) -> bool:
+def _is_told(at: TableView) -> bool:
     """The shoe said which card went back."""
-    assert at.now.halt is not None
-    return PUSHED_BACK in at.now.halt.top.noted
+    return PUSHED_BACK in at.current.noted
 
 
-def _is_not_told(at: Standing) -> bool:
+def _is_not_told(at: TableView) -> bool:
     return not _is_told(at)
 
 
-def _card(at: Standing) -> CardOnTable | None:
+def _card(at: TableView) -> CardOnTable | None:
     """The card that went back, where it has a place on the table."""
-    assert at.now.halt is not None
-    return retaking.find(at.now, at.now.halt.top.noted[PUSHED_BACK]) if _is_told(at) else None
+    return retaking.find(at.now, at.current.noted[PUSHED_BACK]) if _is_told(at) else None
 
 
-def _is_the_next(at: Standing) -> bool:
+def _is_the_next(at: TableView) -> bool:
     """It lies at the front of the shoe: nobody has seen it, and it was the last that was drawn."""
     card = _card(at)
     if card is None:
@@ -57,10 +54,9 @@ def _is_the_next(at: Standing) -> bool:
     return last == (card,) and not card.seen and not _is_decided_on(at, card)
 
 
-def _is_decided_on(at: Standing, card: CardOnTable) -> bool:
+def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
     """Something else that is open, and halts the table, is about this card or its hand."""
-    assert at.now.halt is not None
-    under = at.now.halt.stack[:-1]
+    under = at.halt.stack[:-1]
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
@@ -82,7 +78,7 @@ def _take_out(turn: Turn) -> None:
         tell_moved(turn, "taken_back", [card.place])
         if waits is not None:
             close_taken_back(turn, waits, turn.game.rule(*_END))
-    elif len(halt_of(turn).stack) > 1:
+    elif len(turn.halt.stack) > 1:
         return  # what came since is for the one under it to put in its place
     again = own_kept(turn)
     unplaced.drop_cards(turn, again)

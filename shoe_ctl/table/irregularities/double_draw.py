@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.table import ordering
 from shoe_ctl.table.round import unplaced
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from . import pulled
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
@@ -16,7 +16,7 @@ from .grounds import CARDS_OUT, note, own_kept
 from .misread import NAME_CARD
 from .misread import enter as name_card
 from .missed import ENTER, PLACE
-from .procedure import VOID, Choice, Declared, End, Procedure, Standing, Step
+from .procedure import VOID, Choice, Declared, End, Procedure, Step
 from .withdrawal import has_window, window_step
 
 KEY = "double_draw"
@@ -40,12 +40,12 @@ def _forget(turn: Turn) -> None:
     ordering.forget(turn, pulled.lying(turn))
 
 
-def _asks_players(at: Standing) -> bool:
+def _asks_players(at: TableView) -> bool:
     """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
     return has_window(at, ORDERED)
 
 
-def _asks_nobody(at: Standing) -> bool:
+def _asks_nobody(at: TableView) -> bool:
     return not _asks_players(at)
 
 

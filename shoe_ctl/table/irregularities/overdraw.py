@@ -8,44 +8,38 @@ from __future__ import annotations
 from shoe_ctl.table import belated, early, link_facts, outbox, shoe_cards
 from shoe_ctl.table.slots import PHASES
 from shoe_ctl.table.state import UnplacedCard
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .endings import CALL_VOID, RULED, aside, void
 from .grounds import cards_have_no_place
-from .procedure import DECIDES, Choice, End, Procedure, Standing, Step
+from .procedure import DECIDES, Choice, End, Procedure, Step
 
 _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 
 # What was seen.
 
 
-def _back_to(at: Standing) -> str:
-    assert at.now.halt is not None
-    return at.now.halt.back_to
+def _card(at: TableView) -> UnplacedCard | None:
+    return early.find(at.now, at.current.subject)
 
 
-def _card(at: Standing) -> UnplacedCard | None:
-    assert at.now.halt is not None
-    return early.find(at.now, at.now.halt.top.subject)
-
-
-def _is_due(at: Standing) -> bool:
+def _is_due(at: TableView) -> bool:
     """The next card of the round is due now, by what everyone has seen."""
-    played, back_to = at.now.round, _back_to(at)
+    played, back_to = at.now.round, at.resume_state
     if back_to not in PHASES or belated.free_slot(at) is None:
         return False
     return back_to != "revealing" or (played is not None and played.totals_announced)
 
 
-def _is_of_no_round(at: Standing) -> bool:
+def _is_of_no_round(at: TableView) -> bool:
     """No hand of a round in play is to have it."""
     played = at.now.round
     is_over = played is not None and played.totals_announced and played.all_revealed
-    between = _back_to(at) in _BEFORE_A_ROUND or (_back_to(at) == "revealing" and is_over)
+    between = at.resume_state in _BEFORE_A_ROUND or (at.resume_state == "revealing" and is_over)
     return between and not _is_due(at)
 
 
-def _may_be_exposed(at: Standing) -> bool:
+def _may_be_exposed(at: TableView) -> bool:
     card = _card(at)
     return _is_of_no_round(at) and card is not None and not card.seen
 
@@ -61,7 +55,7 @@ def _why_not_first(turn: Turn) -> str | None:
         return "a card that was seen never opens a round"
     if turn.now.opening:
         return "a card lies there already that opens the round"
-    begun = _back_to(turn) == "betting"
+    begun = turn.resume_state == "betting"
     if not begun and shoe_cards.is_last_round(turn):
         return "no further round is dealt from this shoe"
     return None
