@@ -6,7 +6,7 @@ Must not know: which state follows which (machine.py), clocks, I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
 from typing import Any
 
 import msgspec
@@ -24,13 +24,11 @@ from .wagers.limits import WagerRules
 
 
 class Turn:
-    """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
+    """The model that the state machine moves.
 
-    ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
+    ``triggers`` are those that the table has given itself and that wait for their turn.
     """
-
-    state: str
-    trigger: Callable[[str], bool]
 
     def __init__(self, game: Game, settings: TableSettings) -> None:
         self.game = game
@@ -38,14 +36,16 @@ class Turn:
         self.wager_rules = WagerRules(game, settings.layout, settings.limits)
         self.now = TableState()
         self.effects: list[Effect] = []
-        self.source = ""
-        self.dest = ""
+        self.state = self.source = self.now.state
+        self.triggers: deque[str] = deque()
         self.refusal: Answer | None = None
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
         self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
+        self.state = self.source = now.state
+        self.triggers.clear()
         self.effects = []
         self.refusal = None
 
@@ -121,8 +121,8 @@ class Turn:
         self.change(link=msgspec.structs.replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
-        """Go on with this trigger once the present transition is done."""
-        self.trigger(trigger)
+        """Go on with this trigger once the present one is done."""
+        self.triggers.append(trigger)
 
     # What it tells.
 
