@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from . import (
     by_hand,
-    causes,
     composition,
     cutting,
     fitting,
@@ -24,6 +23,7 @@ from . import (
     telling,
     unread,
 )
+from .causes import halt
 from .dealing import is_implied
 from .deciding import (
     calls_for_a_change,
@@ -115,7 +115,7 @@ ROWS: tuple[Row, ...] = spell(
     ("expose",            "revealing",       "=",           (),                                      (Refuse("no such card of the round lies face down"),)),
     ("announce_totals",   "revealing",       "=",           (totals_may_be_announced,),              (announce_totals, advance)),
     ("announce_totals",   "revealing",       "=",           (),                                      (Refuse(no_totals_now),)),
-    ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (causes.DISAGREES,)),
+    ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (halt("result_disagrees"),)),
     ("announce_outcome",  "revealing",       "=",           (outcome.outcome_is_known,),                     (fire("outcome_due"),)),
     ("announce_outcome",  "revealing",       "=",           (),                                      (Refuse(outcome.no_outcome_yet),)),
     *((command,           "drawing",         "=",           (),                                      (Refuse(outcome.card_is_due),)) for command in ("announce_outcome", "settle")),

@@ -38,25 +38,7 @@ from . import (
     unread,
 )
 from .by_hand import enter_round
-from .causes import (
-    DEALT_ANEW,
-    DISAGREES,
-    DISPUTED,
-    FORCED,
-    HOST_POWER,
-    ILLEGIBLE,
-    JUDGED_EARLY,
-    LINK_LOST,
-    MOVED,
-    NO_RESULT,
-    NO_SHOE,
-    OUTSIDE,
-    REBOOTED,
-    RELOADED,
-    RESTARTED,
-    STARTED_ANEW,
-)
-from .causes import UNLIKE as SET_UNLIKE
+from .causes import halt
 from .cutting import gives_leave, offer_withdrawal
 from .dealing import close_bets, deal, is_implied, open_round
 from .dealing import look_at_differential as check_differential_late
@@ -207,40 +189,40 @@ def does(*actions: Action) -> Cell:
     return Cell(None, actions)
 
 
-def halts(*actions: Action) -> Cell:
-    """Do this; the table is suspended, and one of the actions says why."""
-    return Cell("suspended", actions)
+def halts(*actions: Action | str) -> Cell:
+    """Do this; the table is suspended. A name is one of ``HALTS``, an action finds its cause."""
+    return Cell("suspended", tuple(halt(a) if isinstance(a, str) else a for a in actions))
 
 
 # What a message does in a situation, where situations differ. In capitals: the table halts.
 look = does(reveal_due, advance)
-drop, LINK = does(link_facts.disconnect), halts(link_facts.disconnect, LINK_LOST)
+drop, LINK = does(link_facts.disconnect), halts(link_facts.disconnect, "link_lost")
 start = does(link_facts.restart)
-AGAIN = halts(link_facts.restart, RESTARTED)
-POWER = halts(link_facts.restart, HOST_POWER)
+AGAIN = halts(link_facts.restart, halting.halt_for_restart)
+POWER = halts(link_facts.restart, "host_power_lost")
 meet, keep = does(note_device), does(note_device, keep_set)
 show = does(note_device, show_set)
-UNLIKE = halts(note_device, keep_set, SET_UNLIKE)
-load, store, RELOAD = does(show_set), does(keep_set), halts(keep_set, RELOADED)
-ANEW = halts(lose_alignment, STARTED_ANEW)
+UNLIKE = halts(note_device, keep_set, "another_set")
+load, store, RELOAD = does(show_set), does(keep_set), halts(keep_set, "set_loaded")
+ANEW = halts(lose_alignment, "started_anew")
 GAP = halts(halting.halt_for_gap)
 back, BACK = does(pushed_back.note), halts(pushed_back.halt)
-note, LID = does(shoe_body.note), halts(shoe_body.halt_for_lid)
-warn, TAMPER = does(shoe_body.tell_fault), halts(shoe_body.tell_fault, shoe_body.halt_for_tampering)
-TEST = halts(shoe_body.tell_fault, shoe_body.halt_for_failed_test)
-RESET = halts(shoe_body.halt_for_reset)
-PROOF = halts(shoe_body.halt_for_stranger)
+note, LID = does(shoe_body.note), halts("lid_opened")
+warn, TAMPER = does(shoe_body.tell_fault), halts(shoe_body.tell_fault, "tampered")
+TEST = halts(shoe_body.tell_fault, "self_test_failed")
+RESET = halts("shoe_reset")
+PROOF = halts("not_authenticated")
 firm = does(shoe_body.tell_firmware)
-FIRM = halts(shoe_body.tell_firmware, shoe_body.halt_for_firmware)
-fault, FAULT = does(halting.tell_shoe_fault), halts(halting.halt_for_shoe_fault)
+FIRM = halts(shoe_body.tell_firmware, "firmware_not_allowed")
+fault, FAULT = does(halting.tell_shoe_fault), halts(halting.tell_shoe_fault, "shoe_fault")
 lose = does(halting.tell_shoe_fault, lose_alignment)
-UNREAD = halts(halting.tell_shoe_fault, ILLEGIBLE)
+UNREAD = halts(halting.tell_shoe_fault, "unreadable_message")
 garble = does(link_facts.tell_discarded, lose_alignment)
-GARBLE = halts(link_facts.tell_discarded, ILLEGIBLE)
+GARBLE = halts(link_facts.tell_discarded, "unreadable_message")
 odd, ODD = does(halting.tell_unforeseen), halts(halting.halt_for_unforeseen)
 count = does(shoe_cards.count_outside_game)
-OUT = halts(OUTSIDE, shoe_cards.count_outside_game)
-PLACE = halts(MOVED)
+OUT = halts("outside_game", shoe_cards.count_outside_game)
+PLACE = halts("card_moved")
 judge, apart = does(outcome.note_result, advance), does(link_facts.tell_quarantined)
 wait, ENTER = does(unread.wait_face_down), halts(unread.halt_for_unread)
 lie, RULE = does(overdrawn.wait_left_over), halts(overdrawn.halt_left_over)
@@ -299,7 +281,7 @@ ALWAYS: Mapping[str, Cell] = {
     "link_lost.shoe_sorted": does(link_facts.disconnect),
     "line_suspended": does(link_facts.suspend),
     "line_resumed": does(link_facts.resume_line),
-    "tick.result_overdue": halts(NO_RESULT),
+    "tick.result_overdue": halts("no_result"),
     "tick.cards_seen": does(replayed.show_due),
     "fault": halts(halting.halt_for_fault),
     "storage_restored": halts(review.halt_for_outage),
@@ -310,21 +292,21 @@ ALWAYS: Mapping[str, Cell] = {
     # -- the shoe's set of cards --
     "hello.answers_step": does(note_device, answer_step),
     "hello.shoe_sorted": does(note_device, keep_set),
-    "hello.rebooted": halts(note_device, keep_set, REBOOTED),
+    "hello.rebooted": halts(note_device, keep_set, "rebooted"),
     "hello.cards_missed": halts(halting.halt_for_missed_cards, note_device),
     "hello.fewer_cards": halts(note_device, keep_set, heard_later.halt_for_counts),
     "shoe_loaded.known": does(shoe_sets.count_from_its_loading),
     "shoe_loaded.shoe_sorted": does(keep_set),
     "started.new_shoe": does(shoe_sets.show_unnamed_set),
     "started.answers_step": does(lose_alignment, answer_step),
-    "set.unlike": halts(SET_UNLIKE),
+    "set.unlike": halts("another_set"),
     "cutting_card": does(shoe_cards.note_cutting_card),
     "cutting_card.no_shoe": does(),
     "cutting_card.first": halts(offer_withdrawal),  # N/F 3.17.1, T 3.22.1, I 3.16.1
     # -- its cards --
     "card.no_card": does(),
     "card.repeated": does(),
-    "card.disputed": halts(heard_later.compare, DISPUTED),
+    "card.disputed": halts(heard_later.compare, "entry_disputed"),
     "card.entered": does(heard_later.compare),
     "card.answers_step": does(answer_step),
     "card.read_late": does(unread.take_reading),
@@ -333,7 +315,7 @@ ALWAYS: Mapping[str, Cell] = {
     "card.undecided_in_pause": does(overdrawn.wait),  # 5.7
     "card.in_pause": halts(overdrawn.halt_in_review),  # 6.1
     "card.in_halt": does(halting.keep_another),
-    "card.without_shoe": halts(NO_SHOE, halting.keep),
+    "card.without_shoe": halts("no_shoe_known", halting.keep),
     "card.burned": does(shoe_cards.burn),
     "card.of_missed_round": does(shoe_cards.count_unplaced),
     "card.set_aside": does(set_aside.lay),  # 5.11.1
@@ -344,15 +326,15 @@ ALWAYS: Mapping[str, Cell] = {
     "pull.answers_step": does(answer_step),
     "card_outside_game.objected": does(early.read),
     "card_outside_game.undecided": does(overdrawn.wait_objected),  # 5.7
-    "redesignated.anew": halts(lose_alignment, DEALT_ANEW),
+    "redesignated.anew": halts(lose_alignment, "hand_dealt_anew"),
     "redesignated.early_card": does(early.note_place),
-    "result.forced": halts(FORCED),
-    "result.too_soon": halts(outcome.note_result, JUDGED_EARLY),
+    "result.forced": halts("result_forced"),
+    "result.too_soon": halts(outcome.note_result, "result_too_early"),
     "error.known": does(halting.tell_shoe_fault),
     "error.overdraw_undecided": does(overdrawn.wait_unread),  # 5.7
     "error.overdraw": halts(overdrawn.halt_unread),  # 6.1
-    "error.unread_card": halts(halting.halt_for_unread_card),
-    "error.reverse_run": halts(halting.halt_for_reverse_run),  # 5.2
+    "error.unread_card": halts(halting.tell_shoe_fault, "card_unreadable"),
+    "error.reverse_run": halts(halting.tell_shoe_fault, "reverse_run"),  # 5.2
     "error_cleared": does(halting.tell_fault_cleared),
     "discarded": does(link_facts.tell_discarded),
     # -- its body, and what it answers --
@@ -379,14 +361,14 @@ ALWAYS: Mapping[str, Cell] = {
     ),
     # -- what the table finds --
     "drawn_together": halts(together.halt),  # 5.8
-    "face_up_first": halts(halting.halt_for_face_up),  # 6.1
+    "face_up_first": halts("first_card_face_up"),  # 6.1
     "card_unread": does(unread.wait_face_down),
     "one_too_many": halts(halting.halt_for_too_many),  # 5.1
     "one_too_many.round_ends": does(halting.look_after_the_round),
     "third_card.contested": halts(overdrawn.bring_up),  # 6.1
-    "third_card.judged": halts(JUDGED_EARLY),
+    "third_card.judged": halts("result_too_early"),
     "overdrawn": halts(overdrawn.bring_up),  # 6.1
-    "outcome.disputed": halts(DISAGREES),
+    "outcome.disputed": halts("result_disagrees"),
     "differential_due": halts(halting.halt_for_differential),  # I 5.16, 5.18
     "count_disagrees": halts(halting.halt_for_count),  # 5.1.2
     "left_over.none": does(),

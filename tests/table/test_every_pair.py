@@ -8,6 +8,7 @@ import pytest
 
 from firmware_proto.events import EVENTS
 from shoe_ctl.table import engine, positions, transitions
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.situations import (
     BEGUN,
     BETWEEN,
@@ -157,7 +158,7 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
 def test_one_machine_moves_every_turn_and_holds_none() -> None:
     assert engine.machine().models == []
     assert set(engine.machine().events) == {trigger for _, trigger in transitions.lines()}
-    turn = Turn(game(), settings())
+    turn = Turn(game(), settings(), PROCEDURES)
     assert not [name for name in vars(turn) if name in transitions.triggers()]
 
 
