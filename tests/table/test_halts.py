@@ -12,7 +12,7 @@ BY_THE_INPUT = {
     "restarted", "storage_failed", "too_many_of_a_face", "card_of_another_deck",
     "differential_exceeded",
 }  # fmt: skip
-"""What an action chooses by what the input or the table says; a line of the tables names the others."""
+"""What an action chooses by what the input or the table says; a line names each other one."""
 
 
 def test_every_halt_is_raised_by_a_line_or_by_an_action_that_chooses_it() -> None:
