@@ -124,7 +124,8 @@ class TableController:
         else:
             engine.run(turn, _NAMES[type(happened)])
         outbox.tell_again(turn)
-        turn.change(state=turn.state)
+        if turn.state != turn.now.state:
+            turn.change(state=turn.state)
         _assert_desires(turn)
         self.state = turn.now
         return turn.effects
@@ -204,7 +205,8 @@ def _assert_desires(turn: Turn) -> None:
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
-    turn.change(armed=armed, wake_us=wake_us)
+    if (armed, wake_us) != (now.armed, now.wake_us):
+        turn.change(armed=armed, wake_us=wake_us)
     arming.forget(turn, armed)
 
 
@@ -221,9 +223,9 @@ def _desired(turn: Turn) -> Armed | Locked:
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     """When the round next wants to be woken, or an errand's answer or a proof is overdue."""
-    overdue = (outbox.overdue_us(now), link_facts.unproved_us(now))
-    wakes = (_round_wakes_us(now, settings), *overdue)
-    return min((t for t in wakes if t is not None), default=None)
+    wakes = [_round_wakes_us(now, settings), outbox.overdue_us(now), link_facts.unproved_us(now)]
+    known = [t_us for t_us in wakes if t_us is not None]
+    return min(known) if known else None
 
 
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:

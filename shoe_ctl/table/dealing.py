@@ -45,7 +45,8 @@ def deal(turn: Turn) -> None:
     """Put the card into the slot that was due, face down or up as the table deals."""
     slot = next_slot(turn.now)
     assert slot is not None
-    turn.set_link(aligned=True)
+    if not turn.now.link.aligned:
+        turn.set_link(aligned=True)
     placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
     placing.look_if_unread(turn, slot)
     face_up.look(turn)

@@ -63,7 +63,9 @@ def note_disarmed(turn: Turn, armed: tuple[int, str, int] | None) -> None:
     now = turn.now
     last = now.disarmed if now.armed is None else now.armed
     over = last is None or now.shoe is None or now.shoe.drawn >= last[0]
-    turn.change(disarmed=None if over or armed is not None else last)
+    disarmed = None if over or armed is not None else last
+    if disarmed != now.disarmed:
+        turn.change(disarmed=disarmed)
 
 
 def keep(turn: Turn) -> None:

@@ -100,12 +100,12 @@ def expose(turn: Turn) -> None:
 
 def reveal_due(turn: Turn) -> None:
     """Reveal the cards that lie face up long enough for the table to have seen them."""
-    if shows_cards_at_once(turn):
-        wait_us = turn.settings.face_up_after_ms * 1000
-        now = turn.now.t_us
-        reveal(
-            turn, [d for d in turn.round.cards if not d.revealed and d.drawn_us + wait_us <= now]
-        )
+    if not shows_cards_at_once(turn):
+        return
+    drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
+    due = [d for d in turn.round.cards if not d.revealed and d.drawn_us <= drawn_by_us]
+    if due:
+        reveal(turn, due)
 
 
 def reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:

@@ -86,11 +86,13 @@ class Turn(TableView):
         self.state = self.source = self.now.state
         self.triggers: deque[str] = deque()
         self.refusal: Answer | None = None
+        self._event: ShoeEvent | None = None
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
         self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
+        self._event = happened.event if isinstance(happened, ShoeSaid) else None
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -101,13 +103,13 @@ class Turn(TableView):
     @property
     def shoe_event(self) -> ShoeEvent:
         """The shoe event of this input."""
-        assert isinstance(self.happened, ShoeSaid)
-        return self.happened.event
+        assert self._event is not None
+        return self._event
 
     @property
     def drawn(self) -> CardDrawn:
         """The card of this input."""
-        event = self.shoe_event
+        event = self._event
         assert isinstance(event, CardDrawn)
         return event
 
