@@ -234,9 +234,10 @@ def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
         return replayed.shows_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-    if unseen and conduct.faces(now, settings) == "face_up":
-        return min(unseen) + settings.face_up_after_ms * 1000
+    if conduct.faces(now, settings) == "face_up":
+        unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
+        if unseen:
+            return min(unseen) + settings.face_up_after_ms * 1000
     if now.round.complete_us is not None and result_is_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000
     return None

@@ -48,6 +48,7 @@ def deal(turn: Turn) -> None:
     if not turn.now.link.aligned:
         turn.set_link(aligned=True)
     placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
-    placing.look_if_unread(turn, slot)
+    if turn.drawn.card is None:
+        placing.look_if_unread(turn, slot)
     face_up.look(turn)
     shoe_cards.look_if_empty(turn)

@@ -33,7 +33,7 @@ class Trigger(Event):
         if moves is None:
             raise MachineError(f"no line for {self.name} in the state {model.state}")
         data = EventData(None, self, self.machine, model, args, kwargs)
-        for move in moves:
+        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
             if move.execute(data):
                 return True
         return False

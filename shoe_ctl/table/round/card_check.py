@@ -65,10 +65,10 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
         return "card.read_late"  # an unread card lies in the slot that the shoe names
     if turn.state == "no_shoe":
         return "card.without_shoe"
-    if turn.state in BETWEEN and fitting.fits_the_decks(turn):
-        if shoe_cards.burned(turn):
+    if turn.state in BETWEEN:
+        if shoe_cards.burned(turn) and fitting.fits_the_decks(turn):
             return "card.burned"  # by the opening procedure (2.1)
-        if fitting.ends_a_missed_round(turn):
+        if fitting.ends_a_missed_round(turn) and fitting.fits_the_decks(turn):
             return "card.of_missed_round"  # the shoe is not aligned, and no round begins with it
     wrong = fitting.what_is_wrong(turn)
     if wrong is None:  # it is due, and for the slot that is due (3.12, 3.13)
