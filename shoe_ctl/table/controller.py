@@ -54,7 +54,7 @@ from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
-from .slots import armed_for, desired_shoe
+from .slots import PHASES, armed_for, desired_shoe, phase
 from .state import TableState
 from .turn import TableView, Turn
 from .wording import in_line
@@ -127,6 +127,7 @@ class TableController:
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         _assert_desires(turn)
+        _assert_phase(turn.now)
         self.state = turn.now
         return turn.effects
 
@@ -208,6 +209,15 @@ def _assert_desires(turn: Turn) -> None:
     if (armed, wake_us) != (now.armed, now.wake_us):
         turn.change(armed=armed, wake_us=wake_us)
     arming.forget(turn, armed)
+
+
+def _assert_phase(now: TableState) -> None:
+    """From *no more bets* to the outcome the state is the one that the cards stand for.
+
+    While the table is halted this is the state in which play resumes.
+    """
+    state = now.state if now.halt is None else now.halt.back_to
+    assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
 
 
 def _desired(turn: Turn) -> Armed | Locked:

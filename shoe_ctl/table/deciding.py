@@ -25,10 +25,9 @@ from . import (
     wagering,
 )
 from .cause import Cause
-from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
+from .irregularities.procedure import VOID, Action, Choice, Declared, End, Hears, never
 from .recording import RECORDED
 from .rows import Objection
 from .turn import Turn
@@ -36,17 +35,10 @@ from .turn import Turn
 # What was seen.
 
 
-def resume_state(turn: Turn) -> str:
-    """The state that the table left for what ends now, or the one that its end names."""
-    end = _end(turn, _taken(turn))
-    leads = BACK if end is None else end.leads
-    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
-    return back_to if leads == BACK else leads
-
-
 def calls_for_a_change(turn: Turn) -> bool:
     """What is chosen wants another set of cards, with nothing that halts the table."""
-    return resume_state(turn) == "shoe_change"
+    end = _end(turn, _chosen(turn))
+    return end is not None and end.leads == "shoe_change"
 
 
 def is_asked(turn: Turn) -> bool:
@@ -71,21 +63,9 @@ def ends_the_round(turn: Turn) -> bool:
     return end is not None and end.leads == VOID
 
 
-def ends_the_halt(turn: Turn) -> bool:
-    """What is chosen ends the last irregularity that is open."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and not stack.left_open(turn, end)
-
-
 def is_heard(turn: Turn) -> bool:
     """The open step takes this from the shoe or the link."""
     return _heard(turn) is not None
-
-
-def hears_the_last(turn: Turn) -> bool:
-    """The open step takes this, and with it the last irregularity that is open ends."""
-    end = _end(turn, _heard(turn))
-    return end is not None and not stack.left_open(turn, end)
 
 
 def is_declared(turn: Turn) -> bool:
@@ -111,10 +91,6 @@ def _met(objection: Objection | None) -> Objection:
 def _chosen(turn: Turn) -> Choice | None:
     named = turn.command.args.get("choice")
     return next((c for c in stack.offered(turn) if c.name == named), None)
-
-
-def _taken(turn: Turn) -> Choice | Hears | None:
-    return _chosen(turn) if isinstance(turn.happened, TableCommand) else _heard(turn)
 
 
 def _heard(turn: Turn) -> Hears | None:
@@ -240,6 +216,8 @@ def hear(turn: Turn) -> None:
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
     end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
+    if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
+        turn.then("halt_ended")
     _each(turn, taken.do)
     if not halted:
         _answer(turn, end)
@@ -268,10 +246,8 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """What was decided last is over: the table goes on, or what was open before does."""
-    if turn.now.halt is None:
-        go_on(turn)
-    else:
+    """What was decided last is over: what was open before goes on, if anything was."""
+    if turn.now.halt is not None:
         _take_pending(turn)
 
 

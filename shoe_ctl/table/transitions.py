@@ -42,7 +42,8 @@ from .causes import halt
 from .cutting import gives_leave, offer_withdrawal
 from .dealing import close_bets, deal, is_implied, open_round
 from .dealing import look_at_differential as check_differential_late
-from .deciding import decide, hears_the_last, is_heard, resume_state, void_for_want_of_cards
+from .deciding import decide, is_heard, void_for_want_of_cards
+from .deciding import go_on as resume_play
 from .deciding import hear as answer_step
 from .early import deal_opening, look_for_opening, set_aside_opening
 from .link_facts import lose_alignment
@@ -53,7 +54,6 @@ from .replacing import kept as cards_kept
 from .replacing import replaced as cards_replaced
 from .reset import look_for_cards
 from .revealing import advance, reveal_due, want_third_card
-from .review import resume as end_pause
 from .round.card_check import CardCase, classify_card
 from .rows import Refuse
 from .set_aside import deal_next as deal_card_set_aside
@@ -77,9 +77,9 @@ from .situations import (
     OPEN,
     SITUATIONS,
     STATES,
-    phase,
     situation,
 )
+from .slots import phase
 from .together import ask as ask_for_order
 from .turn import Turn
 from .wagering import change_wager
@@ -94,10 +94,14 @@ def _phase(turn: Turn) -> str:
     return phase(turn.now)
 
 
+def _resumes_in(turn: Turn) -> str:
+    return turn.resumes_in
+
+
 BY_CARDS: Destination = _phase
 """The state that the cards on the table stand for: dealing, drawing or revealing."""
 
-RESUME: Destination = resume_state
+RESUME: Destination = _resumes_in
 """The state that the table left for the halt, or the one that the end of the halt names."""
 
 
@@ -164,15 +168,9 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("resolved",    "settle",              "idle",        end_round),
     ("resolved",    "round_over",          "idle",        end_round),
     # -- suspended: something is open that is decided first ---------------------------------------
-    ("suspended",   "halt_ended",          RESUME,        decide),
+    ("suspended",   "halt_ended",          RESUME,        resume_play),
     ("suspended",   "round_voided",        "idle",        decide),
     ("suspended",   "round_entered",       "resolved",    enter_round),                      # 6.3
-    ("suspended",   "pause_ended",         RESUME,        end_pause),
-    ("suspended",   "card.ends_halt",      RESUME,        answer_step),
-    ("suspended",   "pull.ends_halt",      RESUME,        answer_step),
-    ("suspended",   "hello.ends_halt",     RESUME,        note_device, answer_step),
-    ("suspended",   "started.ends_halt",   RESUME,        lose_alignment, answer_step),
-    ("suspended",   "reset.ends_halt",     RESUME,        answer_step),
 )
 # fmt: on
 
@@ -421,7 +419,6 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),
-        ("started.ends_halt", within(HALTED, hears_the_last)),
         ("started.answers_step", within(HALTED, is_heard)),
     ),
     "set_shown": (
@@ -436,7 +433,6 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "cards_drawn": (
         ("pull.opens_round", within(("idle", "betting"), together.begins_a_round)),
-        ("pull.ends_halt", within(HALTED, hears_the_last)),
         ("pull.answers_step", within(HALTED, is_heard)),
         ("pull", always),
     ),
@@ -460,10 +456,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "reply": (("reply.refused", arming.is_refused),),
     "lid": (("lid.opened", shoe_body.is_opened),),
     "self_test": (("self_test.failed", shoe_body.has_failed),),
-    "reset_done": (
-        ("reset.ends_halt", within(HALTED, hears_the_last)),
-        ("reset.answers_step", within(HALTED, is_heard)),
-    ),
+    "reset_done": (("reset.answers_step", within(HALTED, is_heard)),),
     "authentication_failed": (("not_genuine", always),),
     "unknown_firmware": (("firmware.refused", shoe_body.is_refused),),
     "card_unread": (("card_unread.shown", within((*CARDS_OUT, *HALTED), unread.is_due_for_entry)),),
@@ -496,7 +489,7 @@ OWN_TRIGGERS = frozenset({
     "card_unread", "face_up_first", "cards_placed", "one_too_many", "cards_ran_out",
     "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
     "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
-    "change_decided", "halt_ended", "round_voided", "round_entered", "pause_ended",
+    "change_decided", "halt_ended", "round_voided", "round_entered",
 })  # fmt: skip
 """Triggers that the table gives itself, only in the states that they are meant for."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,11 +20,13 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Round, Shoe, TableState
+from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
     from .irregularities.procedure import Procedure
+
+_Event = TypeVar("_Event", bound=ShoeEvent)
 
 
 class TableView:
@@ -44,6 +46,34 @@ class TableView:
         self.game = game
         self.settings = settings
         self.procedures = procedures
+
+    @property
+    def round(self) -> Round:
+        """The open round."""
+        assert self.now.round is not None
+        return self.now.round
+
+    @property
+    def shoe(self) -> Shoe:
+        """The loaded shoe."""
+        assert self.now.shoe is not None
+        return self.now.shoe
+
+    @property
+    def halt(self) -> Halt:
+        """What halts the table; something is open."""
+        assert self.now.halt is not None
+        return self.now.halt
+
+    @property
+    def current(self) -> Opened:
+        """The irregularity or pause that is decided now."""
+        return self.halt.top
+
+    @property
+    def resume_state(self) -> str:
+        """The state in which play resumes once the halt is over."""
+        return self.halt.back_to
 
     @property
     def method(self) -> str | None:
@@ -75,6 +105,7 @@ class Turn(TableView):
 
     ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
     ``triggers`` are those that the table has given itself and that wait for their turn.
+    ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     """
 
     def __init__(
@@ -85,6 +116,7 @@ class Turn(TableView):
         self.effects: list[Effect] = []
         self.state = self.source = self.now.state
         self.triggers: deque[str] = deque()
+        self.resumes_in = ""
         self.refusal: Answer | None = None
         self._event: ShoeEvent | None = None
 
@@ -106,6 +138,12 @@ class Turn(TableView):
         assert self._event is not None
         return self._event
 
+    def event(self, kind: type[_Event]) -> _Event:
+        """Return the shoe event of this input, which is of this kind."""
+        event = self.shoe_event
+        assert isinstance(event, kind)
+        return event
+
     @property
     def drawn(self) -> CardDrawn:
         """The card of this input."""
@@ -119,17 +157,15 @@ class Turn(TableView):
         assert isinstance(self.happened, TableCommand)
         return self.happened
 
-    @property
-    def round(self) -> Round:
-        """The open round."""
-        assert self.now.round is not None
-        return self.now.round
+    def actor(self) -> dict[str, str | None]:
+        """Return who gave the command, from which position and why, as restricted events say it.
 
-    @property
-    def shoe(self) -> Shoe:
-        """The loaded shoe."""
-        assert self.now.shoe is not None
-        return self.now.shoe
+        Nobody where the shoe, the link or the clock brought the input.
+        """
+        asked = self.happened
+        if not isinstance(asked, TableCommand):
+            return {}
+        return {"person": asked.person, "position": asked.position, "why": asked.reason}
 
     # How it changes.
 

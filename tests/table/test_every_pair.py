@@ -142,11 +142,6 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "halt_ended": {"suspended"},
         "round_voided": {"suspended"},
         "round_entered": {"suspended"},
-        "pause_ended": {"suspended"},
-        **{
-            f"{heard}.ends_halt": {"suspended"}
-            for heard in ("card", "pull", "hello", "started", "reset")
-        },
     }
     stands: dict[str, set[str]] = {}
     for state, trigger in OF_THE_ROUND:

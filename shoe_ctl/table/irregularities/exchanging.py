@@ -13,10 +13,10 @@ import msgspec
 from shoe_ctl.table import early
 from shoe_ctl.table.arguments import OfChoice, checked
 from shoe_ctl.table.state import Dealt, Kept, Opened
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .grounds import tell_moved
-from .procedure import Choice, Standing
+from .procedure import Choice
 
 Place = Literal[
     "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
@@ -46,11 +46,11 @@ def _place(dealt: Dealt) -> str:
     return f"{dealt.hand} {dealt.index}"
 
 
-def _two_lie_face_down(at: Standing) -> bool:
+def _two_lie_face_down(at: TableView) -> bool:
     return at.now.round is not None and sum(not _was_seen(one) for one in _lying(at).values()) > 1
 
 
-def _lying(at: Standing) -> dict[str, Dealt | Kept]:
+def _lying(at: TableView) -> dict[str, Dealt | Kept]:
     """What lies in each place."""
     assert at.now.round is not None
     lying: dict[str, Dealt | Kept] = {_place(dealt): dealt for dealt in at.now.round.cards}

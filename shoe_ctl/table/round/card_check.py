@@ -27,7 +27,6 @@ CardCase = Literal[
     "card.repeated",
     "card.disputed",
     "card.entered",
-    "card.ends_halt",
     "card.answers_step",
     "card.read_late",
     "card.armed_before",
@@ -84,7 +83,7 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
 def _classify_in_halt(turn: Turn) -> CardCase:
     """Return what a card is that is reported while the table is halted."""
     if deciding.is_heard(turn):
-        return "card.ends_halt" if deciding.hears_the_last(turn) else "card.answers_step"
+        return "card.answers_step"
     if unread.waits_for_a_reading(turn):
         return "card.read_late"
     if replayed.was_armed_for(turn):
