@@ -19,12 +19,12 @@ from . import (
     engine,
     known_commands,
     link_facts,
-    machine,
     methods,
     outbox,
     positions,
     replayed,
     status,
+    transitions,
 )
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -96,7 +96,6 @@ class TableController:
         self.procedures = procedures
         self.state = TableState() if state is None else state
         self._turn = Turn(game, settings, procedures)
-        self._machine = engine.build(self._turn)
 
     @property
     def desired(self) -> Armed | Locked:
@@ -113,16 +112,15 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        self._machine.set_state(self.state.state, turn)
         link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
-            turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
+            engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
         else:
-            turn.trigger(_NAMES[type(happened)])
+            engine.run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 taken = Answer(command_id=ruling.command_id, accepted=True)
@@ -146,7 +144,7 @@ class TableController:
             turn.effects.append(first.again())
         else:
             if not _refuse_unfit(turn, command):
-                turn.trigger(command.command)
+                engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
             turn.effects.append(answer)
@@ -194,7 +192,7 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
 
 def _is_taken_bare(turn: Turn, command: str) -> bool:
     """This state takes the command, and without arguments."""
-    return command in positions.BARE and turn.state in machine.states_that_take(command)
+    return command in positions.BARE and turn.state in transitions.states_that_take(command)
 
 
 def _assert_desires(turn: Turn) -> None:

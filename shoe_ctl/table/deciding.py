@@ -35,15 +35,10 @@ from .turn import Turn
 # What was seen.
 
 
-def resumes_here(turn: Turn) -> bool:
-    """The halt is over, and play resumes in the state that this row leads to."""
-    return turn.dest == turn.resumes_in
-
-
-def leads_here(turn: Turn) -> bool:
-    """What is chosen beside the table has an end that names the state that this row leads to."""
+def calls_for_a_change(turn: Turn) -> bool:
+    """What is chosen wants another set of cards, with nothing that halts the table."""
     end = _end(turn, _chosen(turn))
-    return end is not None and turn.dest == end.leads
+    return end is not None and end.leads == "shoe_change"
 
 
 def is_asked(turn: Turn) -> bool:
