@@ -24,9 +24,15 @@ def gives_leave(turn: Turn) -> bool:
     return now.wagers.betting == "closed" and withdrawal.has_window(turn, KEY)
 
 
-def is_declared_first(turn: Turn) -> bool:
-    """People say that it came first, where the shoe does not see it."""
-    return shoe_cards.why_not_declare_cutting_card(turn) is None and gives_leave(turn)
+def declare(turn: Turn) -> None:
+    """People say that it came, where the shoe does not see it; Players may have leave to withdraw.
+
+    While something else halts the table, or cards of a round are out, it is only noted.
+    """
+    if turn.state in ("closed", "suspended") and gives_leave(turn):
+        turn.then("cutting_card_first")
+    else:
+        shoe_cards.note_cutting_card(turn)
 
 
 def offer_withdrawal(turn: Turn) -> None:

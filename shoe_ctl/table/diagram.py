@@ -6,8 +6,8 @@ Must not know: anything that the table does not say.
 
 from __future__ import annotations
 
+from .commands import COMMANDS
 from .machine import OWN_TRIGGERS, ROWS, STATES, TRIGGERS
-from .positions import COMMANDS
 
 _HEAD = """# The ten states of a table
 

@@ -10,7 +10,6 @@ from . import (
     arming,
     by_hand,
     causes,
-    composition,
     cutting,
     dealing,
     early,
@@ -20,76 +19,43 @@ from . import (
     heard_later,
     known_commands,
     link_facts,
-    method_change,
     outcome,
     overdrawn,
     parked,
-    passing,
     pending,
-    positions,
     pushed_back,
     replayed,
     reset,
     review,
-    revising,
-    rows,
     set_aside,
     shoe_body,
     shoe_cards,
-    shoe_control,
     shoe_sets,
-    telling,
     together,
     unread,
 )
+from .commands import command_rows
 from .dealing import close_bets, deal, is_implied, open_round
 from .deciding import (
-    contradicts_reading,
-    decide,
-    declare,
-    ends_the_halt,
-    ends_the_round,
-    halt_for_reading,
     hear,
     hears_the_last,
-    is_asked,
-    is_decided,
-    is_declared,
     is_heard,
+    raise_declared,
     returns_here,
+    take_choice,
     void_for_want_of_cards,
-    why_not_decided,
-    why_not_declared,
 )
-from .irregularities import withdrawal
 from .irregularities.grounds import CARDS_OUT, TO_THE_OUTCOME, bets_were_closed, cards_were_out
-from .recording import is_of_wagers, is_recordable, record, why_not_recorded
 from .replacing import kept, replaced
 from .revealing import (
     advance,
-    announce_totals,
-    can_expose,
-    expose,
-    is_misnamed,
-    no_totals_now,
     reveal_due,
-    totals_may_be_announced,
     want_third_card,
-    why_misnamed,
 )
-from .rows import Refuse, Row, refuse, spell, unless
+from .rows import Row, spell
 from .wagering import (
-    bets_are_closed,
     change_wager,
-    clear_bets,
-    is_taken,
     look_at_differential,
-    look_at_differential_again,
-    refuse_by_ledger,
-    restrict,
-    why_not_clear,
-    why_not_restrict,
-    would_be_taken,
 )
 
 STATES = (
@@ -106,8 +72,6 @@ WAGER_COMMANDS = ("place_wager", "increase_wager", "decrease_wager", "withdraw_w
 NO_ROUND = ("no_shoe", *BETWEEN)
 RESUMABLE = tuple(s for s in STATES if s != "suspended")
 
-
-_ALIGN_FIRST = Refuse("a person has to say first where the shoe stands: align")
 
 # The first row whose conditions hold is taken. Every pair of a state and a trigger from outside
 # ends in a row without conditions.
@@ -295,93 +259,34 @@ ROWS: tuple[Row, ...] = spell(
     ("outcome_due",       "revealing",       "resolved",    (),                                      (outcome.announce_outcome,)),
     ("round_over",        "resolved",        "idle",        (),                                      (outcome.end_round,)),
     ("change_due",        "idle",            "shoe_change", (),                                      (replaced, shoe_cards.announce_change, early.set_aside_opening)),
-    # — the methods —
-    *unless(method_change.why_not_change,    "change_method",       BETWEEN,          method_change.change_method),
-    *unless(passing.why_not_pass,            "pass_cards",          ("revealing",),   passing.pass_cards),
-    *unless(passing.why_not_refuse,          "refuse_cards",        ("revealing",),   passing.refuse_cards),
-    *unless(passing.why_not_name,            "name_holder",         ("revealing",),   passing.name_holder),
-    *unless(passing.why_not_allow,           "allow_squeeze",       ("revealing",),   passing.allow_squeeze),
-    *unless(passing.why_not_first,           "set_first_hand",      ("revealing",),   passing.set_first_hand),
-    *unless(shoe_control.why_not_offer,      "offer_shoe",          ("idle", *OPEN),  shoe_control.offer),
-    *unless(shoe_control.why_not_relinquish, "relinquish_shoe",     (*BETWEEN, *OPEN, "suspended"), shoe_control.relinquish),
-    *unless(shoe_control.why_not_allow,      "allow_without_wager", ("idle", *OPEN),  shoe_control.allow),
-    *unless(shoe_control.why_not_declare,    "declare_out_of_view", (*AFTER_BETS, "suspended"), shoe_control.declare_out_of_view),
-    *unless(composition.why_not_record,      "record_shoe",         ("idle",),        composition.record),
-    *unless(composition.why_not_count,       "count_remainder",     BETWEEN,          composition.count),
-    # — what the shoe is told —
-    *unless(telling.why_not_reset,           "reset_shoe",          (*NO_ROUND, "betting", "resolved", "suspended"), telling.reset),
-    *unless(telling.why_not_test,            "test_shoe",           (*NO_ROUND, "betting", "resolved", "suspended"), telling.test),
-    *unless(telling.why_not_ask,             "ask_shoe",            STATES,           telling.ask),
-    *unless(telling.why_not_clear,           "clear_error",         STATES,           telling.clear),
-    *unless(telling.why_not_show,            "show_on_shoe",        STATES,           telling.show),
-    *unless(telling.why_not_rotate,          "rotate_key",          NO_ROUND,         telling.rotate),
     ("count_disagrees",   BETWEEN,           "suspended",   (),                                      (halting.halt_for_count,)),
-    # — what people say —
-    ("place_your_bets",   "idle",            "=",           (link_facts.only_a_person_aligns,),                 (_ALIGN_FIRST,)),
+    # — what people say: a command that moves the table, or what it comes to —
     ("place_your_bets",   "idle",            "betting",     (),                                      (kept, open_round)),
+    ("first_wager",       "idle",            "betting",     (),                                      (kept, open_round, change_wager)),
     ("no_more_bets",      "betting",         "closed",      (reset.cards_open_the_round,),           (reset.close_bets_on_cards, look_at_differential)),
     ("no_more_bets",      "betting",         "closed",      (),                                      (close_bets, look_at_differential, early.look_for_opening)),
     ("differential_due",  (*AFTER_BETS, "suspended"), "suspended", (),                                     (halting.halt_for_differential,)),
-    ("place_wager",       "idle",            "=",           (is_implied, link_facts.only_a_person_aligns),      (_ALIGN_FIRST,)),
-    ("place_wager",       "idle",            "betting",     (is_implied, would_be_taken),            (kept, open_round, change_wager)),
-    *((command,           BETWEEN,           "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
-    *((command,           "betting",         "=",           (is_taken,),                             (change_wager,)) for command in WAGER_COMMANDS),
-    *((command,           "betting",         "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
-    *((command,           AFTER_BETS,        "=",           (),                                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
-    ("withdraw_wager",    "suspended",       "=",           (withdrawal.one_may_go,),                (withdrawal.withdraw_one,)),
-    ("withdraw_wager",    "suspended",       "=",           (withdrawal.is_open,),                   (withdrawal.refuse_one,)),
-    *((command,           "suspended",       "=",           (bets_are_closed,),                      (refuse_by_ledger,)) for command in WAGER_COMMANDS),
-    *unless(why_not_clear,                   "clear_bets",          ("betting",),     clear_bets),
-    *unless(why_not_restrict,                "restrict_wagers", (*BETWEEN, *OPEN), restrict),
-    ("expose",            "revealing",       "=",           (is_misnamed,),                          (Refuse(why_misnamed),)),
-    ("expose",            "revealing",       "=",           (can_expose, passing.is_out_of_place),   (Refuse(passing.why_not_expose),)),
-    ("expose",            "revealing",       "suspended",   (can_expose, unread.exposes_unread),            (expose, unread.halt_for_exposed)),
-    ("expose",            "revealing",       "=",           (can_expose,),                           (expose, advance)),
-    ("expose",            "revealing",       "=",           (),                                      (Refuse("no such card of the round lies face down"),)),
-    ("announce_totals",   "revealing",       "=",           (totals_may_be_announced,),              (announce_totals, advance)),
-    ("announce_totals",   "revealing",       "=",           (),                                      (Refuse(no_totals_now),)),
-    ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (causes.DISAGREES,)),
-    ("announce_outcome",  "revealing",       "resolved",    (outcome.outcome_is_known,),                     (outcome.announce_outcome,)),
-    ("announce_outcome",  "revealing",       "=",           (),                                      (Refuse(outcome.no_outcome_yet),)),
-    *((command,           "drawing",         "=",           (),                                      (Refuse(outcome.card_is_due),)) for command in ("announce_outcome", "settle")),
+    ("unread_exposed",    "revealing",       "suspended",   (),                                      (unread.halt_for_exposed,)),
     ("settle",            "resolved",        "idle",        (),                                      (outcome.end_round,)),
     ("change_shoe",       "idle",            "shoe_change", (),                                      (replaced, shoe_cards.announce_change, early.set_aside_opening)),
-    ("declare_cutting_card", "closed",       "suspended",   (cutting.is_declared_first,),            (cutting.offer_withdrawal,)),
-    ("declare_cutting_card", "suspended",    "=",           (cutting.is_declared_first,),            (cutting.offer_withdrawal,)),
-    *unless(shoe_cards.why_not_declare_cutting_card, "declare_cutting_card", (*BETWEEN, *OPEN, "suspended"), shoe_cards.note_cutting_card),
-    ("declare_new_shoe",  "shoe_change",     "=",           (link_facts.says_itself_what_it_holds,),            (Refuse("the shoe says itself which cards it holds"),)),
+    ("cutting_card_first", ("closed", "suspended"), "suspended", (),                                 (cutting.offer_withdrawal,)),
     ("declare_new_shoe",  "shoe_change",     "idle",        (),                                      (replaced, shoe_sets.admit_unnamed_set)),
-    ("align",             ("idle", *BEGUN, "suspended"), "=", (fitting.unaligned,),                  (halting.align,)),
-    ("align",             ("idle", *BEGUN, "suspended"), "=", (),                                    (Refuse("the shoe is aligned"),)),
-    ("pause",             (*BETWEEN, *OPEN, "suspended"), "suspended", (review.may_pause,),          (review.pause,)),
-    ("pause",             "suspended",       "=",           (),                                      (Refuse(review.OPEN_ALREADY),)),
-    *(("resume",          "suspended",       state,         (review.resumes_the_round, returns_here), (review.resume,)) for state in RESUMABLE),
-    ("resume",            "suspended",       "=",           (review.may_resume,),                    (review.resume,)),
-    ("resume",            "suspended",       "=",           (),                                      (Refuse(review.why_not_resume),)),
-    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_recordable,),                     (record, look_at_differential_again)),
-    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (is_of_wagers,),                      (Refuse(why_not_recorded),)),
-    ("declare",           (*BETWEEN, *OPEN, "suspended"), "suspended", (is_declared,),               (declare,)),
-    ("declare",           (*BETWEEN, *OPEN, "suspended"), "=", (),                                   (Refuse(why_not_declared),)),
-    ("enter_round",       "suspended",       "=",           (by_hand.contradicts_reading,),          (by_hand.halt_for_reading,)),
-    ("enter_round",       "suspended",       "resolved",    (by_hand.is_entered,),                   (by_hand.enter_round,)),
-    ("enter_round",       "suspended",       "=",           (),                                      (Refuse(by_hand.why_not),)),
-    *unless(revising.why_not,                "revise_round",        ("resolved", *BETWEEN, "betting"), revising.revise),
-    ("decide",            "suspended",       "=",           (contradicts_reading,),                  (halt_for_reading,)),
-    ("decide",            "suspended",       "idle",        (is_decided, ends_the_round),            (decide,)),
-    *(("decide",          "suspended",       state,         (is_decided, ends_the_halt, returns_here), (decide,)) for state in RESUMABLE),
-    ("decide",            "suspended",       "=",           (is_decided,),                           (decide,)),
-    ("decide",            "suspended",       "=",           (),                                      (Refuse(why_not_decided),)),
-    ("decide",            "idle",            "shoe_change", (is_asked, is_decided, returns_here),    (decide,)),
-    ("decide",            "idle",            "=",           (is_asked, is_decided),                  (decide,)),
-    ("decide",            "idle",            "=",           (is_asked,),                             (Refuse(why_not_decided),)),
-    *((command,           STATES,            "=",           (),                                      (refuse,)) for command in positions.COMMANDS),
-)
+    ("pause",             (*BETWEEN, *OPEN, "suspended"), "suspended", (),                           (review.pause,)),
+    *(("pause_ended",     "suspended",       state,         (returns_here,),                         (review.lift_pause,)) for state in RESUMABLE),
+    ("irregularity_declared", (*BETWEEN, *OPEN, "suspended"), "suspended", (),                       (raise_declared,)),
+    ("round_entered",     "suspended",       "resolved",    (),                                      (by_hand.enter_round,)),
+    ("round_voided",      "suspended",       "idle",        (),                                      (take_choice,)),
+    *(("halt_ended",      "suspended",       state,         (returns_here,),                         (take_choice,)) for state in RESUMABLE),
+    ("cards_replaced",    "idle",            "shoe_change", (),                                      (take_choice,)),
+) + command_rows()
 # fmt: on
 
 OWN_TRIGGERS = frozenset({
     "card_unread", "face_up_first", "cards_placed", "one_too_many", "cards_ran_out",
     "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
-    "round_over", "change_due", "set_shown", "differential_due", "count_disagrees",
+    "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
+    "unread_exposed", "cutting_card_first", "pause_ended", "irregularity_declared",
+    "round_entered", "round_voided", "halt_ended", "cards_replaced",
 })  # fmt: skip
 """Triggers that the table gives itself, only in the states that they are meant for."""
 
@@ -392,8 +297,3 @@ HEARD = ("hello", "card_drawn", "cards_drawn", "started", "reset_done")
 
 UNFORESEEN = "unforeseen"
 """The trigger of whatever a shoe says that no row names: in doubt the table halts."""
-
-
-def states_that_take(command: str) -> tuple[str, ...]:
-    """The states in which this command may do something."""
-    return rows.states_that_take(command, ROWS)

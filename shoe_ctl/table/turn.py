@@ -73,6 +73,7 @@ class Turn(TableView):
     """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
 
     ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    ``args`` are the arguments of the command, once they were read.
     """
 
     state: str
@@ -87,6 +88,12 @@ class Turn(TableView):
         self.source = ""
         self.dest = ""
         self.refusal: Answer | None = None
+        self.args: Any = None
+
+    def look(self, now: TableState) -> None:
+        """Stand at this state with no input: for checks that are asked without a command."""
+        self.now = now
+        self.state = self.source = self.dest = now.state
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
@@ -94,6 +101,8 @@ class Turn(TableView):
         self.happened = happened
         self.effects = []
         self.refusal = None
+        self.args = None
+        self.source = self.dest = now.state
 
     # What is being handled.
 

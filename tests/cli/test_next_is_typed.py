@@ -15,14 +15,10 @@ from shoe_ctl.cli import table as command_line
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.errors import UsageError
-from shoe_ctl.table import positions
-from shoe_ctl.table.arguments import Args
+from shoe_ctl.table.commands import COMMANDS, needed
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer
-from shoe_ctl.table.filling import ALL_KINDS
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.machine import states_that_take
-from shoe_ctl.table.positions import COMMANDS
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
 from simulators.table.scenario import shipped
@@ -131,10 +127,10 @@ async def test_the_pages_name_the_arguments_that_the_commands_take() -> None:
         for happened in bench.inputs:
             before = controller.state
             for command in list(missing):
-                if before.state in states_that_take(command):
+                if before.state in COMMANDS[command].states:
                     if (takes := _takes(controller, command)) is not None:
-                        kind = ALL_KINDS.get(command, Args)
-                        assert takes == [f.name for f in msgspec.structs.fields(kind)], command
+                        fields = msgspec.structs.fields(COMMANDS[command].args)
+                        assert takes == [field.name for field in fields], command
                         missing.discard(command)
                     controller.state = before
             controller.handle(happened)
@@ -147,7 +143,7 @@ def _takes(controller: TableController, command: str) -> list[str] | None:
     """The arguments that a refusal names, None where it says something else."""
     asked = TableCommand(
         t_us=controller.state.t_us + 1, command_id="zz", command=command, args={UNKNOWN: 1},
-        person="kim", position=positions.needed(command, controller.game), reason="r",
+        person="kim", position=needed(command, controller.game), reason="r",
         consented_by="lee",
     )  # fmt: skip
     (answer,) = [e for e in controller.handle(asked) if isinstance(e, Answer)]

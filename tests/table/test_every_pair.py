@@ -8,7 +8,9 @@ import logging
 import pytest
 
 from firmware_proto.events import EVENTS
-from shoe_ctl.table import engine, machine, positions
+from shoe_ctl.table import engine, machine
+from shoe_ctl.table.commands import COMMANDS
+from shoe_ctl.table.deciding import returns_here
 from shoe_ctl.table.irregularities.grounds import CARDS_OUT
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
@@ -20,6 +22,9 @@ from tests.table.sessions import WAYS, at, goes_on, passed_through
 from tests.table.tried import EVENTS_TRIED, FACTS, inputs
 
 OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
+
+RESUMING = ("halt_ended", "pause_ended")
+"""The table's own triggers with which it is again where it was before the halt."""
 
 
 # The table itself.
@@ -33,7 +38,7 @@ def test_the_inputs_tried_cover_every_trigger_from_outside() -> None:
 def test_every_shoe_event_and_command_is_a_trigger() -> None:
     named = {event.type for event in EVENTS_TRIED} - {"command"}
     assert named <= EVENTS.keys()
-    assert set(OUTSIDE) == {*named, *FACTS, *positions.COMMANDS, machine.UNFORESEEN}
+    assert set(OUTSIDE) == {*named, *FACTS, *COMMANDS, machine.UNFORESEEN}
 
 
 def test_there_are_ten_states() -> None:
@@ -68,11 +73,24 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "differential_due": {"closed", *CARDS_OUT, "resolved", "suspended"},
         "count_disagrees": {"idle", "shoe_change"},
         "face_up_first": {"dealing", "revealing", "drawing", "suspended"},
+        "first_wager": {"idle"},
+        "unread_exposed": {"revealing"},
+        "cutting_card_first": {"closed", "suspended"},
+        "irregularity_declared": {*machine.BETWEEN, *machine.OPEN, "suspended"},
+        "round_entered": {"suspended"},
+        "round_voided": {"suspended"},
+        "cards_replaced": {"idle"},
+        **{trigger: {"suspended"} for trigger in RESUMING},
     }
     assert set(meant) == machine.OWN_TRIGGERS
     for trigger, states in meant.items():
         rows = [r for r in machine.ROWS if r.trigger == trigger]
         assert {r.state for r in rows} == states
+        if trigger in RESUMING:  # whichever state the table left for the halt
+            assert {(r.dest, r.when) for r in rows} == {
+                (state, (returns_here,)) for state in machine.RESUMABLE
+            }
+            continue
         assert all(any(r.state == s and not r.when for r in rows) for s in states)
 
 
@@ -151,14 +169,14 @@ def distinct() -> list[tuple[str, int, TableState]]:
 
 @pytest.mark.parametrize(
     "command",
-    [c for c in positions.COMMANDS if "no_shoe" not in machine.states_that_take(c)],
+    [name for name, command in COMMANDS.items() if "no_shoe" not in command.states],
 )
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
-    lowest = positions.COMMANDS[command]
+    lowest = COMMANDS[command].position
     refused = Playing().asks(command, position=lowest, choice="void", reason="r")
     assert not refused.accepted
     takes = refused.needs["state"].split(", ")
-    assert takes == list(machine.states_that_take(command))
+    assert takes == list(COMMANDS[command].states)
     assert takes and "no_shoe" not in takes
     assert refused.error == f"{command} cannot be taken now (the table is no_shoe)"
 

@@ -88,7 +88,7 @@ def _leads(at: Standing) -> str:
     return "dealing" if lie < len(INITIAL_DEAL) else "revealing"
 
 
-def _why_not(turn: Turn) -> str | None:
+def _why_not(turn: Turn, _args: object = None) -> str | None:
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     return shoe_cannot_go_on(turn)
