@@ -28,8 +28,8 @@ def check_change(turn: Turn, args: ChosenMethod | None) -> str | None:
     if not game.methods:
         return f"{game.id} has no methods to choose from"
     if args is None:
-        found = [_check_method(turn, name) for name in game.methods]
-        return None if None in found else found[0]
+        found = {name: _check_method(turn, name) for name in game.methods}
+        return None if None in found.values() else "; ".join(filter(None, found.values()))
     if args.method not in game.methods:
         have = ", ".join(game.methods)
         return cite(f"{game.id} has no Method {args.method}, it has {have}", game.clause("methods"))

@@ -49,8 +49,10 @@ def _of_both_hands(turn: Turn, check: Callable[[str], str | None]) -> str | None
     """What stands against a command about a hand, whichever of the two it is."""
     if (keeps_off := _keeps_off(turn)) is not None:
         return keeps_off
-    found = [check(hand) for hand in ("player", "banker")]
-    return None if None in found else found[0]
+    player_hand, banker_hand = check("player"), check("banker")
+    if player_hand is None or banker_hand is None:
+        return None
+    return f"{player_hand}; {banker_hand}"
 
 
 def _check_held_by_nobody(turn: Turn, hand: str) -> str | None:

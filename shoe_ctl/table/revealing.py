@@ -42,7 +42,9 @@ def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:
         return passing.check_exposure(turn, args.hand, args.by)
     hands = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
     found = [passing.check_exposure_by_anyone(turn, hand) for hand in hands]
-    return none if not found else None if None in found else found[0]
+    if None in found:
+        return None
+    return "; ".join(filter(None, found)) or none
 
 
 def check_totals(turn: Turn, _args: object = None) -> str | None:
