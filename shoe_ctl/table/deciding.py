@@ -248,7 +248,7 @@ def _ends(turn: Turn, choice: Choice) -> str | None:
     if end is None:
         return None
     if turn.now.halt is None:
-        return "cards_replaced" if end.leads == "shoe_change" else None
+        return "change_decided" if end.leads == "shoe_change" else None
     if end.leads == VOID:
         return "round_voided"
     return None if stack.left_open(turn, end) else "halt_ended"

@@ -6,14 +6,13 @@ Must not know: how it is mended: it asks, and never guesses a card or an order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
 
 from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slots
 from .cause import Cause
+from .causes import HALTS
 from .inputs import Fault, Restarted
 from .irregularities import stakes
 from .irregularities.stack import go_to, is_paused, raise_irregularity
@@ -97,16 +96,14 @@ def order_was_altered(turn: Turn) -> bool:
     return event.code in REVERSE_RUNS
 
 
-# Actions that halt, one for each cause.
+# Actions that halt for a cause that the input names; the others are data (``causes.HALTS``).
 
 
-def because(key: str, seen: str | Callable[[Turn], str]) -> Callable[[Turn], None]:
-    """An action that halts for a cause known from the row alone, or said by its input."""
-
-    def halt(turn: Turn) -> None:
-        raise_irregularity(turn, Cause(key, seen if isinstance(seen, str) else seen(turn)))
-
-    return halt
+def halt_for_restart(turn: Turn) -> None:
+    """The controller was started again, or goes on after a storage fault, with cards out."""
+    again = turn.happened
+    assert isinstance(again, Restarted)
+    raise_irregularity(turn, HALTS["storage_failed" if again.reopened else "restarted"])
 
 
 def halt_for_card(turn: Turn) -> None:
@@ -134,11 +131,6 @@ def halt_for_missed_cards(turn: Turn) -> None:
     raise_irregularity(turn, Cause("gap", seen))
 
 
-def halt_for_face_up(turn: Turn) -> None:
-    """The round's first card lay face up: no rule says that it plays (6.1)."""
-    raise_irregularity(turn, Cause(face_up.KEY, face_up.SEEN, step=face_up.FIRST))
-
-
 def halt_for_count(turn: Turn) -> None:
     """What is left in the shoe is not what the ledger says: between rounds nothing is void."""
     for cause in composition.causes(turn):
@@ -149,7 +141,7 @@ def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
     out = turn.round.cards or turn.now.kept or turn.now.pending is not None
     step = stakes.RULING if out else None
-    raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
+    raise_irregularity(turn, HALTS["differential_exceeded"]._replace(step=step))
 
 
 def rule_on_differential(turn: Turn) -> None:
@@ -188,18 +180,6 @@ def tell_warning(turn: Turn) -> None:
     turn.tell_restricted("shoe.fault", {"code": event.code, "warning": True})
 
 
-def halt_for_shoe_fault(turn: Turn) -> None:
-    """The shoe reports a fault in a round."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("other", "the shoe reports a fault"))
-
-
-def halt_for_unread_card(turn: Turn) -> None:
-    """The shoe stopped at a card that it cannot read, with one due: where it is, people see."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("misread", "the shoe could not read a card"))
-
-
 def look_after_the_round(turn: Turn) -> None:
     """Where announcements are implied the round is over at once: what was found waits for that."""
     turn.then("one_too_many")
@@ -207,16 +187,9 @@ def look_after_the_round(turn: Turn) -> None:
 
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
-    seen, key = "more cards of one face were counted than the decks hold", "extra_card"
-    if not shoe_cards.has_too_many(turn):
-        seen, key = "a card of another deck was counted", "foreign_card"
-    raise_irregularity(turn, Cause(key, seen, subject=str(turn.now.inputs)))
-
-
-def halt_for_reverse_run(turn: Turn) -> None:
-    """The shoe saw a card run backwards in a round."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("order_altered", "a card ran back into the shoe"))
+    too_many = shoe_cards.has_too_many(turn)
+    cause = HALTS["too_many_of_a_face" if too_many else "card_of_another_deck"]
+    raise_irregularity(turn, cause._replace(subject=str(turn.now.inputs)))
 
 
 def tell_unforeseen(turn: Turn) -> None:

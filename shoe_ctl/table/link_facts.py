@@ -231,12 +231,6 @@ def why_restarted(again: Restarted) -> str:
     return "the controller was restarted"
 
 
-def why_restarted_in_a_round(turn: Turn) -> str:
-    """The same of a round whose cards are out."""
-    assert isinstance(turn.happened, Restarted)
-    return f"{why_restarted(turn.happened)} in a round"
-
-
 def suspend(turn: Turn) -> None:
     """The line brought more garbage than is kept; that it still does is told to staff alone."""
     found = turn.happened

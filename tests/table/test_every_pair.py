@@ -79,7 +79,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
         "irregularity_declared": {*machine.BETWEEN, *machine.OPEN, "suspended"},
         "round_entered": {"suspended"},
         "round_voided": {"suspended"},
-        "cards_replaced": {"idle"},
+        "change_decided": {"idle"},
         **{trigger: {"suspended"} for trigger in RESUMING},
     }
     assert set(meant) == machine.OWN_TRIGGERS

@@ -94,7 +94,7 @@ KINDS = (
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
-WAGER_COMMANDS = machine.WAGER_COMMANDS
+WAGER_COMMANDS = ("place_wager", "increase_wager", "decrease_wager", "withdraw_wager")
 
 
 def hello(**more: object) -> Hello:
