@@ -37,7 +37,7 @@ from . import (
 )
 from .arguments import Args, HandName, HandToAnyone, HandToPlayer, NamedPlayer, OfChoice, OfKey
 from .irregularities import withdrawal
-from .rows import Check, Objection, Refuse, Row, check_nothing, refuse
+from .rows import Check, Objection, Refuse, check_nothing, refuse
 from .situations import AFTER_BETS, BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES
 from .turn import Turn
 from .wording import in_line
@@ -45,7 +45,7 @@ from .wording import in_line
 Action = Callable[[Turn], None]
 
 MOVES: None = None
-"""Instead of an action: the command moves the table, and the round's rows say where to."""
+"""Instead of an action: the command moves the table, and its line in ``ROUND`` says where to."""
 
 
 class Command(NamedTuple):
@@ -172,7 +172,8 @@ _TABLE = (
     Command("align", "pit_supervisor", Args, ("idle", *BEGUN, "suspended"),
             link_facts.check_unaligned, halting.align),
     # What halts the table, and what people enter.
-    Command("pause", "pit_supervisor", Args, _HALTABLE, review.check_pause, MOVES, apart=True),
+    Command("pause", "pit_supervisor", Args, _HALTABLE, review.check_pause, review.call_pause,
+            apart=True),
     Command("resume", "pit_supervisor", Args, ("suspended",),
             review.check_resume, review.resume, apart=True),
     Command("declare", "dealer", OfKey, _HALTABLE,
@@ -266,13 +267,21 @@ def _check_form(turn: Turn, command: Command) -> str | Objection | None:
     return second_person.objection(turn, "it", lowest)
 
 
-def command_rows() -> tuple[Row, ...]:
-    """A row for each command in each state: what it does there, or that it is refused.
+class CommandRow(NamedTuple):
+    """In this state the command does this, or is refused; the table stays in the state."""
 
-    Not for those that move the table, in the states that take them: the round's rows say that.
+    state: str
+    name: str
+    do: Action
+
+
+def command_rows() -> tuple[CommandRow, ...]:
+    """A row for each command in each state.
+
+    Not for those that move the table, in the states that take them: the round's lines say that.
     """
     return tuple(
-        Row(command.name, state, state, (), (action,))
+        CommandRow(state, command.name, action)
         for command in _TABLE
         for state in STATES
         if (action := _action(command, state)) is not None

@@ -22,13 +22,13 @@ from . import (
     freed,
     known_commands,
     link_facts,
-    machine,
     methods,
     outbox,
     pending,
     positions,
     replayed,
     status,
+    transitions,
 )
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -98,7 +98,6 @@ class TableController:
         self.procedures = procedures
         self.state = TableState() if state is None else state
         self._turn = Turn(game, settings, procedures)
-        self._machine = engine.build(self._turn)
 
     @property
     def desired(self) -> Armed | Locked:
@@ -115,16 +114,15 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        self._machine.set_state(self.state.state, turn)
         link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
-            turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
+            engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
         else:
-            turn.trigger(_NAMES[type(happened)])
+            engine.run(turn, _NAMES[type(happened)])
         outbox.tell_again(turn)
         turn.change(state=turn.state)
         _assert_desires(turn)
@@ -142,7 +140,7 @@ class TableController:
             turn.effects.append(first.again())
         else:
             if not (_refuse_unfit(turn, command) or commands.refuse_unfit(turn)):
-                turn.trigger(command.command)
+                engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
             turn.effects.append(answer)

@@ -6,7 +6,6 @@ Must not know: what Players answer, when the shoe is changed.
 
 from __future__ import annotations
 
-from . import shoe_cards
 from .cause import Cause
 from .irregularities import stack, withdrawal
 from .irregularities.cutting_card import ALLOW, KEY, WINDOW
@@ -25,14 +24,8 @@ def gives_leave(turn: Turn) -> bool:
 
 
 def declare(turn: Turn) -> None:
-    """People say that it came, where the shoe does not see it; Players may have leave to withdraw.
-
-    While something else halts the table, or cards of a round are out, it is only noted.
-    """
-    if turn.state in ("closed", "suspended") and gives_leave(turn):
-        turn.then("cutting_card_first")
-    else:
-        shoe_cards.note_cutting_card(turn)
+    """People say that it came, where the shoe does not see it."""
+    turn.then("cutting_card")
 
 
 def offer_withdrawal(turn: Turn) -> None:

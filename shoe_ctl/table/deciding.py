@@ -40,14 +40,12 @@ from .turn import Turn
 # What was seen.
 
 
-def returns_here(turn: Turn) -> bool:
-    """The state that this row leads to is the one that the table left, or that the end names."""
-    if stack.to_decide(turn) is None:
-        return False
+def resume_state(turn: Turn) -> str:
+    """The state that the table left for what ends now, or the one that its end names."""
     end = _end(turn, _taken(turn))
     leads = BACK if end is None else end.leads
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
-    return turn.dest == (back_to if leads == BACK else leads)
+    return back_to if leads == BACK else leads
 
 
 def is_heard(turn: Turn) -> bool:

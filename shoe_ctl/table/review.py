@@ -48,6 +48,11 @@ def _is_last(turn: Turn) -> bool:
 # What is done.
 
 
+def call_pause(turn: Turn) -> None:
+    """Somebody pauses the table."""
+    turn.then("paused")
+
+
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
     stack.pause(turn, Cause(REVIEW.key, "the table is paused for review"))

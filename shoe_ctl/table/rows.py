@@ -1,7 +1,7 @@
-"""The grammar of the round's table: rows, how lines spell them, how a command is refused.
+"""How a command is refused: what stands against it, and the answer that says so.
 
-In: lines as machine.py writes them. Out: a Row for each state that they name.
-Must not know: which states and triggers there are, what an action does.
+In: an objection to a command. Out: its refusal, told to whoever gave the command.
+Must not know: which commands and states there are, what an action does.
 """
 
 from __future__ import annotations
@@ -22,16 +22,6 @@ class Objection(NamedTuple):
     why: str
     needs: Mapping[str, str] = {}
     tell: Callable[[Turn], None] | None = None
-
-
-class Row(NamedTuple):
-    """In ``state``, on ``trigger``, if every ``when`` holds: go to ``dest``, then ``do``."""
-
-    trigger: str
-    state: str
-    dest: str
-    when: tuple[Callable[[Turn], bool], ...]
-    do: tuple[Callable[[Turn], None], ...]
 
 
 Check = Callable[[Turn, Any], str | Objection | None]
@@ -73,19 +63,3 @@ class Refuse:
 def not_taken(states: tuple[str, ...]) -> Objection:
     """That the state does not take the command; these do."""
     return Objection("it cannot be taken now", tell=Refuse(states))
-
-
-def spell(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
-    """Spell the table out: a row for each source state, ``=`` for the state itself.
-
-    Where a row above takes the trigger whatever the conditions, a later one says nothing.
-    """
-    spelt: list[Row] = []
-    taken: set[tuple[str, str]] = set()
-    for trigger, source, dest, when, do in lines:
-        for state in (source,) if isinstance(source, str) else source:
-            if (trigger, state) not in taken:
-                spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
-            if not when:
-                taken.add((trigger, state))
-    return tuple(spelt)

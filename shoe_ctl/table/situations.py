@@ -1,10 +1,14 @@
-"""The ten states of a table, and groups of them.
+"""The ten states of a table, the situations that messages of the shoe depend on, and the phase.
 
-In: nothing. Out: STATES and groups of states.
-Must not know: inputs, what follows from a state.
+In: the table's state. Out: groups of states, the situation, the phase that the cards stand for.
+Must not know: inputs, what follows from a situation.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .state import Halt, TableState
 
 STATES = (
     "no_shoe", "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved",
@@ -25,3 +29,44 @@ NO_ROUND = ("no_shoe", *BETWEEN)
 BEGUN = ("betting", "closed")
 OPEN = (*BEGUN, *CARDS_OUT, "resolved")
 AFTER_BETS = (*TO_THE_OUTCOME, "resolved")
+
+SITUATIONS: Mapping[str, tuple[str, ...]] = {
+    "no_shoe": ("no_shoe",),
+    "between": BETWEEN,
+    "betting": ("betting",),
+    "closed": ("closed",),
+    "cards": CARDS_OUT,
+    "resolved": ("resolved",),
+    "halted": ("suspended",),
+    "halted_closed": ("suspended",),
+    "halted_cards": ("suspended",),
+}
+"""The situations, with the states that each stands for."""
+
+LEFT_FOR_A_HALT: Mapping[str, tuple[str, ...]] = {
+    "halted": (*NO_ROUND, "betting", "resolved"),
+    "halted_closed": ("closed",),
+    "halted_cards": CARDS_OUT,
+}
+"""What tells the situations of a halted table apart: the states that it left for the halt."""
+
+_BY_STATE = {s: name for name, states in SITUATIONS.items() for s in states if s != "suspended"}
+_BY_STATE_LEFT = {state: name for name, states in LEFT_FOR_A_HALT.items() for state in states}
+
+_DEAL = 4
+"""Two cards to each hand, before any third card (N/T/I 3.12-3.13, F 3.12)."""
+
+
+def situation(state: str, halt: Halt | None) -> str:
+    """The situation of a table in this state: the column of the shoe's table that holds now."""
+    return _BY_STATE[state] if halt is None else _BY_STATE_LEFT[halt.back_to]
+
+
+def phase(now: TableState) -> str:
+    """The state that the cards of the round stand for: closed, dealing, drawing or revealing."""
+    played = now.round
+    if played is None or not played.cards:
+        return "closed"
+    if len(played.cards) < _DEAL:
+        return "dealing"
+    return "revealing" if played.due is None else "drawing"

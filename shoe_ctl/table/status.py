@@ -17,10 +17,10 @@ from . import (
     arming,
     conduct,
     link_facts,
-    machine,
     offers,
     outbox,
     parked,
+    situations,
     status_hands,
     status_wagers,
 )
@@ -173,7 +173,7 @@ _ASKED = {
 """What people say next in a state, where they announce it."""
 
 
-_BEFORE_CARDS = ("idle", *machine.BEGUN)
+_BEFORE_CARDS = ("idle", *situations.BEGUN)
 _ALIGN = "say that the shoe stands between rounds and no card is missing"
 _ALIGN_IN_A_ROUND = "before that look whether a card is missing; if none is, align the shoe"
 _NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"

@@ -1,12 +1,13 @@
 """One input being handled: the table as it changes, and the effects it asks for.
 
 In: a TableState and one input. Out: the next TableState and the effects, taken by the controller.
-Must not know: which state follows which (machine.py), clocks, I/O.
+Must not know: which state follows which, clocks, I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -70,14 +71,12 @@ class TableView:
 
 
 class Turn(TableView):
-    """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
+    """The model that the state machine moves.
 
-    ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
+    ``triggers`` are those that the table has given itself and that wait for their turn.
     ``args`` are the arguments of the command, once they were read.
     """
-
-    state: str
-    trigger: Callable[[str], bool]
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -85,24 +84,25 @@ class Turn(TableView):
         super().__init__(TableState(), game, settings, procedures)
         self.wager_rules = WagerRules(game, settings.layout, settings.limits)
         self.effects: list[Effect] = []
-        self.source = ""
-        self.dest = ""
+        self.state = self.source = self.now.state
+        self.triggers: deque[str] = deque()
         self.refusal: Answer | None = None
         self.args: Any = None
 
     def look(self, now: TableState) -> None:
         """Stand at this state with no input: for checks that are asked without a command."""
         self.now = now
-        self.state = self.source = self.dest = now.state
+        self.state = self.source = now.state
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
         self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
+        self.state = self.source = now.state
+        self.triggers.clear()
         self.effects = []
         self.refusal = None
         self.args = None
-        self.source = self.dest = now.state
 
     # What is being handled.
 
@@ -156,8 +156,8 @@ class Turn(TableView):
         self.change(link=msgspec.structs.replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
-        """Go on with this trigger once the present transition is done."""
-        self.trigger(trigger)
+        """Go on with this trigger once the present one is done."""
+        self.triggers.append(trigger)
 
     # What it tells.
 

@@ -1,7 +1,7 @@
 """Wagers in the round: commands to the ledger, its answers told, money lines at the round's end.
 
 In: wager commands, *no more bets*, the outcome, a void. Out: the ledger's answers, to be told.
-Must not know: which state takes a command (machine.py), how the ledger decides or pays.
+Must not know: which state takes a command, how the ledger decides or pays.
 """
 
 from __future__ import annotations

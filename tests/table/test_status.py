@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from firmware_proto.cards import card
-from shoe_ctl.table import machine
+from shoe_ctl.table import situations
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.offers import takes
 from shoe_ctl.table.state import TableState
@@ -83,7 +83,7 @@ def test_what_is_next_is_taken_from_whom_it_names(
 
 
 def test_every_command_is_offered_in_every_state_that_takes_it() -> None:
-    for state in machine.STATES:
+    for state in situations.STATES:
         for name, command in COMMANDS.items():
             assert (name in takes(state)) is (state in command.states)
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Hello
-from shoe_ctl.table import shoe_cards, shoe_sets
+from shoe_ctl.table import shoe_cards, shoe_sets, situations
 from shoe_ctl.table.arguments import by_whom
 from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Halt, Kept, Opened
@@ -20,11 +20,8 @@ from shoe_ctl.table.turn import Turn
 
 from .procedure import Standing
 
-CARDS_OUT = ("dealing", "revealing", "drawing")
-"""The states in which cards of an unfinished round lie on the table."""
-
-TO_THE_OUTCOME = ("closed", *CARDS_OUT)
-"""The states from *no more bets* to the outcome."""
+CARDS_OUT = situations.CARDS_OUT
+TO_THE_OUTCOME = situations.TO_THE_OUTCOME
 
 ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
 """Against what goes on by rule, until a person says where the shoe stands."""

@@ -111,7 +111,7 @@ class Choice(NamedTuple):
 class Hears(NamedTuple):
     """What a step takes from the shoe, by the event's type, if ``when`` holds.
 
-    The machine hands on only those triggers that it has rows for (``machine.HEARD``).
+    The machine hands on only those triggers that it has lines for (``transitions.HEARD``).
     """
 
     trigger: str
