@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
@@ -122,7 +122,7 @@ class Turn(TableView):
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
-        self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
+        self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
         self.effects = []
         self.refusal = None
@@ -144,7 +144,9 @@ class Turn(TableView):
     @property
     def drawn(self) -> CardDrawn:
         """The card of this input."""
-        return self.event(CardDrawn)
+        happened = self.happened
+        assert isinstance(happened, ShoeSaid) and isinstance(happened.event, CardDrawn)
+        return happened.event
 
     @property
     def command(self) -> TableCommand:
@@ -166,19 +168,19 @@ class Turn(TableView):
 
     def change(self, **fields: Any) -> None:
         """Replace fields of the table's state."""
-        self.now = msgspec.structs.replace(self.now, **fields)
+        self.now = replace(self.now, **fields)
 
     def set_round(self, **fields: Any) -> None:
         """Replace fields of the open round."""
-        self.change(round=msgspec.structs.replace(self.round, **fields))
+        self.now = replace(self.now, round=replace(self.round, **fields))
 
     def set_shoe(self, **fields: Any) -> None:
         """Replace fields of the loaded shoe."""
-        self.change(shoe=msgspec.structs.replace(self.shoe, **fields))
+        self.now = replace(self.now, shoe=replace(self.shoe, **fields))
 
     def set_link(self, **fields: Any) -> None:
         """Replace fields of the link."""
-        self.change(link=msgspec.structs.replace(self.now.link, **fields))
+        self.now = replace(self.now, link=replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
         """Go on with this trigger once the present transition is done."""

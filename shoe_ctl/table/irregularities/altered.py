@@ -6,7 +6,8 @@ In: nothing. Out: its procedure. Must not know: which card it was, what the roun
 from __future__ import annotations
 
 from shoe_ctl.table import belated, ordering, retaking
-from shoe_ctl.table.state import Dealt, Kept
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.state import CardOnTable, DealtCard
 from shoe_ctl.table.turn import TableView, Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
@@ -14,7 +15,6 @@ from .grounds import (
     ALIGN_FIRST,
     CARDS_OUT,
     close_taken_back,
-    drop_kept,
     own_kept,
     shoe_cannot_go_on,
     something_is_missing,
@@ -40,7 +40,7 @@ def _is_not_told(at: TableView) -> bool:
     return not _is_told(at)
 
 
-def _card(at: TableView) -> Dealt | Kept | None:
+def _card(at: TableView) -> CardOnTable | None:
     """The card that went back, where it has a place on the table."""
     return retaking.find(at.now, at.current.noted[PUSHED_BACK]) if _is_told(at) else None
 
@@ -51,14 +51,13 @@ def _is_the_next(at: TableView) -> bool:
     if card is None:
         return _is_told(at)
     last = ordering.drawn_last(at.now, 1)
-    return last == (card,) and not ordering.was_seen(card) and not _is_decided_on(at, card)
+    return last == (card,) and not card.seen and not _is_decided_on(at, card)
 
 
-def _is_decided_on(at: TableView, card: Dealt | Kept) -> bool:
+def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
     """Something else that is open, and halts the table, is about this card or its hand."""
-    subject = retaking.subject_of(card)
     under = at.halt.stack[:-1]
-    return any(opened.subject == subject or "hand" in opened.noted for opened in under)
+    return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
 def _why_not(turn: Turn) -> str | None:
@@ -76,20 +75,16 @@ def _take_out(turn: Turn) -> None:
     if card is not None:
         waits = retaking.waits_for(turn.now, card)
         retaking.take_out(turn, card)
-        tell_moved(turn, "taken_back", [_place(card)])
+        tell_moved(turn, "taken_back", [card.place])
         if waits is not None:
             close_taken_back(turn, waits, turn.game.rule(*_END))
     elif len(turn.halt.stack) > 1:
         return  # what came since is for the one under it to put in its place
     again = own_kept(turn)
-    drop_kept(turn, again)
+    unplaced.drop_cards(turn, again)
     ordering.lay(turn, again, frozenset())
-    if isinstance(card, Dealt):
+    if isinstance(card, DealtCard):
         belated.stand(turn)
-
-
-def _place(card: Dealt | Kept) -> str:
-    return f"{card.hand} {card.index}" if isinstance(card, Dealt) else "drawn early"
 
 
 def _leave(turn: Turn) -> None:

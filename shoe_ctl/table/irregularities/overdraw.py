@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.table import belated, early, link_facts, outbox, shoe_cards
 from shoe_ctl.table.slots import PHASES
-from shoe_ctl.table.state import Kept
+from shoe_ctl.table.state import UnplacedCard
 from shoe_ctl.table.turn import TableView, Turn
 
 from .endings import CALL_VOID, RULED, aside, void
@@ -19,7 +19,7 @@ _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 # What was seen.
 
 
-def _card(at: TableView) -> Kept | None:
+def _card(at: TableView) -> UnplacedCard | None:
     return early.find(at.now, at.current.subject)
 
 
@@ -41,7 +41,7 @@ def _is_of_no_round(at: TableView) -> bool:
 
 def _may_be_exposed(at: TableView) -> bool:
     card = _card(at)
-    return _is_of_no_round(at) and card is not None and not card.exposed
+    return _is_of_no_round(at) and card is not None and not card.seen
 
 
 def _why_not_first(turn: Turn) -> str | None:
@@ -51,7 +51,7 @@ def _why_not_first(turn: Turn) -> str | None:
     assert card is not None
     if card.card is None:
         return "it is not known which card it is"
-    if card.exposed:
+    if card.seen:
         return "a card that was seen never opens a round"
     if turn.now.opening:
         return "a card lies there already that opens the round"
@@ -64,7 +64,7 @@ def _why_not_first(turn: Turn) -> str | None:
 # What is done.
 
 
-def _decided(turn: Turn) -> Kept:
+def _decided(turn: Turn) -> UnplacedCard:
     card = _card(turn)
     assert card is not None
     return card
@@ -86,7 +86,7 @@ def _expose(turn: Turn) -> None:
 
 def _tell_shoe(turn: Turn, fate: str) -> None:
     """The shoe that objected to the card hears what was decided of it, where it can be told."""
-    objected = _decided(turn).hand == "set_aside"
+    objected = early.was_objected_to(_decided(turn))
     if objected and outbox.can(turn.now, "clear_error"):
         outbox.give(turn, "clear_error", fate)
 
@@ -96,7 +96,7 @@ def _drop(turn: Turn) -> None:
     card = _decided(turn)
     _tell_shoe(turn, "discard")
     early.drop(turn, card)
-    if card.hand in ("player", "banker"):
+    if card.named_slot is not None and card.named_slot[0] in ("player", "banker"):
         link_facts.lose_alignment(turn)
 
 

@@ -12,7 +12,8 @@ import msgspec
 
 from shoe_ctl.table import ordering
 from shoe_ctl.table.arguments import OfKey, checked
-from shoe_ctl.table.state import Dealt, Kept
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.state import CardOnTable
 from shoe_ctl.table.turn import TableView, Turn
 
 from .grounds import ALIGN_FIRST, CARDS_OUT, own_kept
@@ -41,7 +42,7 @@ def _is_declared(at: TableView) -> bool:
     return AS_DECLARED in at.current.noted
 
 
-def lying(at: TableView) -> tuple[Dealt | Kept, ...]:
+def lying(at: TableView) -> tuple[CardOnTable, ...]:
     """The cards that were declared drawn together: they lie where the shoe's count put them."""
     return ordering.drawn_last(at.now, at.current.noted[AS_DECLARED]) if _is_declared(at) else ()
 
@@ -57,7 +58,7 @@ def _nobody_told(at: TableView) -> bool:
 
 def _offers_window(at: TableView) -> bool:
     """Players may withdraw while nobody has seen the cards (5.8.1)."""
-    unseen = not any(ordering.was_seen(card) for card in lying(at))
+    unseen = not any(card.seen for card in lying(at))
     return unseen and at.resume_state in _PLAYS and has_window(at, KEY)
 
 
@@ -68,7 +69,7 @@ def given_order(at: TableView) -> dict[str, Any]:
 
 def lie_in_place(at: TableView) -> bool:
     """Each has its place already: nothing came as one, but that people said so."""
-    return len(at.now.kept) <= at.current.kept_before
+    return not unplaced.held_since(at.now, at.current)
 
 
 def seen_with_window(at: TableView) -> bool:
@@ -106,12 +107,12 @@ def touches_the_deal(at: TableView) -> bool:
 def comes_after_the_deal(at: TableView) -> bool:
     """All are third cards, and whoever orders them cannot know one."""
     later = at.resume_state in ("revealing", "drawing") and not _is_of_the_deal(at)
-    return _nobody_told(at) and later and not any(map(ordering.was_seen, lying(at)))
+    return _nobody_told(at) and later and not any(card.seen for card in lying(at))
 
 
 def some_were_kept_before(at: TableView) -> bool:
     """Cards that came before them lie in no slot."""
-    return at.current.kept_before > 0
+    return unplaced.held_before(at.now, at.current)
 
 
 def some_may_be_missing(at: TableView) -> bool:
@@ -135,7 +136,7 @@ def why_not_laid(turn: Turn) -> str | None:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
         return "the shoe holds another set of cards than the round began with"
-    if turn.current.kept_before:
+    if unplaced.held_before(turn.now, turn.current):
         return "cards that were drawn before them have no place yet"
     numbers = [card.number for card in own_kept(turn) if card.number is not None]
     if not numbers or turn.resume_state not in _PLAYS:
