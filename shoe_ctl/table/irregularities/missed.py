@@ -24,7 +24,6 @@ from .grounds import (
 )
 from .procedure import Choice, End
 
-INSPECTED = ("foreign_card", "extra_card")
 DRAWN_AS_ONE = "draws"
 """Noted with cards that the shoe told as one: the numbers it gave them."""
 
@@ -69,7 +68,7 @@ def cannot_place(turn: Turn, _args: object = None) -> str | None:
     kept = turn.now.held
     if not kept:
         return "no card was kept"
-    if any(opened.key in INSPECTED for opened in turn.halt.stack):
+    if any(turn.procedures[opened.key].inspection for opened in turn.halt.stack):
         return "a card is under inspection"
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
