@@ -15,8 +15,6 @@ from shoe_ctl.table.arguments import OfChoice, OfKey
 from shoe_ctl.table.rows import Check, check_nothing
 from shoe_ctl.table.turn import TableView, Turn
 
-Standing = TableView
-
 Condition = Callable[[Turn], bool]
 Seen = Callable[[TableView], bool]
 Rule = Callable[[Turn, Any], str | None]
