@@ -29,10 +29,9 @@ from . import (
     wagering,
 )
 from .cause import Cause
-from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
+from .irregularities.procedure import VOID, Action, Choice, Declared, End, Hears, never
 from .recording import RECORDED, check_recorded, record
 from .rows import Objection, not_taken
 from .turn import Turn
@@ -40,32 +39,14 @@ from .turn import Turn
 # What was seen.
 
 
-def resume_state(turn: Turn) -> str:
-    """The state that the table left for what ends now, or the one that its end names."""
-    end = _end(turn, _taken(turn))
-    leads = BACK if end is None else end.leads
-    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
-    return back_to if leads == BACK else leads
-
-
 def is_heard(turn: Turn) -> bool:
     """The open step takes this from the shoe or the link."""
     return _heard(turn) is not None
 
 
-def hears_the_last(turn: Turn) -> bool:
-    """The open step takes this, and with it the last irregularity that is open ends."""
-    end = _end(turn, _heard(turn))
-    return end is not None and not stack.left_open(turn, end)
-
-
 def _chosen(turn: Turn) -> Choice | None:
     named = turn.command.args.get("choice")
     return next((c for c in stack.offered(turn) if c.name == named), None)
-
-
-def _taken(turn: Turn) -> Choice | Hears | None:
-    return _chosen(turn) if isinstance(turn.happened, TableCommand) else _heard(turn)
 
 
 def _heard(turn: Turn) -> Hears | None:
@@ -248,15 +229,13 @@ def decide(turn: Turn) -> None:
 
 
 def _ends(turn: Turn, choice: Choice) -> str | None:
-    """The trigger of what the choice ends: the round, the halt, or play from these cards."""
+    """The trigger of what the choice ends: the round, or play from these cards."""
     end = _end(turn, choice)
     if end is None:
         return None
     if turn.now.halt is None:
         return "change_decided" if end.leads == "shoe_change" else None
-    if end.leads == VOID:
-        return "round_voided"
-    return None if stack.left_open(turn, end) else "halt_ended"
+    return "round_voided" if end.leads == VOID else None
 
 
 def take_choice(turn: Turn) -> None:
@@ -275,6 +254,8 @@ def hear(turn: Turn) -> None:
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
     end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
+    if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
+        turn.then("halt_ended")
     _each(turn, taken.do)
     if not halted:
         _answer(turn, end)
@@ -303,17 +284,15 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """What was decided last is over: the table goes on, or what was open before does."""
-    if turn.now.halt is None:
-        go_on(turn)
-    else:
+    """What was decided last is over: what was open before goes on, if anything was."""
+    if turn.now.halt is not None:
         _take_pending(turn)
 
 
 def _take_pending(turn: Turn) -> None:
     """The open step wanted the card that was drawn for it while something else was decided."""
     card, wanted = turn.now.pending, stack.draw_wanted(turn)
-    if card is None or wanted is None or (card.hand, card.index) != wanted:
+    if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
     set_aside.lay_pending(turn)
@@ -343,7 +322,7 @@ def go_on(turn: Turn) -> None:
 
 def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
-    astray = bool(turn.now.kept or turn.now.early) and not turn.now.link.replay
+    astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
     data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}

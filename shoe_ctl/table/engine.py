@@ -8,17 +8,41 @@ from __future__ import annotations
 
 import functools
 
-from transitions import Event, EventData, Machine, Transition
+from transitions import Event, EventData, Machine, MachineError, Transition
 
 from .situations import STATES
 from .transitions import Line, case_of, lines
 from .turn import Turn
 
 
-class Move(Transition):
-    """One line of the tables, as the machine takes it.
+class Trigger(Event):
+    """All lines of one trigger, by state.
 
-    The library's own way asks conditions and callbacks by name and logs each step; a move calls
+    The library's own way prepares for callbacks and queues that no table here has. This one looks
+    up the state's lines and takes the first that holds.
+    """
+
+    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+        """Take the model's line.
+
+        Raises:
+            MachineError: the model's state has no line for this trigger.
+        """
+        assert isinstance(model, Turn)
+        moves = self.transitions.get(model.state)
+        if moves is None:
+            raise MachineError(f"no line for {self.name} in the state {model.state}")
+        data = EventData(None, self, self.machine, model, args, kwargs)
+        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
+            if move.execute(data):
+                return True
+        return False
+
+
+class Move(Transition):
+    """One line of the tables.
+
+    The library's own way asks conditions and callbacks by name and logs each step. A move calls
     what its line names, in order, and nothing else.
     """
 
@@ -58,7 +82,7 @@ def machine() -> Machine:
     """The machine of every table: it holds no turn, and moves the one that it is given."""
     made = Machine(model=None, states=list(STATES), initial=STATES[0], auto_transitions=False)
     for (_, trigger), each in lines().items():
-        event = made.events.setdefault(trigger, Event(trigger, made))
+        event = made.events.setdefault(trigger, Trigger(trigger, made))
         for line in each:
             event.add_transition(Move(line))
     return made

@@ -71,14 +71,8 @@ def halt_for_outage(turn: Turn) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """The pause is over: the table goes on, or what was open before does."""
+    """The pause is over: play resumes, or what was open before goes on."""
     if _is_last(turn):
-        turn.then("pause_ended")
-    else:
-        lift_pause(turn)
-
-
-def lift_pause(turn: Turn) -> None:
-    """The table is where it was."""
+        turn.then("halt_ended")
     stack.lift(turn)
     deciding.resume(turn)

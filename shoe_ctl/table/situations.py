@@ -1,6 +1,6 @@
-"""The ten states of a table, the situations that messages of the shoe depend on, and the phase.
+"""The ten states of a table, and the situations that the messages of its shoe depend on.
 
-In: the table's state. Out: groups of states, the situation, the phase that the cards stand for.
+In: the state, the halt. Out: groups of states, the situation.
 Must not know: inputs, what follows from a situation.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .state import Halt, TableState
+from .state import Halt
 
 STATES = (
     "no_shoe", "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved",
@@ -53,20 +53,7 @@ LEFT_FOR_A_HALT: Mapping[str, tuple[str, ...]] = {
 _BY_STATE = {s: name for name, states in SITUATIONS.items() for s in states if s != "suspended"}
 _BY_STATE_LEFT = {state: name for name, states in LEFT_FOR_A_HALT.items() for state in states}
 
-_DEAL = 4
-"""Two cards to each hand, before any third card (N/T/I 3.12-3.13, F 3.12)."""
-
 
 def situation(state: str, halt: Halt | None) -> str:
     """The situation of a table in this state: the column of the shoe's table that holds now."""
     return _BY_STATE[state] if halt is None else _BY_STATE_LEFT[halt.back_to]
-
-
-def phase(now: TableState) -> str:
-    """The state that the cards of the round stand for: closed, dealing, drawing or revealing."""
-    played = now.round
-    if played is None or not played.cards:
-        return "closed"
-    if len(played.cards) < _DEAL:
-        return "dealing"
-    return "revealing" if played.due is None else "drawing"

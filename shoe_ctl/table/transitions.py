@@ -14,9 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 from . import (
-    arming,
     early,
-    freed,
     halting,
     heard_later,
     known_commands,
@@ -41,15 +39,9 @@ from .commands import command_rows
 from .cutting import gives_leave, offer_withdrawal
 from .dealing import close_bets, deal, is_implied, open_round
 from .dealing import look_at_differential as check_differential_late
+from .deciding import go_on as resume_play
 from .deciding import hear as answer_step
-from .deciding import (
-    hears_the_last,
-    is_heard,
-    raise_declared,
-    resume_state,
-    take_choice,
-    void_for_want_of_cards,
-)
+from .deciding import is_heard, raise_declared, take_choice, void_for_want_of_cards
 from .early import deal_opening, look_for_opening, set_aside_opening
 from .link_facts import lose_alignment
 from .outcome import announce_outcome, end_round
@@ -59,12 +51,12 @@ from .replacing import kept as cards_kept
 from .replacing import replaced as cards_replaced
 from .reset import look_for_cards
 from .revealing import advance, reveal_due, want_third_card
-from .review import lift_pause
 from .round.card_check import CardCase, classify_card
 from .set_aside import deal_next as deal_card_set_aside
+from .shoe import arming
 from .shoe.error_check import ErrorCase, classify_error
 from .shoe.hello_check import HelloCase, classify_hello
-from .shoe_cards import announce_change, look_if_empty
+from .shoe_cards import announce_change, look_if_empty, note_status
 from .shoe_sets import (
     admit_kept_set,
     admit_unnamed_set,
@@ -82,9 +74,9 @@ from .situations import (
     OPEN,
     SITUATIONS,
     STATES,
-    phase,
     situation,
 )
+from .slots import phase
 from .together import ask as ask_for_order
 from .turn import Turn
 from .wagering import change_wager
@@ -99,10 +91,14 @@ def _phase(turn: Turn) -> str:
     return phase(turn.now)
 
 
+def _resumes_in(turn: Turn) -> str:
+    return turn.resumes_in
+
+
 BY_CARDS: Destination = _phase
 """The state that the cards on the table stand for: dealing, drawing or revealing."""
 
-RESUME: Destination = resume_state
+RESUME: Destination = _resumes_in
 """The state that the table left for the halt, or the one that the end of the halt names."""
 
 
@@ -169,15 +165,9 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("resolved",    "settle",              "idle",        end_round),
     ("resolved",    "round_over",          "idle",        end_round),
     # -- suspended: something is open that is decided first ---------------------------------------
-    ("suspended",   "halt_ended",          RESUME,        take_choice),
+    ("suspended",   "halt_ended",          RESUME,        resume_play),
     ("suspended",   "round_voided",        "idle",        take_choice),
     ("suspended",   "round_entered",       "resolved",    enter_round),                      # 6.3
-    ("suspended",   "pause_ended",         RESUME,        lift_pause),
-    ("suspended",   "card.ends_halt",      RESUME,        answer_step),
-    ("suspended",   "pull.ends_halt",      RESUME,        answer_step),
-    ("suspended",   "hello.ends_halt",     RESUME,        note_device, answer_step),
-    ("suspended",   "started.ends_halt",   RESUME,        lose_alignment, answer_step),
-    ("suspended",   "reset.ends_halt",     RESUME,        answer_step),
 )
 # fmt: on
 
@@ -343,11 +333,11 @@ ALWAYS: Mapping[str, Cell] = {
     "error_cleared": does(halting.tell_fault_cleared),
     "discarded": does(link_facts.tell_discarded),
     # -- its body, and what it answers --
-    "status": does(freed.note, shoe_cards.note_status),
-    "status.counts_differ": halts(freed.note, shoe_cards.note_status, heard_later.halt_for_counts),
-    "status.arm_taken": does(freed.note, shoe_cards.note_status, arming.tell_taken),
+    "status": does(arming.on_status, note_status),
+    "status.counts_differ": halts(arming.on_status, note_status, heard_later.halt_for_counts),
+    "status.arm_taken": does(arming.on_status, note_status, arming.tell_taken),
     "reply": does(),
-    "reply.refused": does(arming.note),
+    "reply.refused": does(arming.on_reply),
     "reset.answers_step": does(answer_step),
     "lid": does(shoe_body.note),
     "button": does(shoe_body.note),
@@ -430,7 +420,6 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),
-        ("started.ends_halt", within(HALTED, hears_the_last)),
         ("started.answers_step", within(HALTED, is_heard)),
     ),
     "set_shown": (
@@ -445,7 +434,6 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "cards_drawn": (
         ("pull.opens_round", within(("idle", "betting"), together.begins_a_round)),
-        ("pull.ends_halt", within(HALTED, hears_the_last)),
         ("pull.answers_step", within(HALTED, is_heard)),
         ("pull", always),
     ),
@@ -469,10 +457,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "reply": (("reply.refused", arming.is_refused),),
     "lid": (("lid.opened", shoe_body.is_opened),),
     "self_test": (("self_test.failed", shoe_body.has_failed),),
-    "reset_done": (
-        ("reset.ends_halt", within(HALTED, hears_the_last)),
-        ("reset.answers_step", within(HALTED, is_heard)),
-    ),
+    "reset_done": (("reset.answers_step", within(HALTED, is_heard)),),
     "authentication_failed": (("not_genuine", always),),
     "unknown_firmware": (("firmware.refused", shoe_body.is_refused),),
     "card_unread": (("card_unread.shown", within((*CARDS_OUT, *HALTED), unread.is_due_for_entry)),),
@@ -505,7 +490,7 @@ OWN_TRIGGERS = frozenset({
     "card_unread", "face_up_first", "cards_placed", "one_too_many", "cards_ran_out",
     "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
     "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
-    "change_decided", "halt_ended", "round_voided", "round_entered", "pause_ended", "paused",
+    "change_decided", "halt_ended", "round_voided", "round_entered", "paused",
     "irregularity_declared", "unread_exposed",
 })  # fmt: skip
 """Triggers that the table gives itself, only in the states that they are meant for."""

@@ -141,11 +141,6 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "halt_ended": {"suspended"},
         "round_voided": {"suspended"},
         "round_entered": {"suspended"},
-        "pause_ended": {"suspended"},
-        **{
-            f"{heard}.ends_halt": {"suspended"}
-            for heard in ("card", "pull", "hello", "started", "reset")
-        },
     }
     stands: dict[str, set[str]] = {}
     for state, trigger in OF_THE_ROUND:
@@ -223,7 +218,7 @@ def distinct() -> list[tuple[str, int, TableState]]:
     for shoe, way, now in passed_through():
         played, halt, link = now.round, now.halt, now.link
         kind = (
-            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
+            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.held),
             link.up, link.aligned,
             halt and (halt.top.key, halt.top.step, halt.back_to, halt.earlier),
             played and (len(played.cards), played.all_revealed, played.result is None, played.due),

@@ -27,7 +27,6 @@ CardCase = Literal[
     "card.repeated",
     "card.disputed",
     "card.entered",
-    "card.ends_halt",
     "card.answers_step",
     "card.read_late",
     "card.armed_before",
@@ -65,10 +64,10 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
         return "card.read_late"  # an unread card lies in the slot that the shoe names
     if turn.state == "no_shoe":
         return "card.without_shoe"
-    if turn.state in BETWEEN and fitting.fits_the_decks(turn):
-        if shoe_cards.burned(turn):
+    if turn.state in BETWEEN:
+        if shoe_cards.burned(turn) and fitting.fits_the_decks(turn):
             return "card.burned"  # by the opening procedure (2.1)
-        if fitting.ends_a_missed_round(turn):
+        if fitting.ends_a_missed_round(turn) and fitting.fits_the_decks(turn):
             return "card.of_missed_round"  # the shoe is not aligned, and no round begins with it
     wrong = fitting.what_is_wrong(turn)
     if wrong is None:  # it is due, and for the slot that is due (3.12, 3.13)
@@ -84,7 +83,7 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
 def _classify_in_halt(turn: Turn) -> CardCase:
     """Return what a card is that is reported while the table is halted."""
     if deciding.is_heard(turn):
-        return "card.ends_halt" if deciding.hears_the_last(turn) else "card.answers_step"
+        return "card.answers_step"
     if unread.waits_for_a_reading(turn):
         return "card.read_late"
     if replayed.was_armed_for(turn):

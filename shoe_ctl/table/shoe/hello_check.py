@@ -14,7 +14,6 @@ from shoe_ctl.table.turn import Turn
 
 HelloCase = Literal[
     "hello",
-    "hello.ends_halt",
     "hello.answers_step",
     "hello.shoe_sorted",
     "hello.another_set",
@@ -32,7 +31,7 @@ def classify_hello(turn: Turn) -> HelloCase:
     where = situation(turn.state, turn.now.halt)
     halted = turn.state == "suspended"
     if halted and deciding.is_heard(turn):
-        return "hello.ends_halt" if deciding.hears_the_last(turn) else "hello.answers_step"
+        return "hello.answers_step"
     if (halted or where == "cards") and set_aside.shoe_is_sorted(turn):
         return "hello.shoe_sorted"  # the round gets no further card from it (5.11)
     if where == "between" and shoe_sets.is_empty_handed(turn):
