@@ -94,6 +94,13 @@ def check_choice(turn: Turn, choice: Choice) -> Objection | None:
     return Objection(why) if isinstance(why, str) else why
 
 
+def lowest_that_decides(turn: Turn) -> str:
+    """The lowest position that may take a choice that nothing stands against."""
+    could_be = (one for one in stack.offered(turn) if check_choice(turn, one) is None)
+    takers = (stack.who_takes(choice, turn.game) for choice in could_be)
+    return min(takers, key=positions.POSITIONS.index)
+
+
 def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
     """What stands against the choice of this command, the first of it."""
     command, needed = turn.command, stack.who_takes(choice, turn.game)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from . import arguments, deciding, positions, rows
+from . import arguments, deciding, rows
 from .commands import COMMANDS, Command
 from .irregularities import stack
 from .irregularities.procedure import Choice
@@ -52,10 +52,6 @@ def offers(view: TableView) -> list[Offer]:
 
 
 def _offer(turn: Turn, command: Command) -> Offer:
-    if command.name == "decide":  # each choice says its own
-        could_be = [one for one in stack.offered(turn) if not deciding.check_choice(turn, one)]
-        takers = {stack.who_takes(choice, turn.game) for choice in could_be}
-        return Offer("decide", min(takers, key=positions.POSITIONS.index), False, False)
     lowest = command.position if command.lowest_now is None else command.lowest_now(turn)
     return Offer(command.name, lowest, command.needs_reason(turn.game), command.consent)
 

@@ -99,8 +99,7 @@ def check_recorded(turn: Turn, key: str, given: Mapping[str, Any] | None) -> Obj
     """What stands against declaring this of wagers, by what is given for it."""
     kind = RECORDED[key]
     if given is None:
-        in_time = turn.now.wagers.betting == "closed" and kind.alone
-        return None if in_time else _not_now(turn, key)
+        return None if _can_be_found(turn, key) else _not_now(turn, key)
     args = arguments.read(turn, DeclaredWager)
     if isinstance(args, str):
         return Objection(args)
@@ -116,6 +115,18 @@ def check_recorded(turn: Turn, key: str, given: Mapping[str, Any] | None) -> Obj
     if isinstance(answer, Refused):
         return Objection(cite(answer.why, answer.rule), needs_of(answer))
     return None
+
+
+def _can_be_found(turn: Turn, key: str) -> bool:
+    """After *no more bets*; a wager outside the limits also of an earlier round, by the staff."""
+    if turn.now.wagers.betting == "closed":
+        return True
+    if RECORDED[key].alone or not turn.game.options.staffed:
+        return False
+    rules = turn.wager_rules
+    if key == "under_minimum":
+        return any(rules.minimum(wager) > 1 for wager in rules.offered)
+    return any(rules.maximum(wager) is not None for wager in rules.offered)
 
 
 def _not_now(turn: Turn, key: str) -> Objection:

@@ -9,6 +9,7 @@ import pytest
 from shoe_ctl.table.commands import COMMANDS, MOVES
 from shoe_ctl.table.status import status
 from shoe_ctl.table.transitions import ROUND
+from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.methods.handing import dealt
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
@@ -23,6 +24,10 @@ def choice(table: Playing, name: str) -> dict[str, Any]:
     halt = shown(table)["halt"]
     (found,) = (one for one in halt["choices"] if one["choice"] == name)
     return dict(found)
+
+
+def offered(table: Playing) -> set[str]:
+    return {offer["command"] for offer in shown(table)["takes"]}
 
 
 def missed(way: int, codes: str) -> Playing:
@@ -64,6 +69,18 @@ def test_what_stands_against_a_command_is_said_before_what_is_wrong_with_its_arg
     for args in ways:
         error = str(table.asks(command, **args).error)
         assert error.startswith(why) or (command == "expose" and "there is no zz=" in error)
+
+
+def test_a_wager_of_an_earlier_round_can_be_declared_whatever_halts_the_table() -> None:
+    table = Playing(limits=TableLimits(minimum=50))
+    table.connect()
+    table.hello(set_id=None, drawn=0)
+    assert "declare" not in offered(table)
+    table.draw("9S")
+    assert table.now.state == "suspended"
+    assert "declare" in offered(table)
+    found = {"player": "ann", "seat": 1, "wager": "tie", "amount": 10, "earlier": True}
+    table.does("declare", key="under_minimum", reason="counted", **found)
 
 
 def test_of_a_hand_that_is_not_named_it_is_said_what_stands_against_each() -> None:
