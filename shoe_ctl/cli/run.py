@@ -285,7 +285,7 @@ def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
     Raises:
         ConfigError: one line that says which key and what to set instead.
     """
-    from shoe_ctl.table.conduct import HANDED
+    from shoe_ctl.table.turn import HANDED
 
     where = f"table {settings.table}"
     needs = "and there is no way in for them: add a [socket], or"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import msgspec
 
-    from shoe_ctl.table.irregularities.procedure import Choice
+    from shoe_ctl.table.procedures.procedure import Choice
 
 ROUND, HANDS, WAGERS = "The round", "Hands and the shoe in Players' hands", "Wagers"
 OPEN, CARDS, DEVICE = "Irregularities and reviews", "The shoe's cards", "Telling the shoe"
@@ -313,7 +313,7 @@ def _kind(command: str) -> type[msgspec.Struct] | None:
 
 
 def _arguments(kind: type[msgspec.Struct] | None) -> Iterator[tuple[str, str, bool]]:
-    from shoe_ctl.table.arguments import arguments_of
+    from shoe_ctl.table.arguments import list_arguments as arguments_of
 
     for one in arguments_of(kind) if kind is not None else ():
         plain = {"a whole number": "NUMBER", "text": "TEXT"}.get(one.kind, "NAME")
@@ -394,8 +394,8 @@ def _rule(file: Any, cites: list[str]) -> str | None:
 def declared() -> list[Line]:
     """What can be declared: each key with its arguments and the lowest position."""
     from shoe_ctl.table.commands import COMMANDS
-    from shoe_ctl.table.irregularities.procedures import PROCEDURES
-    from shoe_ctl.table.recording import RECORDED, DeclaredWager
+    from shoe_ctl.table.irregularities.catalog import PROCEDURES
+    from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 
     found: list[Line] = []
     for key, recorded in RECORDED.items():
@@ -410,7 +410,7 @@ def declared() -> list[Line]:
 
 def choices() -> list[Line]:
     """What can be decided: each choice of each irregularity, with its arguments and position."""
-    from shoe_ctl.table.irregularities.procedures import PROCEDURES
+    from shoe_ctl.table.irregularities.catalog import PROCEDURES
 
     found: list[Line] = []
     for key, procedure in PROCEDURES.items():
@@ -421,7 +421,7 @@ def choices() -> list[Line]:
 
 
 def _choice(choice: Choice) -> str:
-    from shoe_ctl.table.irregularities.procedure import DECIDES
+    from shoe_ctl.table.procedures.procedure import DECIDES
 
     names = [_shown(*one) for one in _arguments(choice.takes) if one[0] != "choice"]
     by = "whoever decides by 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
@@ -485,7 +485,7 @@ def _values(values: str) -> list[str]:
 
 def choice_names() -> list[str]:
     """Every choice that a step may have."""
-    from shoe_ctl.table.irregularities.procedures import PROCEDURES
+    from shoe_ctl.table.irregularities.catalog import PROCEDURES
 
     names = (c.name for p in PROCEDURES.values() for step in p.steps for c in step.choices)
     return sorted(set(names))
@@ -493,8 +493,8 @@ def choice_names() -> list[str]:
 
 def _more_arguments(command: str) -> Iterator[tuple[str, list[str]]]:
     """The arguments of what is declared, or of the choices."""
-    from shoe_ctl.table.irregularities.procedures import PROCEDURES
-    from shoe_ctl.table.recording import DeclaredWager
+    from shoe_ctl.table.irregularities.catalog import PROCEDURES
+    from shoe_ctl.table.wagers.declared import DeclaredWager
 
     kinds: list[Any] = []
     for procedure in PROCEDURES.values():

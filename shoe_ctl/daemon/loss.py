@@ -20,10 +20,10 @@ from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.link.clock import Clock
-from shoe_ctl.table import second_person
+from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import LADDER, may, one
+from shoe_ctl.table.positions import LADDER, may, position_name
 
 COMMAND = "accept_loss"
 """The one command that is taken while the journal is in doubt."""
@@ -62,10 +62,10 @@ def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
         NotRuled: from too low a position, without a reason, or without a second person.
     """
     if not may(position, LOWEST, highest=highest):
-        raise NotRuled(f"{COMMAND} takes {one(LOWEST)}", {"position": LOWEST})
+        raise NotRuled(f"{COMMAND} takes {position_name(LOWEST)}", {"position": LOWEST})
     if not (reason or "").strip():
         raise NotRuled(f"{COMMAND} needs a reason: say why the lost part cannot be put back", {})
-    lack = second_person.lack(
+    lack = consent.lack(
         COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
     if lack is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
+from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.state import FirstAnswer
 
 RECORDED = 60

@@ -20,9 +20,9 @@ from shoe_ctl.config.schema import SocketConfig, SocketUser
 from shoe_ctl.daemon.outage import Outage, refusal_of
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
+from shoe_ctl.table.consent import same_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import may
-from shoe_ctl.table.second_person import same_name
 from shoe_ctl.table.status import in_storage_fault
 
 OFFERED_WITHIN_S = 10.0

@@ -33,7 +33,7 @@ from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor, Suspension
 from shoe_ctl.records import Audience, Envelope
-from shoe_ctl.table import known_commands, parked, status
+from shoe_ctl.table import answers, status, undelivered
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import (
@@ -52,7 +52,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
-from shoe_ctl.table.irregularities.stack import is_held
+from shoe_ctl.table.procedures.stack import is_held
 
 __all__ = ["Answered", "TableRunner"]
 
@@ -291,7 +291,7 @@ class TableRunner:
         """Why this is another command than the one that had its id; None where it is not."""
         recorded = self.controller.state.answered
         known = recorded if command.command_id in recorded else self.refusals.answered
-        return known_commands.objection(known, command)
+        return answers.objection(known, command)
 
     def _first_answer(self, command: TableCommand) -> FirstAnswer | None:
         """What a command of this id was answered first, recorded or not; None for a new one."""
@@ -308,7 +308,7 @@ class TableRunner:
             if refusal is not None:
                 self.refusals.count(command.user, command.t_us)
                 if command.command_id not in self.controller.state.answered:
-                    self.refusals.remember(known_commands.first_answer(command, refusal))
+                    self.refusals.remember(answers.first_answer(command, refusal))
                 self._wake_next()
                 return FirstAnswer(refusal, ())
         first = await self._handle_command(command)
@@ -356,7 +356,9 @@ class TableRunner:
         """For each sink that may be known to whom ``sees``: the records that it has not taken."""
         async with self.turn:
             self._refuse_after_failure()
-            return parked.waiting(self.controller.state, restricted=sees is Audience.RESTRICTED)
+            return undelivered.waiting(
+                self.controller.state, restricted=sees is Audience.RESTRICTED
+            )
 
     async def status(self, sees: Audience) -> dict[str, Any]:
         """How the table stands, once what is being handled is stored or could not be."""

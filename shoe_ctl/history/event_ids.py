@@ -13,9 +13,9 @@ import msgspec
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.group import EventIds
 from shoe_ctl.records import Audience, Record
+from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import StorageRestored, TableCommand, from_bytes
-from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 
 
 class Answered(msgspec.Struct, frozen=True):

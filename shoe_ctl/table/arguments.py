@@ -6,42 +6,97 @@ Must not know: what a command does.
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from .handling import Player
+from .state import Player
 from .turn import Turn
-from .wording import what_is_wrong
+
+_KIND_NAMES = {
+    "int": "a whole number",
+    "str": "text",
+    "bool": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "a group of values",
+    "float": "a number with a fraction",
+}
+"""What a dealer calls the decoder's types."""
+
+_LONGEST = 64
+"""How many characters of an unknown argument's name are said back."""
+
+_AT = re.compile(r" - at `\$\.(\w+)[^`]*`$")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`)?")
+
+
+def explain_bad_args(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> str:
+    """One line: which arguments are missing, which are not asked for, which is of a wrong kind."""
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    values = {name: _values(field) for name, field in fields.items()}
+    missing = [name for name, field in fields.items() if field.required and name not in given]
+    if error.startswith("Object missing required field"):
+        return " ".join(["say", *(f"{name}={'|'.join(values[name]) or '...'}" for name in missing)])
+    if (unknown := _UNKNOWN.search(error)) is not None:
+        takes = ", ".join(fields) or "no arguments"
+        return f"there is no {shorten(unknown[1])}=... here: it takes {takes}"
+    at = _AT.search(error)
+    if at is None:
+        return error
+    if one_of := values.get(at[1]):
+        return f"{at[1]}: it is {' or '.join(one_of)}"
+    return f"{at[1]}: {_EXPECTED.sub(_expected, error[: at.start()])}"
+
+
+def shorten(name: str) -> str:
+    """What somebody called an argument, short enough and fit for one line."""
+    return name[:_LONGEST] if name.isprintable() else ascii(name[:_LONGEST])
+
+
+def _values(field: msgspec.structs.FieldInfo) -> tuple[str, ...]:
+    """The values that this argument may have, none where they cannot be counted."""
+    kinds = (field.type, *get_args(field.type))
+    return next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
+
+
+def _expected(found: re.Match[str]) -> str:
+    wanted = " or ".join(_KIND_NAMES.get(kind, kind) for kind in found[1].split(" | "))
+    return f"expected {wanted}" + (
+        f", not {_KIND_NAMES.get(found[2], found[2])}" if found[2] else ""
+    )
+
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class Args(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NoArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A command's arguments: none, unless a kind of its own says more."""
 
 
-class OfChoice(Args, frozen=True, kw_only=True):
+class ChoiceArgs(NoArgs, frozen=True, kw_only=True):
     """Which choice of an open step; a choice that wants to know more has a kind of its own."""
 
     choice: str
 
 
-class OfKey(Args, frozen=True, kw_only=True):
+class DeclarationArgs(NoArgs, frozen=True, kw_only=True):
     """Which irregularity is declared; one that is to say more has a kind of its own."""
 
     key: str
 
 
-class HandName(Args, frozen=True, kw_only=True):
+class HandName(NoArgs, frozen=True, kw_only=True):
     """Which hand."""
 
     hand: Literal["player", "banker"]
 
 
-class NamedPlayer(Args, frozen=True, kw_only=True):
+class NamedPlayer(NoArgs, frozen=True, kw_only=True):
     """Which Player: by id (which may be given as a number), by seat, or both."""
 
     player: Name | int | None = None
@@ -65,7 +120,7 @@ class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
     designee: Name | None = None
 
 
-_Args = TypeVar("_Args", bound=Args)
+_Args = TypeVar("_Args", bound=NoArgs)
 
 _KINDS = {bool: "true or false", int: "a whole number", str: "text"}
 
@@ -82,7 +137,7 @@ class Argument(NamedTuple):
     optional: bool
 
 
-def arguments_of(kind: type[msgspec.Struct]) -> list[Argument]:
+def list_arguments(kind: type[msgspec.Struct]) -> list[Argument]:
     """What this kind asks for, in its order."""
     return [
         Argument(field.name, *_said(field.type), not field.required)
@@ -112,7 +167,7 @@ def _parts(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def read(turn: Turn, kind: type[_Args]) -> _Args | str:
+def read_args(turn: Turn, kind: type[_Args]) -> _Args | str:
     """Read the command's arguments as this kind and keep them with the turn (``turn.args``).
 
     Return what is wrong with them instead, in one line.
@@ -120,7 +175,7 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
     try:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
-        return what_is_wrong(str(error), kind, turn.command.args)
+        return explain_bad_args(str(error), kind, turn.command.args)
     seat = getattr(args, "seat", None)
     if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
         return f"the layout has no seat {seat}"
@@ -128,14 +183,14 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
     return args
 
 
-def checked(turn: Turn, kind: type[_Args]) -> _Args:
+def require_args(turn: Turn, kind: type[_Args]) -> _Args:
     """Return the command's arguments, which were read before as this kind."""
     args = turn.args
     assert isinstance(args, kind), args
     return args
 
 
-def player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player:
+def find_player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player:
     """The Player that is named; a seat that was not given is where the Player's wagers lie."""
     name = None if args.player is None else str(args.player)
     at = (held.seat for held in turn.now.wagers.standing if held.player == name)
@@ -143,18 +198,18 @@ def player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player
     return Player(id=name, seat=seat, designee=designee)
 
 
-def cite(why: str, rule: str | None) -> str:
+def with_rule(why: str, rule: str | None) -> str:
     """A reason with the rule behind it, where there is one."""
     return why if rule is None else f"{why} ({rule})"
 
 
-def by_whom(turn: Turn) -> dict[str, str | None]:
+def actor_fields(turn: Turn) -> dict[str, str | None]:
     """Who gave the command, as restricted events carry it."""
     return turn.actor()
 
 
-def lacks_reason(turn: Turn, rule: str | None) -> str | None:
+def check_reason(turn: Turn, rule: str | None) -> str | None:
     """Where the game speaks of reasonable discretion: that it comes without its reason."""
     if turn.game.options.reason_for_discretion and not turn.command.reason:
-        return cite("this is at reasonable discretion: record it with a reason", rule)
+        return with_rule("this is at reasonable discretion: record it with a reason", rule)
     return None

@@ -13,34 +13,27 @@ import msgspec
 
 from shoe_ctl.games.game import Game
 
-from . import (
-    arguments,
-    by_hand,
-    composition,
-    cutting,
-    deciding,
-    halting,
-    link_facts,
-    method_change,
-    outcome,
-    passing,
-    positions,
-    revealing,
-    review,
-    revising,
-    second_person,
-    shoe_cards,
-    shoe_control,
-    telling,
-    unread,
-    wagering,
+from . import arguments, consent, decisions, entered_rounds, positions
+from .arguments import (
+    ChoiceArgs,
+    DeclarationArgs,
+    HandName,
+    HandToAnyone,
+    HandToPlayer,
+    NamedPlayer,
+    NoArgs,
+    shorten,
 )
-from .arguments import Args, HandName, HandToAnyone, HandToPlayer, NamedPlayer, OfChoice, OfKey
-from .irregularities import withdrawal
-from .rows import Check, Objection, Refuse, check_nothing, refuse
+from .irregularities import cutting_card, device_reset, unread_cards
+from .irregularities import halts as halt_causes
+from .procedures import withdrawal
+from .round import hands, outcome, reveal, shoe_holder
+from .shoe import card_set, link
+from .shoe import commands as shoe_commands
+from .shoe import ledger as card_ledger
 from .situations import AFTER_BETS, BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES
-from .turn import Turn
-from .wording import in_line
+from .turn import Check, Objection, Refuse, Turn, check_nothing, refuse
+from .wagers import commands as wager_commands
 
 Action = Callable[[Turn], None]
 
@@ -106,99 +99,99 @@ _TABLE = (
     # name, lowest position, arguments, states, check, action
 
     # The round.
-    Command("place_your_bets", "dealer", Args, ("idle",), link_facts.check_aligned, MOVES),
-    Command("no_more_bets", "dealer", Args, ("betting",), check_nothing, MOVES),
+    Command("place_your_bets", "dealer", NoArgs, ("idle",), link.check_aligned, MOVES),
+    Command("no_more_bets", "dealer", NoArgs, ("betting",), check_nothing, MOVES),
     # Wagers: the ledger says what stands against them, whether it is their time or not.
-    Command("place_wager", "dealer", wagering.NewStake, ("idle", "betting"),
-            wagering.check_placing, wagering.place,
-            reads_itself=True, elsewhere=wagering.out_of_time),
-    Command("increase_wager", "dealer", wagering.NewStake, ("betting",),
-            wagering.check_increasing, wagering.change_wager,
-            reads_itself=True, elsewhere=wagering.out_of_time),
-    Command("decrease_wager", "dealer", wagering.NewStake, ("betting",),
-            wagering.check_decreasing, wagering.change_wager,
-            reads_itself=True, elsewhere=wagering.out_of_time),
-    Command("withdraw_wager", "dealer", wagering.StandingWager, ("betting", "suspended"),
+    Command("place_wager", "dealer", wager_commands.NewStake, ("idle", "betting"),
+            wager_commands.check_placing, wager_commands.place,
+            reads_itself=True, elsewhere=wager_commands.out_of_time),
+    Command("increase_wager", "dealer", wager_commands.NewStake, ("betting",),
+            wager_commands.check_increasing, wager_commands.apply_wager,
+            reads_itself=True, elsewhere=wager_commands.out_of_time),
+    Command("decrease_wager", "dealer", wager_commands.NewStake, ("betting",),
+            wager_commands.check_decreasing, wager_commands.apply_wager,
+            reads_itself=True, elsewhere=wager_commands.out_of_time),
+    Command("withdraw_wager", "dealer", wager_commands.StandingWager, ("betting", "suspended"),
             withdrawal.check_withdrawal, withdrawal.withdraw,
-            reads_itself=True, elsewhere=wagering.out_of_time),
-    Command("clear_bets", "dealer", Args, ("betting",),
-            wagering.check_clearing, wagering.clear_bets),
-    Command("restrict_wagers", "pit_manager", wagering.AreaRestriction, (*BETWEEN, *OPEN),
-            wagering.check_restriction, wagering.restrict,
-            discretion=wagering.rule_of_restricting),
+            reads_itself=True, elsewhere=wager_commands.out_of_time),
+    Command("clear_bets", "dealer", NoArgs, ("betting",),
+            wager_commands.check_clearing, wager_commands.clear_bets),
+    Command("restrict_wagers", "pit_manager", wager_commands.AreaRestriction, (*BETWEEN, *OPEN),
+            wager_commands.check_restriction, wager_commands.restrict_wagers,
+            discretion=wager_commands.rule_of_restricting),
     # Hands and the shoe in Players' hands.
-    Command("change_method", "pit_manager", method_change.ChosenMethod, BETWEEN,
-            method_change.check_change, method_change.change_method,
-            discretion=method_change.rule_of_choice, chosen_by=method_change.chosen_by,
-            lowest_now=method_change.lowest_that_chooses),
+    Command("change_method", "pit_manager", shoe_holder.ChosenMethod, BETWEEN,
+            shoe_holder.check_change, shoe_holder.change_method,
+            discretion=shoe_holder.rule_of_choice, chosen_by=shoe_holder.chosen_by,
+            lowest_now=shoe_holder.lowest_that_chooses),
     Command("pass_cards", "dealer", HandToPlayer, ("revealing",),
-            passing.check_pass, passing.pass_cards),
+            hands.check_pass, hands.pass_cards),
     Command("refuse_cards", "dealer", HandName, ("revealing",),
-            passing.check_refusal, passing.refuse_cards),
+            hands.check_refusal, hands.refuse_cards),
     Command("name_holder", "pit_supervisor", HandToPlayer, ("revealing",),
-            passing.check_name, passing.name_holder, discretion=passing.rule_of_naming),
+            hands.check_name, hands.name_holder, discretion=hands.rule_of_naming),
     Command("allow_squeeze", "pit_manager", HandToAnyone, ("revealing",),
-            passing.check_squeeze, passing.allow_squeeze, discretion=passing.rule_of_squeezing),
+            hands.check_squeeze, hands.allow_squeeze, discretion=hands.rule_of_squeezing),
     Command("set_first_hand", "dealer", HandName, ("revealing",),
-            passing.check_first_hand, passing.set_first_hand),
+            hands.check_first_hand, hands.set_first_hand),
     Command("offer_shoe", "dealer", NamedPlayer, ("idle", *OPEN),
-            shoe_control.check_offer, shoe_control.offer),
-    Command("relinquish_shoe", "dealer", shoe_control.ControlEnd, _HALTABLE,
-            shoe_control.check_holder, shoe_control.relinquish),
+            shoe_holder.check_offer, shoe_holder.offer_shoe),
+    Command("relinquish_shoe", "dealer", shoe_holder.ControlEnd, _HALTABLE,
+            shoe_holder.check_holder, shoe_holder.relinquish_shoe),
     Command("allow_without_wager", positions.BESIDE, NamedPlayer, ("idle", *OPEN),
-            shoe_control.check_leave, shoe_control.allow),
-    Command("declare_out_of_view", "dealer", Args, (*AFTER_BETS, "suspended"),
-            shoe_control.check_holder, shoe_control.declare_out_of_view),
+            shoe_holder.check_leave, shoe_holder.allow_without_wager),
+    Command("declare_out_of_view", "dealer", NoArgs, (*AFTER_BETS, "suspended"),
+            shoe_holder.check_holder, shoe_holder.declare_out_of_view),
     # The cards are seen, the round is judged.
-    Command("expose", "dealer", revealing.ExposedCards, ("revealing",),
-            revealing.check_exposing, unread.expose_cards),
-    Command("announce_totals", "dealer", Args, ("revealing",),
-            revealing.check_totals, revealing.call_totals),
-    Command("announce_outcome", "dealer", Args, ("revealing",),
-            outcome.check_outcome, outcome.call_outcome, elsewhere=outcome.card_is_due),
-    Command("settle", "dealer", Args, ("resolved",), check_nothing, MOVES,
-            elsewhere=outcome.card_is_due),
+    Command("expose", "dealer", reveal.ExposedCards, ("revealing",),
+            reveal.check_exposing, unread_cards.expose_cards),
+    Command("announce_totals", "dealer", NoArgs, ("revealing",),
+            reveal.check_totals, reveal.call_totals),
+    Command("announce_outcome", "dealer", NoArgs, ("revealing",),
+            outcome.check_outcome, outcome.call_outcome, elsewhere=outcome.why_card_due),
+    Command("settle", "dealer", NoArgs, ("resolved",), check_nothing, MOVES,
+            elsewhere=outcome.why_card_due),
     # The shoe's cards.
-    Command("change_shoe", "pit_supervisor", Args, ("idle",), check_nothing, MOVES),
-    Command("record_shoe", "dealer", composition.ShoePreparation, ("idle",),
-            composition.check_record, composition.record),
-    Command("count_remainder", "pit_supervisor", composition.Remainder, BETWEEN,
-            composition.check_count, composition.count),
-    Command("declare_cutting_card", "dealer", Args,
+    Command("change_shoe", "pit_supervisor", NoArgs, ("idle",), check_nothing, MOVES),
+    Command("record_shoe", "dealer", card_set.ShoePreparation, ("idle",),
+            card_set.check_record, card_set.record_opening),
+    Command("count_remainder", "pit_supervisor", card_set.Remainder, BETWEEN,
+            card_set.check_count, card_set.count_remainder),
+    Command("declare_cutting_card", "dealer", NoArgs,
             ("closed", "suspended", *BETWEEN, "betting", *CARDS_OUT, "resolved"),
-            shoe_cards.check_cutting_card, cutting.declare),
-    Command("declare_new_shoe", "pit_supervisor", Args, ("shoe_change",),
-            link_facts.check_new_shoe, MOVES),
-    Command("align", "pit_supervisor", Args, ("idle", *BEGUN, "suspended"),
-            link_facts.check_unaligned, halting.align),
+            card_ledger.check_cutting_card, cutting_card.declare),
+    Command("declare_new_shoe", "pit_supervisor", NoArgs, ("shoe_change",),
+            link.check_new_shoe, MOVES),
+    Command("align", "pit_supervisor", NoArgs, ("idle", *BEGUN, "suspended"),
+            link.check_unaligned, halt_causes.align),
     # What halts the table, and what people enter.
-    Command("pause", "pit_supervisor", Args, _HALTABLE, review.check_pause, review.call_pause,
+    Command("pause", "pit_supervisor", NoArgs, _HALTABLE, decisions.check_pause, decisions.call_pause,
             apart=True),
-    Command("resume", "pit_supervisor", Args, ("suspended",),
-            review.check_resume, review.resume, apart=True),
-    Command("declare", "dealer", OfKey, _HALTABLE,
-            deciding.check_declare, deciding.declare, reads_itself=True,
+    Command("resume", "pit_supervisor", NoArgs, ("suspended",),
+            decisions.check_resume, decisions.resume, apart=True),
+    Command("declare", "dealer", DeclarationArgs, _HALTABLE,
+            decisions.check_declare, decisions.declare, reads_itself=True,
             reason="a reason is missing: it says what was seen"),
-    Command("decide", "dealer", OfChoice, ("suspended", "idle"),
-            deciding.check_decide, deciding.decide, reads_itself=True, apart=True,
-            lowest_now=deciding.lowest_that_decides),
-    Command("enter_round", "pit_supervisor", by_hand.EnteredRound, ("suspended",),
-            by_hand.check_entry, by_hand.enter, consent=True,
+    Command("decide", "dealer", ChoiceArgs, ("suspended", "idle"),
+            decisions.check_decide, decisions.decide, reads_itself=True, apart=True,
+            lowest_now=decisions.lowest_that_decides),
+    Command("enter_round", "pit_supervisor", entered_rounds.EnteredRound, ("suspended",),
+            entered_rounds.check_entry, entered_rounds.enter, consent=True,
             reason="a reason is missing: what is entered is recorded with it"),
-    Command("revise_round", "gaming_shift_manager", revising.Revision,
+    Command("revise_round", "gaming_shift_manager", entered_rounds.Revision,
             ("resolved", *BETWEEN, "betting"),
-            revising.check_revision, revising.revise, consent=True,
+            entered_rounds.check_revision, entered_rounds.revise, consent=True,
             reason="a reason is missing: what is revised is recorded with it"),
     # What the shoe is told.
-    Command("reset_shoe", "dealer", Args, _TOLD, telling.check_reset, telling.reset),
-    Command("test_shoe", "pit_supervisor", Args, _TOLD, telling.check_test, telling.test),
-    Command("ask_shoe", "dealer", telling.Question, STATES, telling.check_question, telling.ask),
-    Command("clear_error", "pit_supervisor", telling.ErrorClearance, STATES,
-            telling.check_clearing, telling.clear),
-    Command("rotate_key", "gaming_shift_manager", telling.KeyId, NO_ROUND,
-            telling.check_rotation, telling.rotate),
-    Command("show_on_shoe", "dealer", telling.DisplayText, STATES,
-            telling.check_display, telling.show),
+    Command("reset_shoe", "dealer", NoArgs, _TOLD, device_reset.check_reset, device_reset.reset_shoe),
+    Command("test_shoe", "pit_supervisor", NoArgs, _TOLD, shoe_commands.check_test, shoe_commands.test_shoe),
+    Command("ask_shoe", "dealer", shoe_commands.Question, STATES, shoe_commands.check_question, shoe_commands.query_shoe),
+    Command("clear_error", "pit_supervisor", shoe_commands.ErrorClearance, STATES,
+            shoe_commands.check_clearing, shoe_commands.clear_error),
+    Command("rotate_key", "gaming_shift_manager", shoe_commands.KeyId, NO_ROUND,
+            shoe_commands.check_rotation, shoe_commands.rotate_key),
+    Command("show_on_shoe", "dealer", shoe_commands.DisplayText, STATES,
+            shoe_commands.check_display, shoe_commands.show_text),
 )
 # fmt: on
 
@@ -234,8 +227,8 @@ def refuse_unfit(turn: Turn) -> bool:
     command = COMMANDS[turn.command.command]
     if turn.state not in command.states:
         return False  # its row refuses it
-    if given and command.args is Args:
-        named = in_line(next(iter(given)))
+    if given and command.args is NoArgs:
+        named = shorten(next(iter(given)))
         turn.refuse(f"{command.name} takes no arguments: there is no {named}=... here")
         return True
     objection = _check(turn, command)
@@ -248,7 +241,7 @@ def _check(turn: Turn, command: Command) -> str | Objection | None:
     """What stands against the command of this turn; the first of it is what it cannot be now."""
     args: Any = turn.command.args
     if not command.reads_itself:
-        args = arguments.read(turn, command.args)
+        args = arguments.read_args(turn, command.args)
         if isinstance(args, str):
             return command.check(turn, None) or args
     return command.check(turn, args) or _check_form(turn, command)
@@ -259,13 +252,13 @@ def _check_form(turn: Turn, command: Command) -> str | Objection | None:
     if command.reason and not turn.command.reason:
         return command.reason
     if command.discretion is not None:
-        lacks = arguments.lacks_reason(turn, command.discretion(turn, turn.args))
+        lacks = arguments.check_reason(turn, command.discretion(turn, turn.args))
         if lacks is not None:
             return lacks
     if not command.consent:
         return None
     lowest = needed(command.name, turn.game, turn.command.args)
-    return second_person.objection(turn, "it", lowest)
+    return consent.objection(turn, "it", lowest)
 
 
 class CommandRow(NamedTuple):

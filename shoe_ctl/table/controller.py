@@ -7,26 +7,17 @@ desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomne
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Mapping
 
 import msgspec
+from transitions import Event, EventData, Machine, MachineError, Transition
 
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
-from . import (
-    commands,
-    conduct,
-    engine,
-    known_commands,
-    link_facts,
-    methods,
-    outbox,
-    positions,
-    replayed,
-    status,
-    transitions,
-)
+from . import answers, commands, positions, status, transitions, turn
+from .answers import sentence
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
     CommandsRefused,
@@ -45,19 +36,93 @@ from .inputs import (
     TableCommand,
     Tick,
 )
-from .irregularities import stack
-from .irregularities.procedure import Procedure
-from .irregularities.procedures import PROCEDURES
-from .known_commands import REMEMBERED_COMMANDS
-from .revealing import result_is_awaited
-from .sentences import sentence
+from .irregularities import power_failure
+from .irregularities.catalog import PROCEDURES
+from .procedures import stack
+from .procedures.procedure import Procedure
+from .round import methods
+from .round.reveal import is_result_awaited
 from .settings import TableSettings
-from .shoe import arming
-from .slots import PHASES, phase
-from .state import TableState
+from .shoe import arming, link
+from .shoe import commands as shoe_commands
+from .situations import STATES
+from .state import PHASES, TableState, phase
+from .transitions import Line, case_of, lines
 from .turn import TableView, Turn
 
-__all__ = ["REMEMBERED_COMMANDS", "TableController"]
+
+class Trigger(Event):
+    """All lines of one trigger, by state.
+
+    The library's own way prepares for callbacks and queues that no table here has. This one looks
+    up the state's lines and takes the first that holds.
+    """
+
+    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+        """Take the model's line.
+
+        Raises:
+            MachineError: the model's state has no line for this trigger.
+        """
+        assert isinstance(model, Turn)
+        moves = self.transitions.get(model.state)
+        if moves is None:
+            raise MachineError(f"no line for {self.name} in the state {model.state}")
+        data = EventData(None, self, self.machine, model, args, kwargs)
+        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
+            if move.execute(data):
+                return True
+        return False
+
+
+class Move(Transition):
+    """One line of the tables.
+
+    The library's own way asks conditions and callbacks by name and logs each step. A move calls
+    what its line names, in order, and nothing else.
+    """
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(line.state, line.state)
+        self._to, self._when, self._do = line.to, line.when, line.do
+
+    def execute(self, event_data: EventData) -> bool:
+        """Take the line, if its conditions hold: first the state changes, then it acts."""
+        turn = event_data.model
+        assert isinstance(turn, Turn)
+        for holds in self._when:
+            if not holds(turn):
+                return False
+        to = self._to if isinstance(self._to, str) else self._to(turn)
+        if to != self.source:
+            event_data.machine.set_state(to, turn)
+        for act in self._do:
+            act(turn)
+        return True
+
+
+def run(turn: Turn, trigger: str) -> None:
+    """Take the line for this trigger, and then for each that it gives the table, in their order.
+
+    What a trigger is, of its cases, is asked when its turn comes.
+    """
+    events, waiting = machine().events, turn.triggers
+    waiting.append(trigger)
+    while waiting:
+        turn.source = turn.state
+        events[case_of(turn, waiting.popleft())].trigger(turn)
+
+
+@functools.cache
+def machine() -> Machine:
+    """The machine of every table: it holds no turn, and moves the one that it is given."""
+    made = Machine(model=None, states=list(STATES), initial=STATES[0], auto_transitions=False)
+    for (_, trigger), each in lines().items():
+        event = made.events.setdefault(trigger, Trigger(trigger, made))
+        for line in each:
+            event.add_transition(Move(line))
+    return made
+
 
 _NAMES = {
     LinkUp: "link_up",
@@ -112,20 +177,20 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        link_facts.identify(turn)
-        outbox.heed(turn)
+        link.identify(turn)
+        shoe_commands.process_answer(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
-            engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
+            run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
         else:
-            engine.run(turn, _NAMES[type(happened)])
+            run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 taken = Answer(command_id=ruling.command_id, accepted=True)
-                known_commands.remember(turn, ruling, taken)
-        outbox.tell_again(turn)
+                answers.remember(turn, ruling, taken)
+        shoe_commands.resend(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         _assert_desires(turn)
@@ -134,7 +199,7 @@ class TableController:
         return turn.effects
 
     def _command(self, turn: Turn, command: TableCommand) -> None:
-        if (why := known_commands.objection(turn.now.answered, command)) is not None:
+        if (why := answers.objection(turn.now.answered, command)) is not None:
             turn.refuse(why)
             assert turn.refusal is not None
             turn.effects.append(turn.refusal)
@@ -144,9 +209,9 @@ class TableController:
             turn.effects.append(first.again())
         else:
             if not (_refuse_unfit(turn, command) or commands.refuse_unfit(turn)):
-                engine.run(turn, command.command)
+                run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
-            known_commands.remember(turn, command, answer)
+            answers.remember(turn, command, answer)
             turn.effects.append(answer)
 
 
@@ -181,7 +246,7 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
         needed := commands.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
-        turn.refuse(f"{command.command} needs {positions.one(needed)}", position=needed)
+        turn.refuse(f"{command.command} needs {positions.position_name(needed)}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
     return turn.refusal is not None
@@ -214,20 +279,20 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     round_us = _round_wakes_us(now, settings)
     if not now.outbox.waiting and now.link.claim is None:
         return round_us
-    wakes = (round_us, outbox.overdue_us(now), link_facts.unproved_us(now))
+    wakes = (round_us, shoe_commands.next_deadline_us(now), link.proof_due_us(now))
     return min((t for t in wakes if t is not None), default=None)
 
 
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return replayed.shows_at_us(now, settings)
+        return power_failure.shown_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if conduct.faces(now, settings) == "face_up":
+    if turn.faces(now, settings) == "face_up":
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000
-    if now.round.complete_us is not None and result_is_awaited(now):
+    if now.round.complete_us is not None and is_result_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000
     return None

@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from . import arguments, deciding, rows
+from . import arguments, decisions, turn
 from .commands import COMMANDS, Command
-from .irregularities import stack
-from .irregularities.procedure import Choice
+from .procedures import stack
+from .procedures.procedure import Choice
 from .turn import TableView, Turn
 
 
@@ -41,7 +41,7 @@ def takes(state: str) -> tuple[str, ...]:
 def objection(view: TableView, name: str) -> str | None:
     """What stands against this command as the table stands, whatever it is given."""
     found = COMMANDS[name].check(_looking(view), None)
-    return found.why if isinstance(found, rows.Objection) else found
+    return found.why if isinstance(found, turn.Objection) else found
 
 
 def offers(view: TableView) -> list[Offer]:
@@ -70,14 +70,14 @@ def choices(view: TableView) -> list[dict[str, Any]]:
     return [
         offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why})
         for choice, offer in told
-        for why in (deciding.check_choice(turn, choice),)
+        for why in (decisions.check_choice(turn, choice),)
     ]
 
 
 def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
     """What this choice takes, argument by argument."""
     wants, told = choice.wants(view), []
-    for one in arguments.arguments_of(choice.takes):
+    for one in arguments.list_arguments(choice.takes):
         if one.name == "choice":
             continue
         asked: dict[str, Any] = {"name": one.name}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the command line reads the ladder, and starts quickly
+if TYPE_CHECKING:
     from shoe_ctl.games.game import Game
+
 
 LADDER = ("dealer", "pit_supervisor", "pit_manager", "gaming_shift_manager")
 """From low to high; a higher position may do what a lower one may (6.2)."""
@@ -25,7 +26,7 @@ POSITIONS = (*LADDER, BESIDE, APART)
 """Every position that somebody may act in."""
 
 
-def one(position: str) -> str:
+def position_name(position: str) -> str:
     """The position with its article, as a refusal says it."""
     return f"{'an' if position[:1] in 'aeiou' else 'a'} {position}"
 

@@ -13,10 +13,97 @@ import msgspec
 from firmware_proto.cards import Card, card
 
 from .effects import Answer
-from .errands import Outbox
-from .handling import Hands, ShoeControl
-from .wagers.held import Wagers
-from .wagers.leaving import Scope
+from .wagers.types import Scope, Wagers
+
+Command = Literal["reset", "self_test", "query", "clear_error", "rotate_key", "show"]
+"""What a shoe is told once and answers; ``Capabilities.obeys`` says which shoes have which."""
+
+
+class PendingCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command on its way to the shoe. ``number`` is its id on the wire, 1 to 2**32 - 1.
+
+    ``of`` is what is asked, an overdrawn card's fate (``keep``, ``discard``) or the new key's id.
+    It is for this device alone, None where shoes do not name themselves. ``overdue``: that no
+    answer came in time was told.
+    """
+
+    number: int
+    command: Command
+    of: str | int | None = None
+    since_us: int
+    device_id: str | None = None
+    overdue: bool = False
+
+
+class Outbox(msgspec.Struct, frozen=True, kw_only=True):
+    """One errand of each command at most, oldest first; ``count`` are all there ever were.
+
+    ``last`` is the last answer as the room was told it.
+    """
+
+    count: int = 0
+    waiting: tuple[PendingCommand, ...] = ()
+    last: dict[str, Any] | None = None
+
+    def find(self, number: int | None) -> PendingCommand | None:
+        """The one with this id."""
+        return next((e for e in self.waiting if e.number == number), None)
+
+    def of(self, command: str) -> PendingCommand | None:
+        """The one that is on its way with this command."""
+        return next((e for e in self.waiting if e.command == command), None)
+
+
+class Player(msgspec.Struct, frozen=True, kw_only=True):
+    """A Player at the table, as far as known: by id, by seat, or both.
+
+    ``designee`` is who handles the cards in the Player's place, where one was allowed.
+    """
+
+    id: str | None = None
+    seat: int | None = None
+    designee: str | None = None
+
+    @property
+    def named(self) -> str:
+        """The Player in words; the id only where no seat is known."""
+        return f"Player {self.id}" if self.seat is None else f"seat {self.seat}"
+
+
+class HandCustody(msgspec.Struct, frozen=True, kw_only=True):
+    """One hand's cards in a round: who holds them face down, and who did not take them.
+
+    ``refused`` are Players who did not take the hand, in order. ``holder`` None: the dealer has it.
+    ``by_wagers``: the wagers named the holder, who has it no longer than they do.
+    ``with_dealer``: it was a Player's, and the dealer exposes it to the end (5.10).
+    """
+
+    holder: Player | None = None
+    refused: tuple[Player, ...] = ()
+    by_wagers: bool = False
+    with_dealer: bool = False
+
+
+class Hands(msgspec.Struct, frozen=True, kw_only=True):
+    """Both hands of a round; ``first`` is the one to be revealed first, once that is settled."""
+
+    player: HandCustody = HandCustody()
+    banker: HandCustody = HandCustody()
+    first: str | None = None
+
+    def of(self, hand: str) -> HandCustody:
+        """The handling of this hand: ``player`` or ``banker``."""
+        return self.player if hand == "player" else self.banker
+
+
+class ShoeControl(msgspec.Struct, frozen=True, kw_only=True):
+    """Who controls the shoe in Method C; ``holder`` None: the dealer.
+
+    ``leaves`` are Players allowed to draw without a wager.
+    """
+
+    holder: Player | None = None
+    leaves: tuple[Player, ...] = ()
 
 
 class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,7 +399,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     decided: tuple[str, ...] = ()
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
+class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
     """An irregularity that is open, at a step of its procedure.
 
     ``number`` counts what the table raised, from 1. ``publicly`` is what the public was told was
@@ -337,15 +424,15 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     """All that is open, the last one on top, and the state that the table left for the first."""
 
     back_to: str
-    stack: tuple[Opened, ...]
+    stack: tuple[OpenIrregularity, ...]
 
     @property
-    def top(self) -> Opened:
+    def top(self) -> OpenIrregularity:
         """The one that is decided now: the one raised last."""
         return self.stack[-1]
 
     @property
-    def deciding(self) -> tuple[Opened, ...]:
+    def deciding(self) -> tuple[OpenIrregularity, ...]:
         """The one on top with those that it covers: they are decided as one, and end together."""
         first = len(self.stack) - 1
         while first > 0 and self.stack[first].covers:
@@ -358,7 +445,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(opened.key for opened in self.stack[:-1])
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
+class SettledRound(msgspec.Struct, frozen=True, kw_only=True):
     """The last round that was settled, and what it was settled from: it may still be revised.
 
     ``wagers`` are as they stood before the settlement, ``method`` the one it was dealt in.
@@ -370,7 +457,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     method: str | None
 
 
-class Parked(msgspec.Struct, frozen=True, kw_only=True):
+class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
     """Events of this table that a sink would not take: how many, the last one's id and type.
 
     ``public``: the sink gets the public stream. ``waiting`` are the journal's records of those that
@@ -418,7 +505,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     round: Round | None = None
     link: Link = Link()
     halt: Halt | None = None
-    waiting: tuple[Opened, ...] = ()
+    waiting: tuple[OpenIrregularity, ...] = ()
     unplaced: tuple[UnplacedCard, ...] = ()
     loaded: LoadedSet | None = None
     arming: Arming | None = None
@@ -427,9 +514,9 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     wagers: Wagers = Wagers()
     method: str | None = None
     control: ShoeControl = ShoeControl()
-    last: Settled | None = None
+    last: SettledRound | None = None
     outbox: Outbox = Outbox()
-    parked: tuple[Parked, ...] = ()
+    parked: tuple[UndeliveredEvents, ...] = ()
 
     @property
     def armed(self) -> tuple[int, str, int] | None:
@@ -500,3 +587,49 @@ def to_bytes(state: TableState) -> bytes:
 def from_bytes(body: bytes) -> TableState:
     """The state that ``to_bytes`` gave. Raises ValueError on anything else."""
     return _decoder.decode(body)
+
+
+INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
+"""The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
+
+PHASES = ("closed", "dealing", "drawing", "revealing")
+"""The states from *no more bets* to the outcome: the cards of the round say which of them it is."""
+
+ASIDE = "set_aside"
+"""The hand of cards that are drawn ahead and laid aside (5.11.1)."""
+
+
+def next_slot(now: TableState) -> tuple[str, int] | None:
+    """The hand and index that the next card is for, where a card is due."""
+    dealt = now.round.cards if now.round is not None else ()
+    if len(dealt) < len(INITIAL_DEAL):
+        return INITIAL_DEAL[len(dealt or now.opening)]
+    if now.round is not None and now.round.due is not None:
+        return now.round.due, 3
+    return None
+
+
+def phase(now: TableState) -> str:
+    """Return the one of PHASES that the cards of the round stand for."""
+    played = now.round
+    if played is None or not played.cards:
+        return "closed"
+    if len(played.cards) < len(INITIAL_DEAL):
+        return "dealing"
+    return "revealing" if played.due is None else "drawing"
+
+
+def pending_cards(now: TableState) -> int:
+    """How many cards wait for a slot of a hand until the table goes on: none, or one."""
+    return int(now.pending is not None and not is_drawn_ahead(now.pending))
+
+
+def is_drawn_ahead(card: UnplacedCard) -> bool:
+    """True if the card was drawn to be laid aside, for no slot of a hand (5.11.1)."""
+    return card.named_slot is not None and card.named_slot[0] == ASIDE
+
+
+def takes_cards(*, implied: bool) -> tuple[str, ...]:
+    """The states in which a card may be drawn; implied announcements follow the first card."""
+    dealt = ("closed", "dealing", "drawing")
+    return ("idle", "betting", *dealt) if implied else dealt

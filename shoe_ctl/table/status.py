@@ -7,33 +7,134 @@ Must not know: who asks, how it is shown; it changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
-from . import (
-    conduct,
-    link_facts,
-    offers,
-    outbox,
-    parked,
-    situations,
-    status_hands,
-    status_wagers,
-)
-from .irregularities import stack
-from .irregularities.grounds import ALIGN_FIRST
-from .irregularities.power_lost import REFER
-from .irregularities.procedure import Procedure
-from .irregularities.procedures import PROCEDURES
-from .revealing import result_is_awaited
+from . import offers, situations, turn, undelivered
+from .irregularities.catalog import PROCEDURES
+from .irregularities.power_failure import REFER
+from .procedures import stack
+from .procedures.procedure import Procedure
+from .procedures.shared import ALIGN_FIRST
+from .round import methods
+from .round.reveal import is_result_awaited
 from .settings import TableSettings
-from .shoe import arming
-from .slots import next_slot
-from .state import DealtCard, Halt, Opened, Round, TableState
+from .shoe import arming, link
+from .shoe import commands as shoe_commands
+from .state import DealtCard, Halt, OpenIrregularity, Player, Round, TableState, next_slot
 from .turn import TableView
+from .wagers import settlement
+from .wagers.limits import WagerRules
+from .wagers.settlement import settle_all
+from .wagers.types import Wager
+
+
+class Step(NamedTuple):
+    """The command that a hand waits for, and what to do in words."""
+
+    command: str
+    text: str
+
+
+def held_by(played: Round) -> dict[str, Any]:
+    """By hand: the seat that holds it, None while the dealer has it."""
+    return {hand: _seat(played.hands.of(hand).holder) for hand in ("player", "banker")}
+
+
+def shoe_with(now: TableState) -> dict[str, Any] | None:
+    """The seat that has the shoe in Method C, None while the dealer has it."""
+    return _seat(now.control.holder)
+
+
+def _seat(holder: Player | None) -> dict[str, Any] | None:
+    return None if holder is None else {"seat": holder.seat}
+
+
+def in_order(played: Round) -> tuple[str, str]:
+    """Both hands, the one to be revealed first before the other."""
+    return ("banker", "player") if played.hands.first == "banker" else ("player", "banker")
+
+
+def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -> Step:
+    """What is next with a hand that has cards lying face down."""
+    assert now.round is not None
+    named, handling = f"{hand.capitalize()}'s", now.round.hands.of(hand)
+    if handling.holder is not None:
+        return Step("expose", f"{_called(handling.holder)} exposes {named} cards")
+    opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
+    if turn.method(now, settings) != "A" or opened or handling.with_dealer:
+        return Step("expose", f"expose {named} cards")
+    if not methods.has_wager_feed(now.wagers):
+        return Step("expose", f"pass {named} cards to the highest wager, or expose them")
+    rules = WagerRules(game, settings.layout, settings.limits)
+    due = methods.find_recipient(now.wagers, hand, handling.refused, rules)
+    if due is None:
+        return Step("expose", f"the pit supervisor names who takes {named} cards, or expose them")
+    return Step("pass_cards", f"pass {named} cards to {_called(due.player)}")
+
+
+def _called(player: Player) -> str:
+    return "the Player" if player.seat is None else f"seat {player.seat}"
+
+
+def waits_for_a_wager(now: TableState) -> bool:
+    """The shoe gives no card: the Player who has it has neither a wager nor leave."""
+    return now.state == "closed" and not methods.may_draw(now.control, now.wagers)
+
+
+_OF_THE_WAGER = ("number", "player", "seat", "wager")
+"""What a line of a settlement says that the wager itself says already."""
+
+
+def shown(
+    now: TableState, game: Game, settings: TableSettings, *, restricted: bool
+) -> list[dict[str, Any]]:
+    """The wagers on the layout, seat by seat counter-clockwise; ``player`` only if ``restricted``.
+
+    Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back; what was
+    ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what
+    *settle* will record of the wager: the same values as in ``wager.settled``.
+    """
+    if not now.wagers.standing:
+        return []
+    rules = WagerRules(game, settings.layout, settings.limits)
+    lines = _lines(now, game, settings, rules)
+    held = settlement.order_lines(now.wagers.standing, rules)
+    return [_wager(one, lines.get(one.number), restricted=restricted) for one in held]
+
+
+def _lines(
+    now: TableState, game: Game, settings: TableSettings, rules: WagerRules
+) -> dict[int, settlement.SettlementLine]:
+    """How each wager will be settled, by its number; nothing before the outcome is announced."""
+    if now.state != "resolved" or now.round is None:
+        return {}
+    hands = (now.round.hand("player"), now.round.hand("banker"))
+    settlement = game.settle_hands(*hands, layout=settings.layout)
+    settled = settle_all(now.wagers, settlement, rules)
+    return {line.number: line for line in settled.lines}
+
+
+def _wager(
+    held: Wager, line: settlement.SettlementLine | None, *, restricted: bool
+) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "number": held.number,
+        "seat": held.seat,
+        "wager": held.wager,
+        "amount": held.amount,
+    }
+    said |= {"player": held.player} if restricted else {}
+    said |= {"not_honoured": held.not_honoured} if held.not_honoured else {}
+    said |= {"taken_back": True} if held.taken_back else {}
+    if line is not None:
+        data = settlement.line_data(line)
+        said["settlement"] = {k: v for k, v in data.items() if k not in _OF_THE_WAGER}
+    return said
+
 
 HANDS = ("player", "banker")
 
@@ -56,34 +157,34 @@ def status(
     """
     at = TableView(now, game, settings, procedures)
     choices = offers.choices(at)
-    trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
+    trouble = link.link_trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
         "game": game.id,
-        "method": conduct.method(now, settings),
+        "method": turn.method(now, settings),
         "state": now.state,
-        "link": link_facts.link_state(now),
+        "link": link.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
-        "told": outbox.shown(now),
+        "told": shoe_commands.public_commands(now),
         "refused": arming.public(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "wagers": status_wagers.shown(now, game, settings, restricted=False),
+        "wagers": shown(now, game, settings, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.public() for offer in offers.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
-        "parked": parked.shown(now, restricted=False),
+        "parked": undelivered.shown(now, restricted=False),
     } | _in_players_hands(now, settings)
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
     """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
     return {
-        "wagers": status_wagers.shown(now, game, settings, restricted=True),
-        "parked": parked.shown(now, restricted=True),
+        "wagers": shown(now, game, settings, restricted=True),
+        "parked": undelivered.shown(now, restricted=True),
     }
 
 
@@ -115,10 +216,10 @@ def in_storage_fault(stood: dict[str, Any], fault: str, since_us: int | None) ->
 def _in_players_hands(now: TableState, settings: TableSettings) -> dict[str, Any]:
     """``held_by`` where Players handle cards, ``shoe_with`` where one may have the shoe."""
     told: dict[str, Any] = {}
-    if conduct.is_handed(now, settings) and now.round is not None:
-        told["held_by"] = status_hands.held_by(now.round)
-    if conduct.method(now, settings) == "C":
-        told["shoe_with"] = status_hands.shoe_with(now)
+    if turn.is_handed(now, settings) and now.round is not None:
+        told["held_by"] = held_by(now.round)
+    if turn.method(now, settings) == "C":
+        told["shoe_with"] = shoe_with(now)
     return told
 
 
@@ -158,7 +259,9 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
     return told
 
 
-def _waiting(opened: Opened, at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
+def _waiting(
+    opened: OpenIrregularity, at: TableView, choices: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": opened.publicly, "prompt": stack.step_of(at, opened).prompt}
@@ -195,7 +298,7 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return _do(*_ASKED[now.state])
     if now.state == "revealing" and now.round is not None:
         return _revealing(now, now.round, at.game, at.settings)
-    if status_hands.waits_for_a_wager(now):
+    if waits_for_a_wager(now):
         return _do("relinquish_shoe", _NO_WAGER)
     slot = next_slot(now)
     if slot is None:
@@ -261,16 +364,16 @@ def _paused(at: TableView, prompt: str) -> dict[str, Any]:
 def _revealing(
     now: TableState, played: Round, game: Game, settings: TableSettings
 ) -> dict[str, Any]:
-    order = status_hands.in_order(played)
+    order = in_order(played)
     unseen = next((d for name in order for d in played.cards if _down(d, name)), None)
     if unseen is not None:
-        if conduct.faces(now, settings) == "face_up":
+        if turn.faces(now, settings) == "face_up":
             return _wait("the cards are being seen")
-        step = status_hands.step_with(unseen.hand, now, game, settings)
+        step = step_with(unseen.hand, now, game, settings)
         return _do(step.command, step.text, hand=unseen.hand)
     if not played.totals_announced:
         return _do("announce_totals", "announce both totals")
-    if result_is_awaited(now):
+    if is_result_awaited(now):
         return _wait("the shoe's own result")
     return _do("announce_outcome", "announce the outcome")
 

@@ -13,59 +13,60 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
-from . import (
-    early,
-    halting,
-    heard_later,
-    known_commands,
-    link_facts,
-    outcome,
-    overdrawn,
-    parked,
-    pending,
-    pushed_back,
-    replayed,
-    review,
-    set_aside,
-    shoe_body,
-    shoe_cards,
-    shoe_sets,
-    together,
-    unread,
-)
-from .by_hand import enter_round
-from .causes import halt
+from . import answers, decisions, undelivered
+from .cases import CardCase, ErrorCase, HelloCase, classify_card, classify_error, classify_hello
 from .commands import command_rows
-from .cutting import gives_leave, offer_withdrawal
-from .dealing import close_bets, deal, is_implied, open_round
-from .dealing import look_at_differential as check_differential_late
-from .deciding import go_on as resume_play
-from .deciding import hear as answer_step
-from .deciding import is_heard, raise_declared, take_choice, void_for_want_of_cards
-from .early import deal_opening, look_for_opening, set_aside_opening
-from .link_facts import lose_alignment
-from .outcome import announce_outcome, end_round
-from .overdrawn import take as take_early_card
-from .overdrawn import tell_unarmed
-from .replacing import kept as cards_kept
-from .replacing import replaced as cards_replaced
-from .reset import look_for_cards
-from .revealing import advance, reveal_due, want_third_card
-from .round.card_check import CardCase, classify_card
-from .set_aside import deal_next as deal_card_set_aside
-from .shoe import arming
-from .shoe.error_check import ErrorCase, classify_error
-from .shoe.hello_check import HelloCase, classify_hello
-from .shoe_cards import announce_change, look_if_empty, note_status
-from .shoe_sets import (
-    admit_kept_set,
+from .decisions import (
+    apply_shoe_event,
+    raise_declared,
+    resume_play,
+    step_accepts_event,
+    take_choice,
+    void_insufficient_cards,
+)
+from .entered_rounds import enter_round
+from .irregularities import (
+    double_draw,
+    draw_order,
+    gaps,
+    overdraw,
+    pending_card,
+    power_failure,
+    unread_cards,
+)
+from .irregularities import halts as halt_causes
+from .irregularities.cutting_card import allows_withdrawal, offer_withdrawal
+from .irregularities.device_reset import look_for_cards
+from .irregularities.double_draw import ask_for_double_draw
+from .irregularities.halts import halt
+from .irregularities.overdraw import emit_unarmed, take_slot
+from .irregularities.rulings import answer_cards_kept, answer_cards_replaced
+from .round import early_cards, outcome, reconstruct
+from .round.deal import (
+    check_differential_due,
+    close_bets,
+    deal_card,
+    has_implied_announcements,
+    open_round,
+)
+from .round.early_cards import check_opening_cards, deal_opening
+from .round.outcome import announce_outcome, end_round
+from .round.reconstruct import deal_set_aside
+from .round.reveal import advance_round, reveal_due, want_third_card
+from .shoe import arming, card_set, link
+from .shoe import ledger as card_ledger
+from .shoe.card_set import (
+    admit_pending_set,
     admit_unnamed_set,
-    keep_set,
+    keep_pending_set,
     note_device,
     refuse_set,
+    remove_shoe,
+    set_aside_opening,
     show_set,
-    take_out,
 )
+from .shoe.ledger import announce_change, check_if_empty, note_status
+from .shoe.link import lose_alignment
 from .situations import (
     BETWEEN,
     CARDS_OUT,
@@ -76,11 +77,9 @@ from .situations import (
     STATES,
     situation,
 )
-from .slots import phase
-from .together import ask as ask_for_order
+from .state import phase
 from .turn import Turn
-from .wagering import change_wager
-from .wagering import look_at_differential as check_differential
+from .wagers.commands import apply_wager, check_differential
 
 Action = Callable[[Turn], None]
 Condition = Callable[[Turn], bool]
@@ -108,59 +107,59 @@ RESUME: Destination = _resumes_in
 ROUND: tuple[tuple[Any, ...], ...] = (
     # in            when this comes        to             do this
     # -- no_shoe: no set of cards is known --------------------------------------------------------
-    ("no_shoe",     "set.admitted",        "idle",        cards_replaced, admit_kept_set),
-    ("no_shoe",     "set.refused",         "no_shoe",     cards_replaced, refuse_set),
-    ("no_shoe",     "set.taken_out",       "no_shoe",     cards_replaced, take_out),
+    ("no_shoe",     "set.admitted",        "idle",        answer_cards_replaced, admit_pending_set),
+    ("no_shoe",     "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
+    ("no_shoe",     "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
     # -- idle: a shoe is ready, no round is open --------------------------------------------------
-    ("idle",        "set.admitted",        "idle",        cards_replaced, admit_kept_set),
-    ("idle",        "set.refused",         "no_shoe",     cards_replaced, refuse_set),
-    ("idle",        "set.taken_out",       "no_shoe",     cards_replaced, take_out),
-    ("idle",        "place_your_bets",     "betting",     cards_kept, open_round),           # 3.1
-    ("idle",        "first_wager",         "betting",     cards_kept, open_round, change_wager),
-    ("idle",        "card.in_turn",        "dealing",     cards_kept, tell_unarmed, open_round,
-                    close_bets, deal_opening, deal, check_differential_late, reveal_due),
-    ("idle",        "pull.opens_round",    "closed",      cards_kept, open_round, close_bets,
-                    ask_for_order, check_differential),                                      # 5.8
-    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
-    ("idle",        "change_due",          "shoe_change", cards_replaced, announce_change,
+    ("idle",        "set.admitted",        "idle",        answer_cards_replaced, admit_pending_set),
+    ("idle",        "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
+    ("idle",        "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
+    ("idle",        "place_your_bets",     "betting",     answer_cards_kept, open_round),           # 3.1
+    ("idle",        "first_wager",         "betting",     answer_cards_kept, open_round, apply_wager),
+    ("idle",        "card.in_turn",        "dealing",     answer_cards_kept, emit_unarmed, open_round,
+                    close_bets, deal_opening, deal_card, check_differential_due, reveal_due),
+    ("idle",        "pull.opens_round",    "closed",      answer_cards_kept, open_round, close_bets,
+                    ask_for_double_draw, check_differential),                                      # 5.8
+    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("idle",        "change_due",          "shoe_change", answer_cards_replaced, announce_change,
                     set_aside_opening),
-    ("idle",        "change_shoe",         "shoe_change", cards_replaced, announce_change,
+    ("idle",        "change_shoe",         "shoe_change", answer_cards_replaced, announce_change,
                     set_aside_opening),
     ("idle",        "change_decided",      "shoe_change", take_choice),                      # 5.13
     # -- shoe_change: these cards deal no further round -------------------------------------------
-    ("shoe_change", "set.admitted",        "idle",        cards_replaced, admit_kept_set),
-    ("shoe_change", "set.refused",         "no_shoe",     cards_replaced, refuse_set),
-    ("shoe_change", "set.taken_out",       "no_shoe",     cards_replaced, take_out),
-    ("shoe_change", "declare_new_shoe",    "idle",        cards_replaced, admit_unnamed_set),
-    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("shoe_change", "set.admitted",        "idle",        answer_cards_replaced, admit_pending_set),
+    ("shoe_change", "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
+    ("shoe_change", "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
+    ("shoe_change", "declare_new_shoe",    "idle",        answer_cards_replaced, admit_unnamed_set),
+    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- betting: wagers are taken ----------------------------------------------------------------
     ("betting",     "no_more_bets",        "closed",      close_bets, look_for_cards,
-                    check_differential, look_for_opening),                                   # 3.2
-    ("betting",     "card.in_turn",        "dealing",     tell_unarmed, close_bets, deal_opening,
-                    deal, check_differential_late, reveal_due),
-    ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_order,
+                    check_differential, check_opening_cards),                                   # 3.2
+    ("betting",     "card.in_turn",        "dealing",     emit_unarmed, close_bets, deal_opening,
+                    deal_card, check_differential_due, reveal_due),
+    ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_double_draw,
                     check_differential),                                                     # 5.8
-    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- closed: no more bets, no card is out -----------------------------------------------------
-    ("closed",      "card.in_turn",        "dealing",     tell_unarmed, deal, reveal_due),   # 3.12
+    ("closed",      "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
     ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),         # 6.1
-    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
-    ("dealing",     "card.in_turn",        "dealing",     tell_unarmed, deal, reveal_due),   # 3.12
-    ("dealing",     "card.fourth",         "revealing",   tell_unarmed, deal, reveal_due, advance),
-    ("dealing",     "deal.ran_out",        "idle",        void_for_want_of_cards),           # 5.3
-    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("dealing",     "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
+    ("dealing",     "card.fourth",         "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
+    ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),           # 5.3
+    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
     ("revealing",   "third_card_due",      "drawing",     want_third_card),
-    ("revealing",   "third_card.early",    "revealing",   want_third_card, take_early_card,
-                    reveal_due, advance),                                                    # 5.7
-    ("revealing",   "third_card.aside",    "revealing",   deal_card_set_aside),             # 5.11.1
-    ("revealing",   "third_card.ran_out",  "idle",        void_for_want_of_cards),           # 5.3
+    ("revealing",   "third_card.early",    "revealing",   want_third_card, take_slot,
+                    reveal_due, advance_round),                                                    # 5.7
+    ("revealing",   "third_card.aside",    "revealing",   deal_set_aside),             # 5.11.1
+    ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),           # 5.3
     ("revealing",   "outcome_due",         "resolved",    announce_outcome),
-    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- drawing: a third card is due -------------------------------------------------------------
-    ("drawing",     "card.in_turn",        "revealing",   tell_unarmed, deal, reveal_due, advance),
-    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("drawing",     "card.in_turn",        "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
+    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
     ("resolved",    "settle",              "idle",        end_round),
     ("resolved",    "round_over",          "idle",        end_round),
@@ -190,37 +189,37 @@ def halts(*actions: Action | str) -> Cell:
 
 
 # What a message does in a situation, where situations differ. In capitals: the table halts.
-look = does(reveal_due, advance)
-drop, LINK = does(link_facts.disconnect), halts(link_facts.disconnect, "link_lost")
-start = does(link_facts.restart)
-AGAIN = halts(link_facts.restart, halting.halt_for_restart)
-POWER = halts(link_facts.restart, "host_power_lost")
-meet, keep = does(note_device), does(note_device, keep_set)
+look = does(reveal_due, advance_round)
+drop, LINK = does(link.disconnect), halts(link.disconnect, "link_lost")
+start = does(link.note_restart)
+AGAIN = halts(link.note_restart, halt_causes.halt_for_restart)
+POWER = halts(link.note_restart, "host_power_lost")
+meet, keep = does(note_device), does(note_device, keep_pending_set)
 show = does(note_device, show_set)
-UNLIKE = halts(note_device, keep_set, "another_set")
-load, store, RELOAD = does(show_set), does(keep_set), halts(keep_set, "set_loaded")
+UNLIKE = halts(note_device, keep_pending_set, "another_set")
+load, store, RELOAD = does(show_set), does(keep_pending_set), halts(keep_pending_set, "set_loaded")
 ANEW = halts(lose_alignment, "started_anew")
-GAP = halts(halting.halt_for_gap)
-back, BACK = does(pushed_back.note), halts(pushed_back.halt)
-note, LID = does(shoe_body.note), halts("lid_opened")
-warn, TAMPER = does(shoe_body.tell_fault), halts(shoe_body.tell_fault, "tampered")
-TEST = halts(shoe_body.tell_fault, "self_test_failed")
+GAP = halts(halt_causes.halt_for_gap)
+back, BACK = does(draw_order.note_pushed_back), halts(draw_order.halt_for_pushed_back)
+note, LID = does(halt_causes.note_shoe_event), halts("lid_opened")
+warn, TAMPER = does(halt_causes.emit_fault), halts(halt_causes.emit_fault, "tampered")
+TEST = halts(halt_causes.emit_fault, "self_test_failed")
 RESET = halts("shoe_reset")
 PROOF = halts("not_authenticated")
-firm = does(shoe_body.tell_firmware)
-FIRM = halts(shoe_body.tell_firmware, "firmware_not_allowed")
-fault, FAULT = does(halting.tell_shoe_fault), halts(halting.tell_shoe_fault, "shoe_fault")
-lose = does(halting.tell_shoe_fault, lose_alignment)
-UNREAD = halts(halting.tell_shoe_fault, "unreadable_message")
-garble = does(link_facts.tell_discarded, lose_alignment)
-GARBLE = halts(link_facts.tell_discarded, "unreadable_message")
-odd, ODD = does(halting.tell_unforeseen), halts(halting.halt_for_unforeseen)
-count = does(shoe_cards.count_outside_game)
-OUT = halts("outside_game", shoe_cards.count_outside_game)
+firm = does(halt_causes.emit_unknown_firmware)
+FIRM = halts(halt_causes.emit_unknown_firmware, "firmware_not_allowed")
+fault, FAULT = does(halt_causes.emit_shoe_fault), halts(halt_causes.emit_shoe_fault, "shoe_fault")
+lose = does(halt_causes.emit_shoe_fault, lose_alignment)
+UNREAD = halts(halt_causes.emit_shoe_fault, "unreadable_message")
+garble = does(link.emit_discarded, lose_alignment)
+GARBLE = halts(link.emit_discarded, "unreadable_message")
+odd, ODD = does(halt_causes.emit_unexpected), halts(halt_causes.halt_for_unexpected)
+count = does(card_ledger.count_outside_game)
+OUT = halts("outside_game", card_ledger.count_outside_game)
 PLACE = halts("card_moved")
-judge, apart = does(outcome.note_result, advance), does(link_facts.tell_quarantined)
-wait, ENTER = does(unread.wait_face_down), halts(unread.halt_for_unread)
-lie, RULE = does(overdrawn.wait_left_over), halts(overdrawn.halt_left_over)
+judge, apart = does(outcome.keep_result, advance_round), does(link.emit_quarantined)
+wait, ENTER = does(unread_cards.wait_face_down), halts(unread_cards.halt_for_unread)
+lie, RULE = does(overdraw.wait_unclaimed), halts(overdraw.halt_unclaimed)
 skip = does()
 
 
@@ -271,82 +270,82 @@ SHOE: tuple[tuple[Any, ...], ...] = (
 # some situations only (the questions below see to that).
 ALWAYS: Mapping[str, Cell] = {
     # -- the link, the power and the clock --
-    "link_up": does(link_facts.connect),
-    "link_up.first_set": does(link_facts.connect, shoe_sets.show_unnamed_set),
-    "link_lost.shoe_sorted": does(link_facts.disconnect),
-    "line_suspended": does(link_facts.suspend),
-    "line_resumed": does(link_facts.resume_line),
+    "link_up": does(link.connect),
+    "link_up.first_set": does(link.connect, card_set.show_unnamed_set),
+    "link_lost.shoe_sorted": does(link.disconnect),
+    "line_suspended": does(link.suspend_line),
+    "line_resumed": does(link.resume_line),
     "tick.result_overdue": halts("no_result"),
-    "tick.cards_seen": does(replayed.show_due),
-    "fault": halts(halting.halt_for_fault),
-    "storage_restored": halts(review.halt_for_outage),
-    "delivery_parked": does(parked.note),
-    "delivery_taken": does(parked.note),
-    "commands_refused": does(known_commands.tell_unrecorded),
+    "tick.cards_seen": does(power_failure.show_due_cards),
+    "fault": halts(halt_causes.halt_for_fault),
+    "storage_restored": halts(decisions.halt_for_storage_fault),
+    "delivery_parked": does(undelivered.note_undelivered),
+    "delivery_taken": does(undelivered.note_undelivered),
+    "commands_refused": does(answers.tell_unrecorded),
     "not_told": does(),
     # -- the shoe's set of cards --
-    "hello.answers_step": does(note_device, answer_step),
-    "hello.shoe_sorted": does(note_device, keep_set),
-    "hello.rebooted": halts(note_device, keep_set, "rebooted"),
-    "hello.cards_missed": halts(halting.halt_for_missed_cards, note_device),
-    "hello.fewer_cards": halts(note_device, keep_set, heard_later.halt_for_counts),
-    "shoe_loaded.known": does(shoe_sets.count_from_its_loading),
-    "shoe_loaded.shoe_sorted": does(keep_set),
-    "started.new_shoe": does(shoe_sets.show_unnamed_set),
-    "started.answers_step": does(lose_alignment, answer_step),
+    "hello.answers_step": does(note_device, apply_shoe_event),
+    "hello.shoe_sorted": does(note_device, keep_pending_set),
+    "hello.rebooted": halts(note_device, keep_pending_set, "rebooted"),
+    "hello.cards_missed": halts(halt_causes.halt_for_missed_cards, note_device),
+    "hello.fewer_cards": halts(note_device, keep_pending_set, gaps.halt_for_counts),
+    "shoe_loaded.known": does(card_set.count_from_its_loading),
+    "shoe_loaded.shoe_sorted": does(keep_pending_set),
+    "started.new_shoe": does(card_set.show_unnamed_set),
+    "started.answers_step": does(lose_alignment, apply_shoe_event),
     "set.unlike": halts("another_set"),
-    "cutting_card": does(shoe_cards.note_cutting_card),
+    "cutting_card": does(card_ledger.note_cutting_card),
     "cutting_card.no_shoe": does(),
     "cutting_card.first": halts(offer_withdrawal),  # N/F 3.17.1, T 3.22.1, I 3.16.1
     # -- its cards --
     "card.no_card": does(),
     "card.repeated": does(),
-    "card.disputed": halts(heard_later.compare, "entry_disputed"),
-    "card.entered": does(heard_later.compare),
-    "card.answers_step": does(answer_step),
-    "card.read_late": does(unread.take_reading),
-    "card.armed_before": does(replayed.take_slot),
-    "card.armed_until_now": does(pending.keep, halting.rule_on_differential),
-    "card.undecided_in_pause": does(overdrawn.wait),  # 5.7
-    "card.in_pause": halts(overdrawn.halt_in_review),  # 6.1
-    "card.in_halt": does(halting.keep_another),
-    "card.without_shoe": halts("no_shoe_known", halting.keep),
-    "card.burned": does(shoe_cards.burn),
-    "card.of_missed_round": does(shoe_cards.count_unplaced),
-    "card.set_aside": does(set_aside.lay),  # 5.11.1
-    "card.early_undecided": does(overdrawn.wait),  # 5.7
-    "card.early": halts(overdrawn.halt),  # 6.1
-    "card.misfit": halts(halting.halt_for_card),
-    "pull": halts(together.halt),  # 5.8
-    "pull.answers_step": does(answer_step),
-    "card_outside_game.objected": does(early.read),
-    "card_outside_game.undecided": does(overdrawn.wait_objected),  # 5.7
+    "card.disputed": halts(gaps.compare_with_entry, "entry_disputed"),
+    "card.entered": does(gaps.compare_with_entry),
+    "card.answers_step": does(apply_shoe_event),
+    "card.read_late": does(unread_cards.record_reading),
+    "card.armed_before": does(power_failure.deal_reported_card),
+    "card.armed_until_now": does(pending_card.hold_pending_card, halt_causes.rule_on_differential),
+    "card.undecided_in_pause": does(overdraw.wait_face_down),  # 5.7
+    "card.in_pause": halts(overdraw.halt_while_paused),  # 6.1
+    "card.in_halt": does(halt_causes.hold_another_card),
+    "card.without_shoe": halts("no_shoe_known", halt_causes.hold_card),
+    "card.burned": does(card_ledger.burn),
+    "card.of_missed_round": does(card_ledger.count_unplaced),
+    "card.set_aside": does(reconstruct.set_aside_next),  # 5.11.1
+    "card.early_undecided": does(overdraw.wait_face_down),  # 5.7
+    "card.early": halts(overdraw.halt_for_overdraw),  # 6.1
+    "card.misfit": halts(halt_causes.halt_for_card),
+    "pull": halts(double_draw.halt_for_double_draw),  # 5.8
+    "pull.answers_step": does(apply_shoe_event),
+    "card_outside_game.objected": does(early_cards.record_overdrawn_reading),
+    "card_outside_game.undecided": does(overdraw.wait_reported),  # 5.7
     "redesignated.anew": halts(lose_alignment, "hand_dealt_anew"),
-    "redesignated.early_card": does(early.note_place),
+    "redesignated.early_card": does(early_cards.note_reported_slot),
     "result.forced": halts("result_forced"),
-    "result.too_soon": halts(outcome.note_result, "result_too_early"),
-    "error.known": does(halting.tell_shoe_fault),
-    "error.overdraw_undecided": does(overdrawn.wait_unread),  # 5.7
-    "error.overdraw": halts(overdrawn.halt_unread),  # 6.1
-    "error.unread_card": halts(halting.tell_shoe_fault, "card_unreadable"),
-    "error.reverse_run": halts(halting.tell_shoe_fault, "reverse_run"),  # 5.2
-    "error_cleared": does(halting.tell_fault_cleared),
-    "discarded": does(link_facts.tell_discarded),
+    "result.too_soon": halts(outcome.keep_result, "result_too_early"),
+    "error.known": does(halt_causes.emit_shoe_fault),
+    "error.overdraw_undecided": does(overdraw.wait_unreported),  # 5.7
+    "error.overdraw": halts(overdraw.halt_for_unreported),  # 6.1
+    "error.unread_card": halts(halt_causes.emit_shoe_fault, "card_unreadable"),
+    "error.reverse_run": halts(halt_causes.emit_shoe_fault, "reverse_run"),  # 5.2
+    "error_cleared": does(halt_causes.emit_fault_cleared),
+    "discarded": does(link.emit_discarded),
     # -- its body, and what it answers --
     "status": does(arming.on_status, note_status),
-    "status.counts_differ": halts(arming.on_status, note_status, heard_later.halt_for_counts),
+    "status.counts_differ": halts(arming.on_status, note_status, gaps.halt_for_counts),
     "status.arm_taken": does(arming.on_status, note_status, arming.tell_taken),
     "reply": does(),
     "reply.refused": does(arming.on_reply),
-    "reset.answers_step": does(answer_step),
-    "lid": does(shoe_body.note),
-    "button": does(shoe_body.note),
-    "shoe_empty": does(shoe_body.note),
+    "reset.answers_step": does(apply_shoe_event),
+    "lid": does(halt_causes.note_shoe_event),
+    "button": does(halt_causes.note_shoe_event),
+    "shoe_empty": does(halt_causes.note_shoe_event),
     "self_test": does(),
-    "power_low": does(shoe_body.tell_fault),
-    "power_restored": does(shoe_body.tell_power),
-    "unknown_firmware": does(shoe_body.tell_firmware),
-    "warning": does(halting.tell_warning),
+    "power_low": does(halt_causes.emit_fault),
+    "power_restored": does(halt_causes.emit_power_restored),
+    "unknown_firmware": does(halt_causes.emit_unknown_firmware),
+    "warning": does(halt_causes.emit_warning),
     **dict.fromkeys(
         (
             "query_answered", "key_rotated", "command_unanswered", "challenged", "authenticated",
@@ -355,21 +354,21 @@ ALWAYS: Mapping[str, Cell] = {
         does(),
     ),
     # -- what people say --
-    "paused": halts(review.pause),
+    "paused": halts(decisions.pause),
     "irregularity_declared": halts(raise_declared),
-    "unread_exposed": halts(unread.halt_for_exposed),
+    "unread_exposed": halts(unread_cards.halt_for_exposed),
     # -- what the table finds --
-    "drawn_together": halts(together.halt),  # 5.8
+    "drawn_together": halts(double_draw.halt_for_double_draw),  # 5.8
     "face_up_first": halts("first_card_face_up"),  # 6.1
-    "card_unread": does(unread.wait_face_down),
-    "one_too_many": halts(halting.halt_for_too_many),  # 5.1
-    "one_too_many.round_ends": does(halting.look_after_the_round),
-    "third_card.contested": halts(overdrawn.bring_up),  # 6.1
+    "card_unread": does(unread_cards.wait_face_down),
+    "one_too_many": halts(halt_causes.halt_for_too_many),  # 5.1
+    "one_too_many.round_ends": does(halt_causes.raise_extra_card_after_round),
+    "third_card.contested": halts(overdraw.raise_overdraw),  # 6.1
     "third_card.judged": halts("result_too_early"),
-    "overdrawn": halts(overdrawn.bring_up),  # 6.1
+    "overdrawn": halts(overdraw.raise_overdraw),  # 6.1
     "outcome.disputed": halts("result_disagrees"),
-    "differential_due": halts(halting.halt_for_differential),  # I 5.16, 5.18
-    "count_disagrees": halts(halting.halt_for_count),  # 5.1.2
+    "differential_due": halts(halt_causes.halt_for_differential),  # I 5.16, 5.18
+    "count_disagrees": halts(halt_causes.halt_for_count),  # 5.1.2
     "left_over.none": does(),
     "opening.none": does(),
     "deal.goes_on": does(),
@@ -401,79 +400,83 @@ def always(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
 HALTED = ("suspended",)
 _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
-    "link_up": (("link_up.first_set", within(("no_shoe",), link_facts.cannot_name_its_set)),),
+    "link_up": (("link_up.first_set", within(("no_shoe",), link.has_unnamed_sets)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", set_aside.shoe_is_sorted),
-        ("link_lost.unheard", link_facts.cannot_replay),
+        ("link_lost.shoe_sorted", reconstruct.is_shoe_sorted),
+        ("link_lost.unheard", link.cannot_replay),
     ),
     "restarted": (
-        ("restarted.power", halting.power_was_lost),
-        ("restarted.unheard", link_facts.cannot_replay),
+        ("restarted.power", halt_causes.has_lost_power),
+        ("restarted.unheard", link.cannot_replay),
     ),
     "tick": (
-        ("tick.result_overdue", within(("revealing",), outcome.result_is_overdue)),
-        ("tick.cards_seen", replayed.shows_in_time),
+        ("tick.result_overdue", within(("revealing",), outcome.is_result_overdue)),
+        ("tick.cards_seen", power_failure.is_shown_in_time),
     ),
     "shoe_loaded": (
-        ("shoe_loaded.known", within(("idle",), shoe_sets.loads_what_is_known)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), set_aside.shoe_is_sorted)),
+        ("shoe_loaded.known", within(("idle",), card_set.repeats_known_set)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), reconstruct.is_shoe_sorted)),
     ),
     "started": (
-        ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),
-        ("started.answers_step", within(HALTED, is_heard)),
+        ("started.new_shoe", within(BETWEEN, card_set.shows_new_shoe)),
+        ("started.answers_step", within(HALTED, step_accepts_event)),
     ),
     "set_shown": (
-        ("set.taken_out", within(NO_ROUND, shoe_sets.no_cards_wait)),
-        ("set.refused", within(NO_ROUND, shoe_sets.kept_set_is_unsuitable)),
+        ("set.taken_out", within(NO_ROUND, card_set.has_no_pending_cards)),
+        ("set.refused", within(NO_ROUND, card_set.is_pending_set_unsuitable)),
         ("set.admitted", within(NO_ROUND, always)),
         ("set.unlike", always),
     ),
     "cutting_card": (
-        ("cutting_card.no_shoe", shoe_cards.no_shoe_is_known),
-        ("cutting_card.first", within(("closed", *HALTED), gives_leave)),
+        ("cutting_card.no_shoe", card_ledger.has_no_shoe),
+        ("cutting_card.first", within(("closed", *HALTED), allows_withdrawal)),
     ),
     "cards_drawn": (
-        ("pull.opens_round", within(("idle", "betting"), together.begins_a_round)),
-        ("pull.answers_step", within(HALTED, is_heard)),
+        ("pull.opens_round", within(("idle", "betting"), double_draw.begins_round)),
+        ("pull.answers_step", within(HALTED, step_accepts_event)),
         ("pull", always),
     ),
     "card_outside_game": (
-        ("card_outside_game.objected", within((*OPEN, *HALTED), early.lacks_its_card)),
-        ("card_outside_game.undecided", within(("revealing",), overdrawn.is_undecided_objection)),
+        ("card_outside_game.objected", within((*OPEN, *HALTED), early_cards.awaits_reported_card)),
+        ("card_outside_game.undecided", within(("revealing",), overdraw.is_undecided_objection)),
     ),
     "redesignated": (
-        ("redesignated.anew", within(OPEN, link_facts.deals_anew)),
-        ("redesignated.early_card", early.is_moved),
+        ("redesignated.anew", within(OPEN, link.restarts_hand)),
+        ("redesignated.early_card", early_cards.is_relocated),
     ),
     "result": (
-        ("result.forced", within(CARDS_OUT, outcome.result_is_forced)),
+        ("result.forced", within(CARDS_OUT, outcome.is_result_forced)),
         ("result.too_soon", within(("dealing", "drawing"), always)),
     ),
-    "discarded": (("discarded.a_card", link_facts.may_have_been_a_card),),
+    "discarded": (("discarded.a_card", link.may_hide_a_card),),
     "status": (
         ("status.counts_differ", outside(_NO_DRAW, arming.counts_differ)),
         ("status.arm_taken", arming.is_taken),
     ),
     "reply": (("reply.refused", arming.is_refused),),
-    "lid": (("lid.opened", shoe_body.is_opened),),
-    "self_test": (("self_test.failed", shoe_body.has_failed),),
-    "reset_done": (("reset.answers_step", within(HALTED, is_heard)),),
+    "lid": (("lid.opened", halt_causes.is_lid_opened),),
+    "self_test": (("self_test.failed", halt_causes.has_failed_test),),
+    "reset_done": (("reset.answers_step", within(HALTED, step_accepts_event)),),
     "authentication_failed": (("not_genuine", always),),
-    "unknown_firmware": (("firmware.refused", shoe_body.is_refused),),
-    "card_unread": (("card_unread.shown", within((*CARDS_OUT, *HALTED), unread.is_due_for_entry)),),
-    "one_too_many": (("one_too_many.round_ends", within(("resolved",), is_implied)),),
+    "unknown_firmware": (("firmware.refused", halt_causes.is_firmware_refused),),
+    "card_unread": (
+        ("card_unread.shown", within((*CARDS_OUT, *HALTED), unread_cards.is_due_for_entry)),
+    ),
+    "one_too_many": (
+        ("one_too_many.round_ends", within(("resolved",), has_implied_announcements)),
+    ),
     "third_card_due": (
-        ("third_card.contested", early.is_contested),
-        ("third_card.early", early.waits),
-        ("third_card.aside", set_aside.has_the_next),
-        ("third_card.judged", outcome.result_came),
-        ("third_card.ran_out", shoe_cards.is_empty),
+        ("third_card.contested", early_cards.is_disputed),
+        ("third_card.early", early_cards.has_overdrawn),
+        ("third_card.aside", reconstruct.has_next_card),
+        ("third_card.judged", outcome.has_result),
+        ("third_card.ran_out", card_ledger.is_shoe_empty),
     ),
     "outcome_due": (("outcome.disputed", outcome.result_disagrees),),
-    "left_over": (("left_over.none", overdrawn.nothing_is_left_over),),
+    "left_over": (("left_over.none", overdraw.nothing_is_left_over),),
     "opening_due": (
         ("opening.none", outside(("closed",), always)),
-        ("opening.none", early.opens_no_round),
+        ("opening.none", early_cards.opens_no_round),
     ),
     "cards_ran_out": (("deal.ran_out", within(("dealing",), always)), ("deal.goes_on", always)),
 }

@@ -7,8 +7,10 @@ Must not know: which state follows which, clocks, I/O.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,15 +18,56 @@ from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
 
-from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Halt, Opened, Round, Shoe, TableState
+from .state import Halt, OpenIrregularity, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
-    from .irregularities.procedure import Procedure
+    from .procedures.procedure import Procedure
+
+
+class Cause(NamedTuple):
+    """What was seen, in words that never hold a card's value.
+
+    ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
+    ``noted`` is what its steps are to know: plain JSON values. It begins at ``step``, else at the
+    first of its procedure.
+    """
+
+    key: str
+    seen: str
+    publicly: str | None = None
+    subject: str | None = None
+    noted: Mapping[str, Any] = MappingProxyType({})
+    step: str | None = None
+
+
+HANDED = ("A", "C")
+"""The methods in which Players handle cards: those are always dealt face down."""
+
+
+def method(now: TableState, settings: TableSettings) -> str | None:
+    """The method in force: the one last changed to, else the table's setting."""
+    return settings.method if now.method is None else now.method
+
+
+def is_handed(now: TableState, settings: TableSettings) -> bool:
+    """Players may handle cards."""
+    return (settings.method if now.method is None else now.method) in HANDED
+
+
+def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer", "face_up"]:
+    """How cards are dealt: as set, but face down wherever Players handle them."""
+    is_face_up = settings.faces == "face_up" and not is_handed(now, settings)
+    return "face_up" if is_face_up else "turned_by_dealer"
+
+
+def implied(now: TableState, settings: TableSettings) -> bool:
+    """Announcements follow the cards, as set; they are made where Players handle the cards."""
+    return settings.implied and not is_handed(now, settings)
+
 
 _Event = TypeVar("_Event", bound=ShoeEvent)
 
@@ -66,7 +109,7 @@ class TableView:
         return self.now.halt
 
     @property
-    def current(self) -> Opened:
+    def current(self) -> OpenIrregularity:
         """The irregularity or pause that is decided now."""
         return self.halt.top
 
@@ -78,22 +121,22 @@ class TableView:
     @property
     def method(self) -> str | None:
         """The method in force."""
-        return conduct.method(self.now, self.settings)
+        return method(self.now, self.settings)
 
     @property
     def is_handed(self) -> bool:
         """Players may handle cards."""
-        return conduct.is_handed(self.now, self.settings)
+        return is_handed(self.now, self.settings)
 
     @property
     def faces(self) -> str:
         """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
-        return conduct.faces(self.now, self.settings)
+        return faces(self.now, self.settings)
 
     @property
     def implied(self) -> bool:
         """Announcements follow the cards now."""
-        return conduct.implied(self.now, self.settings)
+        return implied(self.now, self.settings)
 
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
@@ -249,3 +292,55 @@ class Turn(TableView):
         stamp = {} if made else {"inferred": True}
         more = None if restricted is None else {**data, **stamp, **restricted}
         self.tell(kind, {**data, **stamp}, restricted=more)
+
+
+class Objection(NamedTuple):
+    """Why a command cannot be taken, and what it would need.
+
+    ``tell`` refuses the command where another event than ``command.refused`` says it.
+    """
+
+    why: str
+    needs: Mapping[str, str] = {}
+    tell: Callable[[Turn], None] | None = None
+
+
+Check = Callable[[Turn, Any], str | Objection | None]
+"""What stands against a command with these arguments, or, with None, whatever it is given."""
+
+
+def check_nothing(_turn: Turn, _args: object = None) -> None:
+    """Nothing stands against it."""
+
+
+def refuse(turn: Turn, objection: str | Objection) -> None:
+    """Refuse the command for this."""
+    why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
+    if tell is None:
+        turn.refuse(f"{turn.command.command}: {why}", **needs)
+    else:
+        tell(turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """An action that refuses the command in a state that does not take it.
+
+    ``states`` are those that take it. ``why`` finds what else is said in this state, or nothing.
+    """
+
+    states: tuple[str, ...]
+    why: Callable[[Turn], str | Objection | None] | None = None
+
+    def __call__(self, turn: Turn) -> None:
+        """Refuse it."""
+        if self.why is not None and (objection := self.why(turn)) is not None:
+            refuse(turn, objection)
+            return
+        error = f"{turn.command.command} cannot be taken now (the table is {turn.state})"
+        turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
+
+
+def not_taken(states: tuple[str, ...]) -> Objection:
+    """That the state does not take the command; these do."""
+    return Objection("it cannot be taken now", tell=Refuse(states))

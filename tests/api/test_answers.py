@@ -8,7 +8,7 @@ from shoe_ctl.history.event_ids import Answers, FirstAnswer, Gathering
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
-from shoe_ctl.table.controller import REMEMBERED_COMMANDS
+from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick, to_bytes
 from tests.journal.making import T_US, stored

@@ -19,13 +19,12 @@ from shoe_ctl.config.schema import Config, load
 from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
 from shoe_ctl.daemon.refusal_budget import STRETCH_US
 from shoe_ctl.daemon.requests import gid_of, users_of
+from shoe_ctl.table.answers import MOST_REFUSED, MOST_REFUSED_OF_A_USER, REMEMBERED_COMMANDS
 from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.controller import REMEMBERED_COMMANDS
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.known_commands import MOST_REFUSED, MOST_REFUSED_OF_A_USER
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import POSITIONS
-from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.status import status
+from shoe_ctl.table.wagers.declared import RECORDED
 from tests.table.playing import Playing
 
 DOCS = Path(__file__).parents[2] / "docs"

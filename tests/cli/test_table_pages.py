@@ -19,9 +19,9 @@ from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table import _argument
 from shoe_ctl.games import catalog
 from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.recording import RECORDED
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.situations import STATES
+from shoe_ctl.table.wagers.declared import RECORDED
 from tests.cli.test_table import Ran, pasted
 from tests.cli.test_table import shoectl as run_shoectl
 

@@ -9,7 +9,7 @@ import pytest
 
 from shoe_ctl.games import irregularity_ends
 from shoe_ctl.table.effects import TableEvent
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from simulators.table.scenario import shipped
 from tests.scenarios.test_in_process import played_once
 

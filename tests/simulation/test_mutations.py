@@ -21,7 +21,7 @@ from shoe_ctl.history.event_ids import Answers
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.link.connection import Connection
-from shoe_ctl.table import parked, status
+from shoe_ctl.table import status, undelivered
 from tests.simulation.plan import Plan
 from tests.simulation.plans import struck
 from tests.simulation.run import plan_for, run, shrink
@@ -91,7 +91,7 @@ def what_was_parked_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     def waiting(_: object, *, restricted: bool) -> dict[str, tuple[int, ...]]:
         return {}
 
-    patch.setattr(parked, "waiting", waiting)
+    patch.setattr(undelivered, "waiting", waiting)
 
 
 QUIET = struck(lasts_s=10.0)

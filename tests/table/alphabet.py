@@ -24,7 +24,7 @@ from firmware_proto.events import (
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table import transitions
-from shoe_ctl.table.by_hand import HANDS, ORDER
+from shoe_ctl.table.entered_rounds import HANDS, ORDER
 from shoe_ctl.table.inputs import LinkUp, Tick
 from shoe_ctl.table.state import TableState
 from tests.table.offers import At, decisions, declarations, found_on_the_layout, spares

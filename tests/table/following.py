@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoe_ctl.table.irregularities import stack
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.status import status
 from tests.table.offers import At, decisions, spares
 from tests.table.playing import Playing

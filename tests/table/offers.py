@@ -15,9 +15,9 @@ import msgspec
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
-from shoe_ctl.table.arguments import Args
-from shoe_ctl.table.irregularities import stack
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.arguments import NoArgs
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import TableView
@@ -64,7 +64,7 @@ def found_on_the_layout(at: At) -> Iterator[dict[str, Any]]:
         yield {"key": "late_wager", "position": "dealer", **of, "amount": 100}
 
 
-def filled(at: At, kind: type[Args]) -> Iterator[dict[str, Any]]:
+def filled(at: At, kind: type[NoArgs]) -> Iterator[dict[str, Any]]:
     """Each way to fill in what is taken beside the choice or the key; what may be left out, is."""
     fields = [f for f in msgspec.structs.fields(kind) if f.name not in ("choice", "key")]
     names = [f.name for f in fields]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
-from shoe_ctl.table.irregularities import stack
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.turn import Turn
 
 Reached = tuple[str, str]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input
-from shoe_ctl.table.irregularities import stack
+from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Turn
 from tests.table.alphabet import causes, ways_on

@@ -20,7 +20,7 @@ from firmware_proto.events import (
     Started,
     Status,
 )
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.state import TableState
 from tests.table.playing import ROUNDS, Playing
 

@@ -26,9 +26,9 @@ from shoe_ctl.table import inputs, state
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import APART
-from shoe_ctl.table.recording import RECORDED
+from shoe_ctl.table.wagers.declared import RECORDED
 from tests.table.playing import SHIFT, Playing
 from tests.table.sessions import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
 from tests.table.watching import Watch

@@ -14,7 +14,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardDrawn, CardPushedBack, Lid, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import StorageRestored
-from shoe_ctl.table.irregularities import stack
+from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from tests.table.following import follow, plays_out

@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from shoe_ctl.table import inputs, positions
-from shoe_ctl.table.arguments import Args
+from shoe_ctl.table.answers import REMEMBERED_COMMANDS, digest
+from shoe_ctl.table.arguments import NoArgs
 from shoe_ctl.table.commands import COMMANDS, may_give
-from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
-from shoe_ctl.table.known_commands import digest
 from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.playing import Playing, game
@@ -47,7 +46,7 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
         assert answer.accepted or "needs a" not in (answer.error or "")
     else:
         assert (answer.accepted, answer.needs) == (False, {"position": needed})
-        assert answer.error == f"{command} needs {positions.one(needed)}"
+        assert answer.error == f"{command} needs {positions.position_name(needed)}"
 
 
 def test_who_decides_is_the_games_to_say() -> None:
@@ -369,4 +368,4 @@ def test_a_command_that_takes_no_argument_does_nothing_with_one() -> None:
         "declare_new_shoe",
     ):  # fmt: skip
         does(command)
-    assert tried == {command.name for command in COMMANDS.values() if command.args is Args}
+    assert tried == {command.name for command in COMMANDS.values() if command.args is NoArgs}

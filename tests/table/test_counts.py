@@ -9,7 +9,7 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Reply, Status
 from shoe_ctl.cli.table_view import lines
-from shoe_ctl.table import ordering
+from shoe_ctl.table.round import reconstruct
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS
@@ -184,7 +184,7 @@ def test_a_card_that_lies_there_stays_and_the_shoes_numbers_count_on(
     assert (len(table.now.round.cards), table.key) == (4, None)
     assert [d.number for d in table.now.round.cards] == [1, 2, -1, 3]
     assert table.now.shoe.entered == {}
-    places = [card.place for card in ordering.drawn_last(table.now, 3)]
+    places = [card.place for card in reconstruct.last_drawn(table.now, 3)]
     assert places == ["banker 1", "player 2", "banker 2"]
 
 

@@ -7,9 +7,9 @@ import functools
 import pytest
 
 from firmware_proto.events import EVENTS
-from shoe_ctl.table import engine, transitions
+from shoe_ctl.table import controller, transitions
 from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.situations import (
     BEGUN,
     BETWEEN,
@@ -150,8 +150,8 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
 
 
 def test_one_machine_moves_every_turn_and_holds_none() -> None:
-    assert engine.machine().models == []
-    assert set(engine.machine().events) == {trigger for _, trigger in transitions.lines()}
+    assert controller.machine().models == []
+    assert set(controller.machine().events) == {trigger for _, trigger in transitions.lines()}
     turn = Turn(game(), settings(), PROCEDURES)
     assert not [name for name in vars(turn) if name in transitions.triggers()]
 

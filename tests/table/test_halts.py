@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_ctl.table.causes import HALTS, halt
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.irregularities.halts import HALTS, halt
 from shoe_ctl.table.transitions import lines
 
 BY_THE_INPUT = {

@@ -25,7 +25,7 @@ from firmware_proto.reference.capabilities import WITH_KEYS
 from firmware_proto.session import Capabilities
 from shoe_ctl.table import state
 from shoe_ctl.table.inputs import NotTold, from_bytes, to_bytes
-from shoe_ctl.table.outbox import ANSWER_US, DONE_BY_EVENT, TEST_US
+from shoe_ctl.table.shoe.commands import ANSWER_US, DONE_BY_EVENT, TEST_US
 from tests.table.playing import Playing
 from tests.table.told_shoes import ARGS, DONE, TELLS, again, at_work, restricted, sent, yes
 

@@ -11,7 +11,7 @@ from firmware_proto.events import (
     CuttingCard,
     Locked,
 )
-from shoe_ctl.table.irregularities import stack
+from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.early import DRAWS, STANDS, ends, face_down, objects, sees_all
 from tests.table.offers import At

@@ -9,8 +9,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Result
-from shoe_ctl.table.slots import PHASES, phase
-from shoe_ctl.table.state import TableState
+from shoe_ctl.table.state import PHASES, TableState, phase
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 

@@ -12,10 +12,10 @@ from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
 from shoe_ctl.table import positions, situations, transitions
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.rows import check_nothing
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.procedures.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.turn import check_nothing
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from shoe_ctl.table import conduct
+from shoe_ctl.table import turn
 from shoe_ctl.table.inputs import TableCommand
 from tests.table.following import plays_out
 from tests.table.holding import holds
@@ -37,7 +37,7 @@ def seen_first(way: Way) -> None:
         slot = (dealt.hand, dealt.index)
         if not dealt.revealed or (slot in was and was[slot].revealed):
             continue
-        if conduct.faces(table.now, table.settings) == "face_up":
+        if turn.faces(table.now, table.settings) == "face_up":
             waits_us = table.settings.face_up_after_ms * 1000
             assert dealt.drawn_us + waits_us <= table.now.t_us, dealt
         else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shoe_ctl.table import positions
+from shoe_ctl.table.consent import is_another, same_name, sufficient
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.second_person import is_another, same_name, sufficient
 
 ONE = [
     ("Ann", "ann"), ("Ann", " ANN "), ("Ann Lee", "ann\u00a0 \tlee"), ("Ann", "\uff21nn"),

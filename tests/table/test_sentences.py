@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.records import Audience
-from shoe_ctl.table import sentences
+from shoe_ctl.table import answers
 from shoe_ctl.table.effects import Answer, TableEvent
 from shoe_ctl.table.inputs import TableCommand
 from simulators.table.scenario import shipped
@@ -26,7 +26,7 @@ SAID_OTHERWISE = frozenset({
 @pytest.mark.parametrize("name", shipped())
 async def test_every_command_of_a_scenario_is_answered_with_what_happened(name: str) -> None:
     bench = (await played_once(name)).bench
-    words = {*sentences._EACH, *sentences._TOGETHER}
+    words = {*answers._EACH, *answers._TOGETHER}
     for happened, effects in zip(bench.inputs, bench.effects, strict=True):
         if not isinstance(happened, TableCommand):
             continue

@@ -6,9 +6,9 @@ import pytest
 
 from firmware_proto.cards import card
 from shoe_ctl.games import catalog
-from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.state import DealtCard, Opened, TableState, UnplacedCard
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.state import DealtCard, OpenIrregularity, TableState, UnplacedCard
 from shoe_ctl.table.turn import Turn
 
 
@@ -25,8 +25,8 @@ def numbers(cards: tuple[UnplacedCard, ...]) -> list[int | None]:
     return [one.number for one in cards]
 
 
-def opened(number: int) -> Opened:
-    return Opened(number=number, key="gap", step="ruling", seen="seen", since_us=0)
+def opened(number: int) -> OpenIrregularity:
+    return OpenIrregularity(number=number, key="gap", step="ruling", seen="seen", since_us=0)
 
 
 def test_cards_of_a_role_stand_in_the_order_in_which_they_came_to_it() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from shoe_ctl.records import Audience
 from shoe_ctl.table import inputs, state
-from shoe_ctl.table.irregularities.stakes import KEY
-from shoe_ctl.table.recording import RECORDED
+from shoe_ctl.table.irregularities.differential import DIFFERENTIAL_KEY
+from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.table.wagers.differential import assess
 from shoe_ctl.table.wagers.limits import WagerRules
 from tests.table.playing import Playing
@@ -116,11 +116,11 @@ def plays_out(table: Playing, *, explicit: bool) -> None:
 
 def meets_the_differential(table: Playing) -> None:
     """The pit manager removes what there is on the higher hand, or a ruling lets it stand."""
-    if table.key == KEY and table.now.halt.top.step == "ruling":
+    if table.key == DIFFERENTIAL_KEY and table.now.halt.top.step == "ruling":
         table.rules("play_on")
-    if table.key == KEY and table.now.halt.top.step == "changing":
+    if table.key == DIFFERENTIAL_KEY and table.now.halt.top.step == "changing":
         table.does("decide", choice="insufficient")
-    while table.key == KEY:
+    while table.key == DIFFERENTIAL_KEY:
         found = assess(table.now.wagers, WagerRules(table.game, None, table.settings.limits))
         if not found.exceeded:  # what staff found on the other hand has met it
             table.rules("removed")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.table.irregularities import stack, withdrawal
-from shoe_ctl.table.irregularities.grounds import halt_of
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.procedures import stack, withdrawal
+from shoe_ctl.table.procedures.shared import halt_of
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn

@@ -6,7 +6,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, Error
-from shoe_ctl.table.irregularities import stack
+from shoe_ctl.table.procedures import stack
 from tests.table.playing import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 from tests.table.test_overdraw import table_at

@@ -67,9 +67,9 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.recording import RECORDED
-from shoe_ctl.table.slots import next_slot
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.state import next_slot
+from shoe_ctl.table.wagers.declared import RECORDED
 from tests.table.offers import At, decisions, declarations, spares
 from tests.table.playing import DEVICE
 from tests.table.sessions import DECLARED_WITH

@@ -17,8 +17,8 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand, total
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent, WakeAt
-from shoe_ctl.table.irregularities import stack
-from shoe_ctl.table.slots import next_slot
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.state import next_slot
 from shoe_ctl.table.status import status
 from tests.table.following import at
 from tests.table.playing import Playing

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CardsDrawn, Error, Hello, Status
-from shoe_ctl.table.halting import OVERDRAW
 from shoe_ctl.table.inputs import Input, ShoeSaid
+from shoe_ctl.table.irregularities.halts import OVERDRAW
 from shoe_ctl.table.state import DealtCard, TableState
 from tests.table.offers import spares
 from tests.table.places import Place

@@ -21,8 +21,8 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
+from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.inputs import LinkUp
-from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 from tests.journal.making import records
 from tests.link.ends import HandClock, until
 from tests.table.playing import game, settings

@@ -5,15 +5,17 @@ In: nothing. Out: its procedure. Must not know: how the card is found, rounds af
 
 from __future__ import annotations
 
-from .procedure import Choice, End, Procedure, Step
-from .withdrawal import window_step
+from ..procedures import stack, withdrawal
+from ..procedures.procedure import Choice, End, Procedure, Step
+from ..procedures.withdrawal import window_step
+from ..turn import Cause, Turn
 
-KEY = "cutting_card"
+CUTTING_CARD_KEY = "cutting_card"
 ALLOW = "allow"
 WINDOW = "window"
 
 CUTTING_CARD = Procedure(
-    KEY,
+    CUTTING_CARD_KEY,
     (
         Step(
             ALLOW,
@@ -26,10 +28,36 @@ CUTTING_CARD = Procedure(
         window_step(
             WINDOW,
             "lay the cutting card aside; ask each Player: withdraw or stand; then close the window",
-            KEY,
+            CUTTING_CARD_KEY,
             "removed",
         ),
     ),
-    (End("removed", "removed", (KEY, "completed")),),
+    (End("removed", "removed", (CUTTING_CARD_KEY, "completed")),),
     begins=(ALLOW, WINDOW),
 )
+
+
+def allows_withdrawal(turn: Turn) -> bool:
+    """It came first, after *no more bets*, where Players may then withdraw.
+
+    In HLGA: I 3.16.1, N/F 3.17.1, T 3.22.1. While bets are open they may withdraw without it.
+    """
+    now = turn.now
+    if now.shoe is None or now.shoe.cutting_card_out or now.round is None or now.round.cards:
+        return False
+    return now.wagers.betting == "closed" and withdrawal.has_window(turn, CUTTING_CARD_KEY)
+
+
+def declare(turn: Turn) -> None:
+    """People say that it came, where the shoe does not see it."""
+    turn.then("cutting_card")
+
+
+def offer_withdrawal(turn: Turn) -> None:
+    """It is laid aside and counts as the first card; Players are asked before it goes on."""
+    turn.set_shoe(cutting_card_out=True)
+    of_right = turn.game.windows[CUTTING_CARD_KEY].opened == "of_right"
+    seen = "the cutting card came before the first card"
+    stack.raise_irregularity(
+        turn, Cause(CUTTING_CARD_KEY, seen, step=WINDOW if of_right else ALLOW)
+    )

@@ -5,14 +5,78 @@ In: nothing. Out: their procedures. Must not know: how a card is judged to be wr
 
 from __future__ import annotations
 
-from shoe_ctl.table import face_up
-from shoe_ctl.table.rows import check_nothing
-from shoe_ctl.table.shoe_cards import announce_change
+from ..procedures.procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
+from ..procedures.shared import (
+    CALL_VOID,
+    GO_ON,
+    INSPECTS,
+    LAY_ASIDE,
+    PLAY_ON,
+    align,
+    aside,
+    first_card_is_not_out,
+    lay_aside,
+    no_card_to_set_aside,
+    note,
+    own_kept,
+    something_is_missing,
+    stands,
+    void,
+)
+from ..round import card_entry, reconstruct
+from ..round import deal as dealing
+from ..shoe import ledger as card_ledger
+from ..shoe import unplaced
+from ..shoe.ledger import announce_change
+from ..turn import Turn, check_nothing
 
-from . import inspected
-from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, lay_aside, stands, void
-from .grounds import first_card_is_not_out, something_is_missing
-from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
+
+def why_not_correctable(turn: Turn, args: card_entry.CardArgs | None) -> str | None:
+    """No card was kept, or the one that is named is none of the shoe's."""
+    kept = own_kept(turn)
+    if not kept or kept[0].card is None:
+        return "no card that was read is under inspection"
+    return None if args is None else card_entry.check_card(turn, args.card)
+
+
+def correct_card_reading(turn: Turn) -> None:
+    """The card is another than the shoe read; where one was due it takes its slot (6.3)."""
+    right, wrong = card_entry.named_card(turn), own_kept(turn)[0]
+    assert wrong.card is not None and wrong.number is not None
+    if wrong.counted:
+        card_ledger.correct_count(turn, wrong.card, right)
+    if turn.current.noted.get("due") and reconstruct.free_slot(turn) is not None:
+        unplaced.drop_cards(turn, (wrong,))
+        slot = reconstruct.place_next(turn, right, wrong.number)
+        card_entry.emit_card_entered(turn, *slot, right)
+    else:
+        unplaced.change_card(turn, wrong, card=right)
+        note(turn, **{INSPECTS: None})
+        card_entry.emit_card_entered(turn, None, None, right)
+
+
+CORRECT = Choice(
+    "correct", "pit_supervisor", "corrected_card", (correct_card_reading,), why_not_correctable, second=True,
+    takes=card_entry.CardArgs,
+)  # fmt: skip
+
+CORRECTED = Step(
+    "corrected_card",
+    "the card is corrected; go on with the round",
+    (
+        Choice(
+            PLAY_ON, "pit_supervisor", "corrected", (align,), something_is_missing, reason=False
+        ),
+        LAY_ASIDE._replace(unless=no_card_to_set_aside),
+        CALL_VOID,
+    ),
+)
+
+
+def is_corrected(key: str) -> End:
+    """It was misread: the round goes on with the right card (6.3)."""
+    return End("corrected", "corrected", (key, "corrected"))
+
 
 _INSPECT = (
     "inspect the cards; if one is foreign or one too many the round is void, and earlier rounds "
@@ -32,11 +96,11 @@ def _earlier(key: str) -> End:
 
 def _inspected(key: str) -> Procedure:
     laid_aside = _earlier_stand(lay_aside)._replace(unless=check_nothing)
-    choices = (inspected.CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
+    choices = (CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
     return Procedure(
         key,
-        (Step("ruling", _INSPECT, choices), inspected.CORRECTED),
-        (inspected.corrected(key), stands(), _earlier(key), aside(), void((key, "void"))),
+        (Step("ruling", _INSPECT, choices), CORRECTED),
+        (is_corrected(key), stands(), _earlier(key), aside(), void((key, "void"))),
         public_key="inspection",
         inspection=True,
     )
@@ -101,7 +165,7 @@ FACE_UP_IN_SHOE = Procedure(
             (_BY_RULE, GO_ON, LAY_ASIDE, CALL_VOID),
         ),
         Step(
-            face_up.FIRST,
+            dealing.FIRST_STEP,
             "it was the round's first card: leave it as it lies, and call whoever decides",
             (GO_ON, CALL_VOID),
         ),
@@ -117,5 +181,5 @@ FACE_UP_IN_SHOE = Procedure(
         ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended"),
         "a card that lies face up in the shoe is declared",
     ),
-    begins=(face_up.FIRST,),
+    begins=(dealing.FIRST_STEP,),
 )

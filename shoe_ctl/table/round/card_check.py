@@ -1,101 +1,130 @@
-"""What a drawn card is to the table: one case for each card, found by questions in a fixed order.
+"""Whether a card fits where it was drawn, and which irregularity it is where it does not.
 
-In: a card that the shoe reports, the table as it stands. Out: the card's case, a trigger of
-transitions.py. Must not know: what follows from a case, and nothing here changes the table.
+In: a card drawn, the slot that is due. Out: conditions, Cause values.
+Must not know: what is done with a card, how a halt ends.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from firmware_proto.cards import Card
+from firmware_proto.events import CardDrawn
 
-from shoe_ctl.table import (
-    deciding,
-    fitting,
-    heard_later,
-    overdrawn,
-    pending,
-    replayed,
-    shoe_cards,
-    unread,
-)
-from shoe_ctl.table.situations import BETWEEN, CARDS_OUT
-from shoe_ctl.table.slots import INITIAL_DEAL
-from shoe_ctl.table.turn import Turn
+from ..shoe import arming
+from ..shoe import ledger as card_ledger
+from ..state import INITIAL_DEAL, next_slot, takes_cards
+from ..turn import Cause, Turn
+from .methods import may_draw
 
-CardCase = Literal[
-    "card.no_card",
-    "card.repeated",
-    "card.disputed",
-    "card.entered",
-    "card.answers_step",
-    "card.read_late",
-    "card.armed_before",
-    "card.armed_until_now",
-    "card.undecided_in_pause",
-    "card.in_pause",
-    "card.in_halt",
-    "card.without_shoe",
-    "card.burned",
-    "card.of_missed_round",
-    "card.in_turn",
-    "card.fourth",
-    "card.set_aside",
-    "card.early_undecided",
-    "card.early",
-    "card.misfit",
-]
-"""Every case of a card."""
+DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
+_FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
+_EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
+UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
+NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
+LEFT_OVER = Cause("overdraw", "a card was drawn that may be of the round that ended before")
+_ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
-def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a line, in order
-    """Return what the drawn card is to the table.
-
-    The numbers are those of the rules; where the games differ, of No Commission and Tiger.
-    """
-    if shoe_cards.not_a_card_of_play(turn):
-        return "card.no_card"  # the shoe shows how many cards it burned
-    if fitting.repeats_a_slot(turn):
-        return "card.repeated"  # the shoe reports a card again that lies in its slot
-    if heard_later.was_entered(turn):  # people entered this draw (6.3)
-        return "card.disputed" if heard_later.contradicts(turn) else "card.entered"
-    if turn.state == "suspended":
-        return _classify_in_halt(turn)
-    if turn.state in CARDS_OUT and unread.waits_for_a_reading(turn):
-        return "card.read_late"  # an unread card lies in the slot that the shoe names
-    if turn.state == "no_shoe":
-        return "card.without_shoe"
-    if turn.state in BETWEEN:
-        if shoe_cards.burned(turn) and fitting.fits_the_decks(turn):
-            return "card.burned"  # by the opening procedure (2.1)
-        if fitting.ends_a_missed_round(turn) and fitting.fits_the_decks(turn):
-            return "card.of_missed_round"  # the shoe is not aligned, and no round begins with it
-    wrong = fitting.what_is_wrong(turn)
-    if wrong is None:  # it is due, and for the slot that is due (3.12, 3.13)
-        return "card.fourth" if _completes_the_deal(turn) else "card.in_turn"
-    if turn.state == "revealing" and pending.was_armed_to_set_aside(turn):
-        return "card.set_aside"  # drawn ahead for a Player who left with cards (5.11.1)
-    if wrong.key == overdrawn.KEY:  # it came before its turn (5.7, 6.1)
-        undecided = turn.state == "revealing" and overdrawn.is_undecided(turn)
-        return "card.early_undecided" if undecided else "card.early"
-    return "card.misfit"  # foreign, one too many, for another slot, a draw passed over (5.1, 5.7)
+def find_irregularity(turn: Turn) -> Cause | None:
+    """The irregularity that this card is, or None where it fits."""
+    if (strange := is_foreign(turn)) is not None:
+        noted = {"due": _is_out_of_turn(turn) is None}
+        return strange._replace(noted=noted)
+    return _is_out_of_turn(turn)
 
 
-def _classify_in_halt(turn: Turn) -> CardCase:
-    """Return what a card is that is reported while the table is halted."""
-    if deciding.is_heard(turn):
-        return "card.answers_step"
-    if unread.waits_for_a_reading(turn):
-        return "card.read_late"
-    if replayed.was_armed_for(turn):
-        return "card.armed_before"  # drawn in its turn, before power or link were lost (5.17)
-    if pending.was_armed_for(turn):
-        return "card.armed_until_now"  # drawn in its turn, as the halt began: no overdraw
-    if overdrawn.comes_undecided_in_review(turn):
-        return "card.undecided_in_pause"  # cards not yet seen say whether it was due (5.7)
-    if overdrawn.comes_in_review(turn):
-        return "card.in_pause"  # no rule gives it a hand (6.1)
-    return "card.in_halt"
+def _is_out_of_turn(turn: Turn) -> Cause | None:
+    """The irregularity that this card is wherever it comes, whatever its face."""
+    drawn, slot = turn.drawn, next_slot(turn.now)
+    if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
+        return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+    if is_stale_arm(turn):
+        return LEFT_OVER
+    if slot is None or turn.source not in takes_cards(implied=turn.implied):
+        return DRAWN_EARLY
+    if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
+        # The shoe names hands from cards that the room may not have seen.
+        named = f"the shoe named {drawn.hand} {drawn.index} where {slot[0]} {slot[1]} was due"
+        return Cause("wrong_order", named, "the shoe named another place than the one due")
+    if drawn.armed is False and not may_draw(turn.now.control, turn.now.wagers):
+        return NO_LEAVE
+    return _ASTRAY if belongs_to_missed_round(turn) else None
 
 
-def _completes_the_deal(turn: Turn) -> bool:
-    return turn.state == "dealing" and len(turn.round.cards) == len(INITIAL_DEAL) - 1
+def is_stale_arm(turn: Turn) -> bool:
+    """The shoe was left armed for this draw by a round that has ended."""
+    return arming.is_stale(turn.now, turn.drawn.number)
+
+
+def is_foreign(turn: Turn) -> Cause | None:
+    """A card that is of no deck of this shoe; None also where no shoe or no card is known."""
+    return foreign_kind(turn, turn.drawn.card)
+
+
+def foreign_kind(turn: Turn, card: Card | None) -> Cause | None:
+    """What this card is, if it is of no deck of this shoe."""
+    if card is None or turn.now.shoe is None:
+        return None
+    if card not in turn.game.deck:
+        return _FOREIGN
+    return _EXTRA if card_ledger.is_one_too_many(turn, card) else None
+
+
+def is_card_for(turn: Turn, slot: tuple[str, int] | None) -> bool:
+    """A card that was read and is one of the shoe's, the next of it, and named for this slot."""
+    drawn = turn.drawn
+    if drawn.card is None or is_foreign(turn) is not None:
+        return False
+    return slot is not None and (drawn.hand, drawn.index) == slot and drawn.number is None
+
+
+def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
+    """The hand and index that the shoe names for this card, None where it names none."""
+    return None if drawn.hand is None else (drawn.hand, drawn.index)
+
+
+def may_be_of_decks(turn: Turn) -> bool:
+    """The card may be one of the shoe's; one not read cannot be told from them."""
+    return is_foreign(turn) is None
+
+
+def can_align(turn: Turn) -> bool:
+    """A fresh Player card 1: the only card that aligns a shoe that cannot replay."""
+    return (turn.drawn.hand, turn.drawn.index) == INITIAL_DEAL[0]
+
+
+def is_unaligned(turn: Turn) -> bool:
+    """The host does not know where in the round the shoe is."""
+    return not turn.now.link.aligned
+
+
+def belongs_to_missed_round(turn: Turn) -> bool:
+    """Not aligned, and no new round begins with this card: it belongs to one that was missed."""
+    return is_unaligned(turn) and not can_align(turn)
+
+
+def is_repeat(turn: Turn) -> bool:
+    """The shoe names a slot that holds this very card already: it is sent again."""
+    drawn, played = turn.drawn, turn.now.round
+    if played is None or is_unaligned(turn) or drawn.hand is None or drawn.number is not None:
+        return False
+    named = (drawn.hand, drawn.index, drawn.card)
+    return any((d.hand, d.index, d.card) == named for d in played.cards)
+
+
+HEARD_LATE = frozenset({"power_failure", "link_lost", "cutting_card"})
+"""While one of these is open, a card may come that was drawn as it should be, before the halt."""
+
+DRAWS = ("closed", "dealing", "drawing")
+
+
+def is_late_report(turn: Turn) -> bool:
+    """The next card of the shoe, drawn for the slot that is due: it was only heard of late."""
+    halt, now, drawn = turn.now.halt, turn.now, turn.drawn
+    if halt is None or halt.back_to not in DRAWS or now.held or now.loaded or now.pending:
+        return False
+    if not any(opened.key in HEARD_LATE for opened in halt.stack):
+        return False
+    next_one = now.shoe is not None and drawn.number == now.shoe.drawn + 1
+    due = next_slot(now) is not None
+    fits = may_be_of_decks(turn) and not is_stale_arm(turn)
+    return drawn.armed is True and next_one and due and fits

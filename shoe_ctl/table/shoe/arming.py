@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
-from shoe_ctl.table.slots import next_slot, takes_cards
-from shoe_ctl.table.state import Arming, TableState
-from shoe_ctl.table.turn import Turn
+
+from ..state import Arming, TableState, next_slot, takes_cards
+from ..turn import Turn
 
 # What the shoe should be.
 

@@ -10,16 +10,15 @@ from typing import Literal
 
 import msgspec
 
-from . import checks
-from .held import Wager, Wagers
-from .ledger import added, amount_of, leaves_too_little, lessened, taken_out
+from . import limits
+from .ledger import add_stake, amount_in_play, check_remaining, reduce_stake, remove_wager
 from .limits import WagerRules
-from .request import Answered, Asked, Refused, Staked
+from .types import AmountRequest, LedgerAnswer, Refused, Wager, WagerRequest, Wagers
 
 Hand = Literal["player", "banker"]
 
 
-class Room(msgspec.Struct, frozen=True, kw_only=True):
+class WagerRoom(msgspec.Struct, frozen=True, kw_only=True):
     """How much one wager may change by, at most (minor units, at least 1)."""
 
     number: int
@@ -43,8 +42,8 @@ class Differential(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None
     high: Hand | None
     excess: int
-    decrease: tuple[Room, ...] = ()
-    increase: tuple[Room, ...] = ()
+    decrease: tuple[WagerRoom, ...] = ()
+    increase: tuple[WagerRoom, ...] = ()
 
     @property
     def exceeded(self) -> bool:
@@ -80,43 +79,47 @@ def assess(wagers: Wagers, rules: WagerRules) -> Differential:
     )
 
 
-def decrease(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
+def decrease_for_differential(
+    wagers: Wagers, asked: AmountRequest, rules: WagerRules
+) -> LedgerAnswer:
     """A Player who was asked to takes some of a wager back (I 5.16.1, N/T/F 5.18.1)."""
     rule = rules.game.rule("table_differential", "decreased")
     held = wagers.find(asked.player, asked.seat, asked.wager)
-    refused = _unfit(wagers, asked, rules, rule, adds=False) or leaves_too_little(
-        held, asked, rules
-    )
-    return _unless_tipped(refused or lessened(wagers, asked, rule), wagers, rules, rule)
+    refused = _unfit(wagers, asked, rules, rule, adds=False) or check_remaining(held, asked, rules)
+    return _unless_tipped(refused or reduce_stake(wagers, asked, rule), wagers, rules, rule)
 
 
-def increase(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
+def increase_for_differential(
+    wagers: Wagers, asked: AmountRequest, rules: WagerRules
+) -> LedgerAnswer:
     """A Player on the hand with less on it adds to a wager (I 5.16.2, N/T/F 5.18.2)."""
     rule = rules.game.rule("table_differential", "increased")
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
         _unfit(wagers, asked, rules, rule, adds=True)
-        or checks.unknown(held, asked)
-        or checks.outside_limits(asked.wager, amount_of(held) + asked.amount, rules)
+        or limits.check_exists(held, asked)
+        or limits.check_limits(asked.wager, amount_in_play(held) + asked.amount, rules)
     )
-    return _unless_tipped(refused or added(wagers, asked, "increased", rule), wagers, rules, rule)
+    return _unless_tipped(
+        refused or add_stake(wagers, asked, "increased", rule), wagers, rules, rule
+    )
 
 
-def remove(wagers: Wagers, asked: Asked, rules: WagerRules) -> Answered:
+def remove_for_differential(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> LedgerAnswer:
     """The Pit Manager removes a wager of the higher hand (I 5.16.3, N/T/F 5.18.3)."""
     rule = rules.game.rule("table_differential", "removed")
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
-        checks.too_low(asked.by, "pit_manager", rules, rule)
+        limits.check_position(asked.by, "pit_manager", rules, rule)
         or _unfit(wagers, asked, rules, rule, adds=False)
-        or checks.unknown(held, asked)
+        or limits.check_exists(held, asked)
     )
-    return refused or taken_out(wagers, asked, "removed", rule)
+    return refused or remove_wager(wagers, asked, "removed", rule)
 
 
 def _rooms(
     wagers: list[Wager], widest: int, rules: WagerRules, direction: Literal[-1, 1]
-) -> tuple[Room, ...]:
+) -> tuple[WagerRoom, ...]:
     rooms = []
     for held in wagers:
         most = widest
@@ -127,7 +130,7 @@ def _rooms(
             most = most if high is None else min(most, high - held.amount)
         if most > 0:
             rooms.append(
-                Room(
+                WagerRoom(
                     number=held.number,
                     player=held.player,
                     seat=held.seat,
@@ -139,7 +142,7 @@ def _rooms(
 
 
 def _unfit(
-    wagers: Wagers, asked: Asked, rules: WagerRules, rule: str | None, *, adds: bool
+    wagers: Wagers, asked: WagerRequest, rules: WagerRules, rule: str | None, *, adds: bool
 ) -> Refused | None:
     """The differential gives no leave for it: not exceeded, or the wrong hand."""
     found = assess(wagers, rules)
@@ -153,16 +156,16 @@ def _unfit(
         which = "increase" if adds else "decrease"
         wrong = Refused(why=f"to {which} wagers on {hand} would widen it", rule=rule)
     return (
-        checks.unnamed(asked, rules)
-        or checks.amount_is_none(asked)
-        or checks.may_not_act(asked.by, rules)
+        limits.check_named(asked, rules)
+        or limits.check_amount(asked)
+        or limits.check_may_act(asked.by, rules)
         or wrong
     )
 
 
 def _unless_tipped(
-    answered: Answered, before: Wagers, rules: WagerRules, rule: str | None
-) -> Answered:
+    answered: LedgerAnswer, before: Wagers, rules: WagerRules, rule: str | None
+) -> LedgerAnswer:
     """Refuse a change so large that the other hand now exceeds the differential."""
     if isinstance(answered, Refused):
         return answered

@@ -6,6 +6,7 @@ Must not know: which wagers stand, Players, files.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.game import Game
 
 from .money import Currency
+from .types import AmountRequest, Refused, Restriction, Wager, WagerActor, WagerRequest, Wagers
 
 Amount = Annotated[int, msgspec.Meta(ge=1)]
 """Minor units, at least one."""
@@ -140,3 +142,164 @@ class WagerRules:
         """
         ladder = self.game.positions
         return least in ladder and position in ladder[ladder.index(least) :]
+
+
+HIGHEST_RESTRICTION = 10**15
+"""No amount is larger (minor units): what is, was mistyped."""
+
+
+def check_named(asked: WagerRequest, rules: WagerRules) -> Refused | None:
+    """The request names no Player, no wager on offer (3.5) or no seat of the layout (2.2)."""
+    if not asked.player:
+        return Refused(why="whose wager it is must be said")
+    if asked.wager not in rules.game.wagers:
+        why = f"{rules.game.id} has no wager {asked.wager!r} (have: {', '.join(rules.offered)})"
+        return Refused(why=why, rule=rules.game.clause("wagers"))
+    if asked.wager not in rules.offered:
+        # The rule that pays it says on which layouts it is available (I 4.5, 4.6).
+        pays = (line.done.rule for line in rules.game.wagers[asked.wager].lines)
+        why = f"layout {rules.layout} does not offer {asked.wager}"
+        return Refused(why=why, rule=next(pays))
+    if asked.seat not in rules.seats:
+        on = "the game" if rules.layout is None else f"layout {rules.layout}"
+        return Refused(why=f"{on} has no seat {asked.seat}", rule=rules.game.clause("layouts"))
+    return None
+
+
+def check_amount(asked: WagerRequest) -> Refused | None:
+    """The amount is not a whole number of minor units above zero."""
+    if not isinstance(asked, AmountRequest) or 0 < asked.amount <= HIGHEST_RESTRICTION:
+        return None
+    return Refused(
+        why=f"an amount is from 1 to {HIGHEST_RESTRICTION} minor units, not {asked.amount}"
+    )
+
+
+def check_may_act(by: WagerActor, rules: WagerRules) -> Refused | None:
+    """Someone acts for a Player who may not (N, T, I 3.8; F 3.7; any higher position, 6.2)."""
+    if not by.on_behalf:
+        return None
+    rule = rules.game.clause("on_behalf")
+    if not rules.game.options.staffed:
+        return Refused(why=f"nobody acts for a Player in {rules.game.id}", rule=rule)
+    return check_staff(by, rules, rule)
+
+
+def check_staff(by: WagerActor, rules: WagerRules, rule: str | None) -> Refused | None:
+    """Who acts holds no position at the table."""
+    if by.position in rules.game.positions:
+        return None
+    least = rules.game.positions[0] if rules.game.positions else None
+    who = "nobody may do that" if least is None else f"that needs a {least} or a higher position"
+    return Refused(why=f"{who}, not {by.position}", rule=rule, position=least)
+
+
+def check_position(
+    by: WagerActor, least: str, rules: WagerRules, rule: str | None
+) -> Refused | None:
+    """Who acts is below the position that the rule names (6.2: a higher one may)."""
+    if rules.holds(by.position, least):
+        return None
+    why = f"that needs a {least} or a higher position, not {by.position}"
+    return Refused(why=why, rule=rule, position=least)
+
+
+def check_betting_open(wagers: Wagers, rules: WagerRules, *, adds: bool) -> Refused | None:
+    """Betting is not open: nothing is placed or increased (5.4), nothing withdrawn (5.5)."""
+    if wagers.betting == "open":
+        return None
+    if wagers.betting == "between":
+        return Refused(why="no round is open", rule=rules.game.clause("place_your_bets"))
+    key, done = ("late_wager", "placed") if adds else ("late_withdrawal", "withdrawn")
+    why = f"after no more bets no wager may be {done}"
+    return Refused(why=why, rule=rules.game.rule(key, "refused"), irregularity=key)
+
+
+def check_room(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> Refused | None:
+    """One more Player or one more wager on this area than are permitted (3.7, F 3.6)."""
+    game = rules.game
+    playing = {held.player for held in wagers.standing}
+    most_players = game.limits.players
+    if most_players is not None and len(playing | {asked.player}) > most_players:
+        return Refused(why=f"{game.id} takes {_of(most_players, 'Player')} at once")
+    here = sum(
+        held.amount > 0 and held.area == (asked.seat, asked.wager) for held in wagers.standing
+    )
+    most = wagers_per_area(wagers, rules)
+    if most is None or here < most:
+        return None
+    clause = "wagers_per_area" if most == game.limits.wagers_per_area else "wagers_per_area_lowered"
+    why = f"seat {asked.seat} takes {_of(most, 'wager')} on {asked.wager}"
+    return Refused(why=why, rule=game.clause(clause))
+
+
+def no_room_at_all(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """No area takes another wager, or only of more Players than are permitted."""
+    playing = {held.player for held in wagers.standing}
+    most_players, most = rules.game.limits.players, wagers_per_area(wagers, rules)
+    others_may = most_players is None or len(playing) < most_players
+    for area in itertools.product(rules.seats, rules.offered):
+        here = [held.player for held in wagers.standing if held.amount > 0 and held.area == area]
+        if (most is None or len(here) < most) and (others_may or playing - {*here}):
+            return None
+    return Refused(why="every area has as many wagers as it takes")
+
+
+def wagers_per_area(wagers: Wagers, rules: WagerRules) -> int | None:
+    """How many wagers a playing area takes in this round; None: any number."""
+    return wagers.restriction or rules.most_per_area
+
+
+def check_limits(wager: str, amount: int, rules: WagerRules) -> Refused | None:
+    """The wager would not be within the limits displayed at the table (3.5.1)."""
+    return check_minimum(wager, amount, rules) or check_maximum(wager, amount, rules)
+
+
+def check_minimum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
+    """The wager would be less than the table takes."""
+    low = rules.minimum(wager)
+    if amount >= low:
+        return None
+    rule = rules.game.rule("under_minimum", "refused")
+    return Refused(why=f"{amount} on {wager} is under the minimum of {low}", rule=rule)
+
+
+def check_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
+    """The wager would be more than the table takes."""
+    high = rules.maximum(wager)
+    if high is None or amount <= high:
+        return None
+    rule = rules.game.rule("over_maximum", "refused")
+    return Refused(why=f"{amount} on {wager} is over the maximum of {high}", rule=rule)
+
+
+def check_exists(held: Wager | None, asked: WagerRequest) -> Refused | None:
+    """There is no such wager."""
+    if held is not None:
+        return None
+    return Refused(why=f"{asked.player} has no wager on {asked.wager} at seat {asked.seat}")
+
+
+def check_restriction(asked: Restriction, rules: WagerRules) -> Refused | None:
+    """The number may not be lowered so: by whom, how far, why (3.7, N/T 3.7.1, F 3.6.1)."""
+    game = rules.game
+    rule = game.clause("wagers_per_area_lowered")
+    if game.limits.lowered_by is None:
+        why = f"nobody may restrict the number of wagers in {game.id}"
+        return Refused(why=why, rule=rule)
+    low = check_position(asked.by, game.limits.lowered_by, rules, rule)
+    if low is not None:
+        return low
+    most = game.limits.wagers_per_area
+    if asked.number is not None and asked.number < 1:
+        return Refused(why="an area takes at least one wager", rule=rule)
+    if asked.number is not None and most is not None and asked.number >= most:
+        why = f"a restriction is to fewer than {most} wagers, not {asked.number}"
+        return Refused(why=why, rule=rule)
+    if game.options.reason_for_discretion and not asked.by.reason:
+        return Refused(why="a reason must be given for this discretion", rule=rule)
+    return None
+
+
+def _of(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

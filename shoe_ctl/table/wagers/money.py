@@ -39,7 +39,7 @@ class Currency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return Fraction(_WHOLE[self.rounding](amount / self.unit) * self.unit)
 
 
-class Won(NamedTuple):
+class Payout(NamedTuple):
     """What a winning wager is paid besides its own stake, and the commission kept of it.
 
     ``commission`` is None where the rules speak of none; with one, ``pays + commission`` is the
@@ -51,14 +51,14 @@ class Won(NamedTuple):
     capped: bool
 
 
-def won(
+def payout(
     stake: int,
     odds: Fraction,
     *,
     commission: Fraction | None = None,
     currency: Currency | None = None,
     cap: int | None = None,
-) -> Won:
+) -> Payout:
     """Pay this stake (minor units) at these odds to 1.
 
     ``commission`` is the part of one unit's even-money win that the odds leave out. What rounding
@@ -69,11 +69,11 @@ def won(
     pays = exact if currency is None else currency.round(exact)
     kept = None if commission is None else exact + stake * commission - pays
     if cap is not None and pays > cap:
-        return Won(Fraction(cap), kept, capped=True)
-    return Won(pays, kept, capped=False)
+        return Payout(Fraction(cap), kept, capped=True)
+    return Payout(pays, kept, capped=False)
 
 
-def plain(amount: Fraction | int) -> int | str:
+def json_amount(amount: Fraction | int) -> int | str:
     """The amount as JSON carries it: a whole number of minor units, else a fraction, ``"19/2"``."""
     exact = Fraction(amount)
     return exact.numerator if exact.denominator == 1 else str(exact)

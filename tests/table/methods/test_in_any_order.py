@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from firmware_proto.events import Armed
 from shoe_ctl.table import state
-from shoe_ctl.table.handling import Player
-from shoe_ctl.table.methods import may_draw, recipient
+from shoe_ctl.table.round.methods import find_recipient, may_draw
+from shoe_ctl.table.state import Player
 from tests.table.methods.handing import CASINO, at
 from tests.table.playing import SHIFT, Playing
 from tests.table.sessions import goes_on
@@ -132,7 +132,7 @@ def passed_rightly(table: Playing, before: state.TableState, step: Asked) -> Non
     handling, now = before.round.hands.of(args["hand"]), table.now.round.hands.of(args["hand"])
     if now == handling or not before.wagers.history:
         return
-    found = recipient(
+    found = find_recipient(
         before.wagers, args["hand"], handling.refused, table.controller._turn.wager_rules
     )
     assert found is not None

@@ -8,11 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_proto.events import Armed
-from shoe_ctl.table import inputs, state, taking
-from shoe_ctl.table.irregularities.handed import HOLDER_ABSENT, WRONG_PLAYER
-from shoe_ctl.table.irregularities.moving import EXPOSED_WHILE_MOVING, ORDER_ALTERED_WHILE_MOVING
-from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.irregularities.taken import CARD_TAKEN
+from shoe_ctl.table import inputs, state
+from shoe_ctl.table.irregularities import card_taken
+from shoe_ctl.table.irregularities.card_taken import CARD_TAKEN
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.irregularities.players import (
+    EXPOSED_WHILE_MOVING,
+    HOLDER_ABSENT,
+    ORDER_ALTERED_WHILE_MOVING,
+    WRONG_PLAYER,
+)
 from shoe_ctl.table.positions import APART
 from tests.table.following import at
 from tests.table.methods.handing import dealt
@@ -96,7 +101,7 @@ def guided(table: Playing, index: int) -> None:
 def decide(table: Playing, choice: str) -> None:
     said = CHOSEN_WITH.get(choice, {})
     if "cards" in said and table.key == "card_taken":
-        said = {"cards": " ".join("9S" for _ in taking.gone(at(table)))}
+        said = {"cards": " ".join("9S" for _ in card_taken.missing_cards(at(table)))}
     position = APART if choice == "seen" else SHIFT
     table.asks("decide", choice=choice, position=position, reason="r", consented_by="lee", **said)
 

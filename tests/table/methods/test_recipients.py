@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.games.catalog import load
-from shoe_ctl.table.handling import Player
-from shoe_ctl.table.methods import recipient
-from shoe_ctl.table.wagers.held import Wagers
+from shoe_ctl.table.round.methods import find_recipient
+from shoe_ctl.table.state import Player
 from shoe_ctl.table.wagers.ledger import decrease, increase, withdraw
+from shoe_ctl.table.wagers.types import Wagers
 from tests.table.wagers.asking import STAFFED, asked, done, rules_of, staked, standing
 
 TIGER = rules_of("tiger", "A", minimum=1)
@@ -25,7 +25,7 @@ OF_EACH_GAME = {
 
 
 def who(wagers: Wagers, *refused: str, hand: str = "player") -> tuple[str | None, str] | None:
-    found = recipient(wagers, hand, [Player(id=name) for name in refused], TIGER)
+    found = find_recipient(wagers, hand, [Player(id=name) for name in refused], TIGER)
     return None if found is None else (found.player.id, found.clause)
 
 
@@ -82,10 +82,10 @@ def test_counter_clockwise_is_the_layouts_own_list_of_seats() -> None:
     rules = rules_of("fa_fa_fabulous_4", "E", minimum=1)
     seats = load("fa_fa_fabulous_4").layouts["E"].seats
     now = standing(rules, *(staked("player", 9, f"p{seat}", seat) for seat in sorted(seats)))
-    order = [recipient(now, "player", [], rules)]
+    order = [find_recipient(now, "player", [], rules)]
     while (last := order[-1]) is not None:
         gone = [one.player for one in order if one is not None]
-        order.append(recipient(now, "player", gone, rules))
+        order.append(find_recipient(now, "player", gone, rules))
         assert last.player.seat is not None
     assert tuple(one.player.seat for one in order if one is not None) == seats
 
@@ -110,7 +110,7 @@ def test_each_game_cites_its_own_numbers(name: str) -> None:
     )  # fmt: skip
     cited = []
     for hand, refused in (("banker", ""), ("player", ""), ("player", "a"), ("player", "ab")):
-        found = recipient(equals, hand, [Player(id=one) for one in refused], rules)
+        found = find_recipient(equals, hand, [Player(id=one) for one in refused], rules)
         assert found is not None
         cited.append(found.rule)
     assert cited == [f"{article}.{n}" for n in (2, 4, 5, 3)]
@@ -142,7 +142,7 @@ def test_one_after_another_refuses_in_the_order_of_the_rules(placed: list[Bet], 
     now = standing(rules, *(staked(b.hand, b.amount, b.player, b.seat) for b in placed))
     on_it = [bet for bet in placed if bet.hand == hand]
     asked_in_turn: list[Player] = []
-    while (found := recipient(now, hand, asked_in_turn, rules)) is not None:
+    while (found := find_recipient(now, hand, asked_in_turn, rules)) is not None:
         asked_in_turn.append(found.player)
     names = [str(player.id) for player in asked_in_turn]
     assert names == told_by_the_rules(on_it)

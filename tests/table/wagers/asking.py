@@ -12,10 +12,17 @@ import msgspec
 from firmware_proto.cards import card
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game, Settlement
-from shoe_ctl.table.wagers.held import Wagers
 from shoe_ctl.table.wagers.ledger import close_bets, open_bets, place
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
-from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, By, Refused, Staked
+from shoe_ctl.table.wagers.types import (
+    Accepted,
+    AmountRequest,
+    LedgerAnswer,
+    Refused,
+    WagerActor,
+    WagerRequest,
+    Wagers,
+)
 
 GAMES: dict[str, Game] = {name: catalog.load(name) for name in catalog.shipped()}
 
@@ -74,31 +81,33 @@ def cards(rules: WagerRules, codes: str) -> Settlement:
     return rules.game.settle(dealt)
 
 
-def by(position: str = "dealer", t_us: int = 1, **more: Any) -> By:
-    return By(person="d-17", position=position, t_us=t_us, **more)
+def by(position: str = "dealer", t_us: int = 1, **more: Any) -> WagerActor:
+    return WagerActor(person="d-17", position=position, t_us=t_us, **more)
 
 
-def staked(wager: str, amount: int, player: str = "ann", seat: int = 1, **who: Any) -> Staked:
-    return Staked(player=player, seat=seat, wager=wager, amount=amount, by=by(**who))
+def staked(
+    wager: str, amount: int, player: str = "ann", seat: int = 1, **who: Any
+) -> AmountRequest:
+    return AmountRequest(player=player, seat=seat, wager=wager, amount=amount, by=by(**who))
 
 
-def asked(wager: str, player: str = "ann", seat: int = 1, **who: Any) -> Asked:
-    return Asked(player=player, seat=seat, wager=wager, by=by(**who))
+def asked(wager: str, player: str = "ann", seat: int = 1, **who: Any) -> WagerRequest:
+    return WagerRequest(player=player, seat=seat, wager=wager, by=by(**who))
 
 
-def done(answer: Answered) -> Wagers:
+def done(answer: LedgerAnswer) -> Wagers:
     """The wagers after a request that must have been taken."""
     assert isinstance(answer, Accepted), answer
     return answer.wagers
 
 
-def refused(answer: Answered) -> Refused:
+def refused(answer: LedgerAnswer) -> Refused:
     assert isinstance(answer, Refused), answer
     assert answer.why and "\n" not in answer.why
     return answer
 
 
-def standing(rules: WagerRules, *wagers: Staked, closed: bool = False) -> Wagers:
+def standing(rules: WagerRules, *wagers: AmountRequest, closed: bool = False) -> Wagers:
     """A round with these wagers placed."""
     now = open_bets(Wagers())
     for wager in wagers:

@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.table.wagers.found import found, found_late, taken_back
-from shoe_ctl.table.wagers.held import Wagers
 from shoe_ctl.table.wagers.ledger import (
     close_bets,
+    declare_found,
+    declare_found_late,
+    declare_taken_back,
     decrease,
     increase,
     open_bets,
     place,
     withdraw,
 )
+from shoe_ctl.table.wagers.types import Wagers
 from tests.table.wagers.asking import (
     GAMES,
     STAFFED,
@@ -155,8 +157,8 @@ def test_a_new_round_begins_with_no_wagers_and_no_history() -> None:
 def test_chips_found_play_whatever_the_limits_are(game: str) -> None:
     rules = rules_of(game, **LIMITS)
     now = standing(rules, staked("tie", 300), closed=True)
-    now = done(found(now, staked("tie", 5000), rules))
-    now = done(found(now, staked("player", 1), rules))
+    now = done(declare_found(now, staked("tie", 5000), rules))
+    now = done(declare_found(now, staked("player", 1), rules))
     assert [(held.wager, held.amount) for held in now.standing] == [("tie", 5300), ("player", 1)]
 
 
@@ -164,15 +166,15 @@ def test_chips_found_play_whatever_the_limits_are(game: str) -> None:
 def test_chips_found_late_do_not_play(game: str) -> None:
     rules = rules_of(game)
     now = standing(rules, staked("tie", 300), closed=True)
-    now = done(found_late(now, staked("tie", 50), rules))
-    now = done(found_late(now, staked("player", 70), rules))
+    now = done(declare_found_late(now, staked("tie", 50), rules))
+    now = done(declare_found_late(now, staked("player", 70), rules))
     assert [(held.amount, held.not_honoured) for held in now.standing] == [(300, 50), (0, 70)]
     assert now.history[-1].rule == "5.4"
 
 
 def test_a_late_wager_may_be_placed_or_taken_when_bets_are_open_again() -> None:
     rules = rules_of("tiger")
-    late = done(found_late(standing(rules, closed=True), staked("tie", 70), rules))
+    late = done(declare_found_late(standing(rules, closed=True), staked("tie", 70), rules))
     again = open_bets(late)
     assert [h.amount for h in done(place(again, staked("tie", 20), rules)).standing] == [20]
     assert done(withdraw(again, asked("tie"), rules)).standing == ()
@@ -180,19 +182,19 @@ def test_a_late_wager_may_be_placed_or_taken_when_bets_are_open_again() -> None:
 
 def test_chips_found_late_take_no_room_on_their_area() -> None:
     rules = rules_of("tiger", wagers_per_area=1)
-    late = done(found_late(standing(rules, closed=True), staked("tie", 70), rules))
+    late = done(declare_found_late(standing(rules, closed=True), staked("tie", 70), rules))
     done(place(open_bets(late), staked("tie", 20, player="ben"), rules))
 
 
 def test_only_staff_say_what_lies_there_and_only_of_an_open_round() -> None:
     rules = rules_of("tiger")
     now = standing(rules, staked("tie", 300), closed=True)
-    refused(found(now, staked("tie", 5, position="surveillance"), rules))
-    refused(found_late(now, staked("tie", 5, position="surveillance"), rules))
-    refused(taken_back(now, asked("tie", position="surveillance"), rules))
-    refused(taken_back(now, asked("player"), rules))
-    refused(found(Wagers(), staked("tie", 5), rules))
-    for request in (found, found_late):
+    refused(declare_found(now, staked("tie", 5, position="surveillance"), rules))
+    refused(declare_found_late(now, staked("tie", 5, position="surveillance"), rules))
+    refused(declare_taken_back(now, asked("tie", position="surveillance"), rules))
+    refused(declare_taken_back(now, asked("player"), rules))
+    refused(declare_found(Wagers(), staked("tie", 5), rules))
+    for request in (declare_found, declare_found_late):
         refused(request(now, staked("fortune_six", 5), rules))
         refused(request(now, staked("tie", -5), rules))
 
@@ -200,8 +202,8 @@ def test_only_staff_say_what_lies_there_and_only_of_an_open_round() -> None:
 def test_nothing_is_late_while_bets_are_open() -> None:
     rules = rules_of("tiger")
     now = standing(rules, staked("tie", 300))
-    refused(found_late(now, staked("tie", 5), rules))
-    refused(taken_back(now, asked("tie"), rules))
+    refused(declare_found_late(now, staked("tie", 5), rules))
+    refused(declare_taken_back(now, asked("tie"), rules))
 
 
 @pytest.mark.parametrize("game", GAMES)

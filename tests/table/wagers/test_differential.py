@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.table.wagers.differential import assess, decrease, increase, remove
-from shoe_ctl.table.wagers.found import found_late
-from shoe_ctl.table.wagers.held import Wagers
-from shoe_ctl.table.wagers.ledger import place
+from shoe_ctl.table.wagers.differential import (
+    assess,
+    decrease_for_differential,
+    increase_for_differential,
+    remove_for_differential,
+)
+from shoe_ctl.table.wagers.ledger import declare_found_late, place
+from shoe_ctl.table.wagers.types import Wagers
 from tests.table.wagers.asking import (
     GAMES,
     NUMBERS,
@@ -75,16 +79,19 @@ def test_equal_totals_have_no_higher_hand() -> None:
 
 def test_what_is_not_honoured_does_not_count() -> None:
     rules = rules_of("tiger", differential=500)
-    now = done(found_late(standing(rules, closed=True), staked("player", 5000), rules))
+    now = done(declare_found_late(standing(rules, closed=True), staked("player", 5000), rules))
     assert assess(now, rules).player == 0
 
 
 def test_only_wagers_that_play_are_asked_to_change() -> None:
     rules = rules_of("tiger", differential=500)
     now = standing(rules, staked("player", 600), closed=True)
-    now = done(found_late(now, staked("banker", 50, player="ben"), rules))
+    now = done(declare_found_late(now, staked("banker", 50, player="ben"), rules))
     assert assess(now, rules).increase == ()
-    assert "not exceeded" in refused(decrease(Wagers(), staked("player", 5), rules)).why
+    assert (
+        "not exceeded"
+        in refused(decrease_for_differential(Wagers(), staked("player", 5), rules)).why
+    )
 
 
 def test_an_increase_is_bounded_so_that_the_other_hand_does_not_exceed_it() -> None:
@@ -92,8 +99,8 @@ def test_an_increase_is_bounded_so_that_the_other_hand_does_not_exceed_it() -> N
     now = standing(rules, staked("player", 600), staked("banker", 5), closed=True)
     (room,) = assess(now, rules).increase
     assert room.most == 595 + 500
-    refused(increase(now, staked("banker", 1096), rules))
-    met = done(increase(now, staked("banker", 1095), rules))
+    refused(increase_for_differential(now, staked("banker", 1096), rules))
+    met = done(increase_for_differential(now, staked("banker", 1095), rules))
     assert not assess(met, rules).exceeded
 
 
@@ -101,11 +108,13 @@ def test_an_increase_is_bounded_so_that_the_other_hand_does_not_exceed_it() -> N
 def test_players_of_the_higher_hand_decrease(game: str) -> None:
     """N/T/F 5.18.1, I 5.16.1."""
     rules = rules_of(game, **LIMITS)
-    now = done(decrease(uneven(game), staked("player", 800, player="ann"), rules))
+    now = done(decrease_for_differential(uneven(game), staked("player", 800, player="ann"), rules))
     assert not assess(now, rules).exceeded
     assert now.history[-1].rule == NUMBERS[game]["decreased"]
-    refused(decrease(uneven(game), staked("player", 901, player="ann"), rules))
-    wrong = refused(decrease(uneven(game), staked("banker", 100, player="cho", seat=3), rules))
+    refused(decrease_for_differential(uneven(game), staked("player", 901, player="ann"), rules))
+    wrong = refused(
+        decrease_for_differential(uneven(game), staked("banker", 100, player="cho", seat=3), rules)
+    )
     assert (wrong.rule, "widen" in wrong.why) == (NUMBERS[game]["decreased"], True)
 
 
@@ -113,12 +122,18 @@ def test_players_of_the_higher_hand_decrease(game: str) -> None:
 def test_players_of_the_lower_hand_may_increase(game: str) -> None:
     """N/T/F 5.18.2, I 5.16.2."""
     rules = rules_of(game, **LIMITS)
-    now = done(increase(uneven(game), staked("banker", 700, player="cho", seat=3), rules))
+    now = done(
+        increase_for_differential(uneven(game), staked("banker", 700, player="cho", seat=3), rules)
+    )
     assert assess(now, rules).excess == 100
     assert now.history[-1].rule == NUMBERS[game]["increased"]
-    over = refused(increase(uneven(game), staked("banker", 701, player="cho", seat=3), rules))
+    over = refused(
+        increase_for_differential(uneven(game), staked("banker", 701, player="cho", seat=3), rules)
+    )
     assert over.rule == "3.5.1"
-    wrong = refused(increase(uneven(game), staked("player", 1, player="ben", seat=2), rules))
+    wrong = refused(
+        increase_for_differential(uneven(game), staked("player", 1, player="ben", seat=2), rules)
+    )
     assert wrong.rule == NUMBERS[game]["increased"]
 
 
@@ -127,31 +142,33 @@ def test_the_pit_manager_determines_what_is_removed(game: str) -> None:
     """N/T/F 5.18.3, I 5.16.3."""
     rules = rules_of(game, **LIMITS)
     ann = asked("player", player="ann", position="pit_manager")
-    now = done(remove(uneven(game), ann, rules))
+    now = done(remove_for_differential(uneven(game), ann, rules))
     assert not assess(now, rules).exceeded
     assert (now.history[-1].act, now.history[-1].change) == ("removed", -1000)
     assert now.history[-1].rule == NUMBERS[game]["removed"]
-    low = refused(remove(uneven(game), asked("player", position="pit_supervisor"), rules))
+    low = refused(
+        remove_for_differential(uneven(game), asked("player", position="pit_supervisor"), rules)
+    )
     assert (low.rule, low.position) == (NUMBERS[game]["removed"], "pit_manager")
     cho = asked("banker", player="cho", seat=3, position="pit_manager")
-    assert "widen" in refused(remove(uneven(game), cho, rules)).why
+    assert "widen" in refused(remove_for_differential(uneven(game), cho, rules)).why
     gone = asked("player", player="eve", position="pit_manager")
-    refused(remove(uneven(game), gone, rules))
+    refused(remove_for_differential(uneven(game), gone, rules))
 
 
 def test_side_wagers_are_left_alone() -> None:
     rules = rules_of("tiger", **LIMITS)
     tie = asked("tie", player="dan", seat=4, position="pit_manager")
-    assert "does not count" in refused(remove(uneven("tiger"), tie, rules)).why
+    assert "does not count" in refused(remove_for_differential(uneven("tiger"), tie, rules)).why
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_nothing_changes_on_its_account_while_it_is_not_exceeded(game: str) -> None:
     rules = rules_of(game)
     now = standing(rules, staked("player", 50), staked("banker", 10), closed=True)
-    refused(decrease(now, staked("player", 5), rules))
-    refused(increase(now, staked("banker", 5), rules))
-    refused(remove(now, asked("player", position="pit_manager"), rules))
+    refused(decrease_for_differential(now, staked("player", 5), rules))
+    refused(increase_for_differential(now, staked("banker", 5), rules))
+    refused(remove_for_differential(now, asked("player", position="pit_manager"), rules))
 
 
 def test_wagers_at_the_limits_cannot_be_asked_for_more() -> None:
@@ -171,5 +188,9 @@ def test_wagers_at_the_limits_cannot_be_asked_for_more() -> None:
 @pytest.mark.parametrize("amount", [0, -5])
 def test_a_change_by_nothing_or_less_is_none(amount: int) -> None:
     rules = rules_of("tiger", **LIMITS)
-    refused(decrease(uneven("tiger"), staked("player", amount), rules))
-    refused(increase(uneven("tiger"), staked("banker", amount, player="cho", seat=3), rules))
+    refused(decrease_for_differential(uneven("tiger"), staked("player", amount), rules))
+    refused(
+        increase_for_differential(
+            uneven("tiger"), staked("banker", amount, player="cho", seat=3), rules
+        )
+    )

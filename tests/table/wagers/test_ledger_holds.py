@@ -11,11 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoe_ctl.table.wagers import differential, found, ledger
-from shoe_ctl.table.wagers.held import Wagers
+from shoe_ctl.table.wagers import differential, ledger
+from shoe_ctl.table.wagers import ledger as wager_ledger
 from shoe_ctl.table.wagers.limits import WagerRules
-from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, Restriction, Staked
-from shoe_ctl.table.wagers.settling import Line, settle, void
+from shoe_ctl.table.wagers.settlement import SettlementLine, return_all_wagers, settle_all
+from shoe_ctl.table.wagers.types import (
+    Accepted,
+    AmountRequest,
+    LedgerAnswer,
+    Restriction,
+    WagerRequest,
+    Wagers,
+)
 from tests.games.paid import PAID
 from tests.table.wagers.asking import GAMES, asked, by, cards, done, rules_of, staked
 
@@ -25,15 +32,19 @@ STAKED: tuple[Act, ...] = (
     ledger.place,
     ledger.increase,
     ledger.decrease,
-    found.found,
-    found.found_late,
-    differential.decrease,
-    differential.increase,
+    wager_ledger.declare_found,
+    wager_ledger.declare_found_late,
+    differential.decrease_for_differential,
+    differential.increase_for_differential,
 )
-NAMED: tuple[Act, ...] = (ledger.withdraw, found.taken_back, differential.remove)
+NAMED: tuple[Act, ...] = (
+    ledger.withdraw,
+    wager_ledger.declare_taken_back,
+    differential.remove_for_differential,
+)
 
-Act = Callable[[Wagers, Any, WagerRules], Answered]
-Step = tuple[Act, Asked] | None
+Act = Callable[[Wagers, Any, WagerRules], LedgerAnswer]
+Step = tuple[Act, WagerRequest] | None
 
 
 def tables() -> list[WagerRules]:
@@ -51,7 +62,7 @@ TABLES = tables()
 
 
 @st.composite
-def requests(draw: st.DrawFn, rules: WagerRules) -> tuple[Act, Asked]:
+def requests(draw: st.DrawFn, rules: WagerRules) -> tuple[Act, WagerRequest]:
     """Any request, sensible or not."""
     who: dict[str, Any] = {
         "position": draw(st.sampled_from(POSITIONS)),
@@ -76,7 +87,7 @@ def rounds(draw: st.DrawFn) -> tuple[WagerRules, list[Step], str]:
     return rules, steps, draw(st.sampled_from(PAID[rules.game.id]))[0]
 
 
-def ask(now: Wagers, step: Step, rules: WagerRules) -> Answered | Wagers:
+def ask(now: Wagers, step: Step, rules: WagerRules) -> LedgerAnswer | Wagers:
     if step is None:
         return ledger.close_bets(now)
     act, request = step
@@ -103,7 +114,10 @@ def test_every_minor_unit_placed_goes_back_or_to_the_house_exactly_once(
     on_the_felt = sum(held.chips for held in now.standing)
     assert sum(entry.change for entry in now.history) == on_the_felt
     assert all(held.amount >= 0 and held.chips > 0 for held in now.standing)
-    for lines in (settle(now, cards(rules, codes), rules).lines, void(now, None, rules).lines):
+    for lines in (
+        settle_all(now, cards(rules, codes), rules).lines,
+        return_all_wagers(now, None, rules).lines,
+    ):
         assert len(lines) == len(now.standing)
         assert sum(line.stake for line in lines) == on_the_felt
         assert all(line.collected + line.returned == line.stake for line in lines)
@@ -127,11 +141,11 @@ def test_what_a_round_comes_to_does_not_depend_on_the_order_of_placement(
     codes = data.draw(st.sampled_from(PAID[rules.game.id]))[0]
     before = Wagers(settled_once=data.draw(st.sampled_from(((), ("ann",)))))
 
-    def came_to(order: list[Staked]) -> list[Line]:
+    def came_to(order: list[AmountRequest]) -> list[SettlementLine]:
         now = ledger.open_bets(before)
         for wager in order:
-            now = done(found.found(now, wager, rules))
-        lines = settle(ledger.close_bets(now), cards(rules, codes), rules).lines
+            now = done(wager_ledger.declare_found(now, wager, rules))
+        lines = settle_all(ledger.close_bets(now), cards(rules, codes), rules).lines
         return [msgspec.structs.replace(line, number=0) for line in lines]
 
     assert came_to(wagers) == came_to(data.draw(st.permutations(wagers)))
@@ -148,7 +162,7 @@ def test_a_win_pays_the_stake_times_the_odds_of_the_game(
     for wager in free.offered:
         now = done(ledger.place(now, staked(wager, stake), free))
     settlement = cards(free, codes)
-    for line in settle(now, settlement, free).lines:
+    for line in settle_all(now, settlement, free).lines:
         expected = settlement.wagers[line.wager]
         assert line.result == expected.result
         assert line.pays == (expected.odds or Fraction(0)) * stake

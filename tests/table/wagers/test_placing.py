@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_ctl.table.wagers.held import Wagers
 from shoe_ctl.table.wagers.ledger import close_bets, open_bets, place, restrict, withdraw
-from shoe_ctl.table.wagers.request import Accepted, Restriction
-from shoe_ctl.table.wagers.settling import void
+from shoe_ctl.table.wagers.settlement import return_all_wagers
+from shoe_ctl.table.wagers.types import Accepted, Restriction, Wagers
 from tests.table.wagers.asking import (
     GAMES,
     NUMBERS,
@@ -183,12 +182,12 @@ def test_a_restriction_holds_from_the_next_round(game: str) -> None:
     less = Restriction(number=1, by=by("pit_manager", reason="crowded"))
     now = done(restrict(now, less, rules))
     now = done(place(now, staked("tie", 5, player="b"), rules))
-    now = open_bets(void(close_bets(now), None, rules).wagers)
+    now = open_bets(return_all_wagers(close_bets(now), None, rules).wagers)
     now = done(place(now, staked("tie", 5, player="a"), rules))
     answer = refused(place(now, staked("tie", 5, player="b"), rules))
     assert answer.rule == NUMBERS[game]["lowered"]
     lifted = Restriction(number=None, by=by("pit_manager", reason="room again"))
-    now = open_bets(void(done(restrict(now, lifted, rules)), None, rules).wagers)
+    now = open_bets(return_all_wagers(done(restrict(now, lifted, rules)), None, rules).wagers)
     now = done(place(now, staked("tie", 5, player="a"), rules))
     done(place(now, staked("tie", 5, player="b"), rules))
 

@@ -7,10 +7,21 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.table.wagers.found import found, found_late, taken_back
-from shoe_ctl.table.wagers.held import Wagers
-from shoe_ctl.table.wagers.ledger import close_bets, open_bets, place
-from shoe_ctl.table.wagers.settling import Line, line_data, settle, void
+from shoe_ctl.table.wagers.ledger import (
+    close_bets,
+    declare_found,
+    declare_found_late,
+    declare_taken_back,
+    open_bets,
+    place,
+)
+from shoe_ctl.table.wagers.settlement import (
+    SettlementLine,
+    line_data,
+    return_all_wagers,
+    settle_all,
+)
+from shoe_ctl.table.wagers.types import Wagers
 from tests.table.wagers.asking import (
     BANKER_WINS,
     GAMES,
@@ -30,16 +41,16 @@ from tests.table.wagers.asking import (
 
 def settled(
     game: str, codes: str, wager: str, stake: int, layout: str = "A", **limits: Any
-) -> Line:
+) -> SettlementLine:
     """One wager, settled."""
     rules = rules_of(game, layout, **limits)
     now = standing(rules, staked(wager, stake), closed=True)
-    (line,) = settle(now, cards(rules, codes), rules).lines
+    (line,) = settle_all(now, cards(rules, codes), rules).lines
     assert line.stake == line.collected + line.returned
     return line
 
 
-def of(line: Line, *names: str) -> tuple[object, ...]:
+def of(line: SettlementLine, *names: str) -> tuple[object, ...]:
     """These fields of a line."""
     return tuple(getattr(line, name) for name in names)
 
@@ -48,10 +59,10 @@ def of(line: Line, *names: str) -> tuple[object, ...]:
 def test_won_lost_and_pushed_wagers_are_paid_collected_and_returned(game: str) -> None:
     rules = rules_of(game)
     now = standing(rules, staked("player", 70), staked("tie", 30), closed=True)
-    player, tie = settle(now, outcome(rules, PLAYER_WINS), rules).lines
+    player, tie = settle_all(now, outcome(rules, PLAYER_WINS), rules).lines
     assert of(player, "result", "pays", "collected", "returned") == ("win", 70, 0, 70)
     assert of(tie, "result", "pays", "collected", "returned") == ("lose", 0, 30, 0)
-    player, tie = settle(now, outcome(rules, TIE), rules).lines
+    player, tie = settle_all(now, outcome(rules, TIE), rules).lines
     assert of(player, "result", "pays", "collected", "returned") == ("push", 0, 0, 70)
     assert of(tie, "result", "pays", "collected", "returned") == ("win", 240, 0, 30)
 
@@ -141,7 +152,7 @@ def test_lines_follow_the_seats_and_the_games_order_of_wagers() -> None:
         staked("tie", 5, seat=1),
         closed=True,
     )
-    lines = settle(now, outcome(rules, TIE), rules).lines
+    lines = settle_all(now, outcome(rules, TIE), rules).lines
     assert [(line.seat, line.wager, line.player) for line in lines] == [
         (1, "tie", "ann"),
         (3, "player", "ann"),
@@ -154,8 +165,8 @@ def test_lines_follow_the_seats_and_the_games_order_of_wagers() -> None:
 def test_after_a_void_everything_goes_back(game: str) -> None:
     rules = rules_of(game)
     now = standing(rules, staked("player", 70), staked("tie", 30), closed=True)
-    now = done(found_late(now, staked("banker", 5), rules)) if game in STAFFED else now
-    after = void(now, "5.3", rules)
+    now = done(declare_found_late(now, staked("banker", 5), rules)) if game in STAFFED else now
+    after = return_all_wagers(now, "5.3", rules)
     assert all(
         of(ln, "result", "returned", "pays") == ("returned", ln.stake, 0) for ln in after.lines
     )
@@ -167,7 +178,7 @@ def test_after_a_void_everything_goes_back(game: str) -> None:
 def test_after_the_round_nothing_stands_and_its_history_is_there_until_the_next() -> None:
     rules = rules_of("tiger")
     now = standing(rules, staked("player", 70), closed=True)
-    after = settle(now, outcome(rules, TIE), rules).wagers
+    after = settle_all(now, outcome(rules, TIE), rules).wagers
     assert (after.betting, after.standing, len(after.history)) == ("between", (), 1)
     assert open_bets(after).history == ()
 
@@ -183,15 +194,15 @@ def test_what_is_under_the_minimum_is_settled_in_one_round_and_returned_ever_aft
     """N/T/F 5.14, I 5.12: once per Player, won or lost alike."""
     rules = rules_of(game, minimum=100)
     once = NUMBERS[game]["once"]
-    now = done(found(standing(rules, closed=True), staked("player", 40), rules))
-    after, (line,) = settle(now, outcome(rules, first), rules)
+    now = done(declare_found(standing(rules, closed=True), staked("player", 40), rules))
+    after, (line,) = settle_all(now, outcome(rules, first), rules)
     assert line.result == ("win" if first is PLAYER_WINS else "lose")
     assert of(line, "pays", "collected") == ((40, 0) if first is PLAYER_WINS else (0, 40))
     assert line.applied == (("under_minimum", "once", once),)
     assert after.settled_once == ("ann",)
     for later in (PLAYER_WINS, BANKER_WINS, TIE):
-        again = done(found(close_bets(open_bets(after)), staked("player", 40), rules))
-        after, (line,) = settle(again, outcome(rules, later), rules)
+        again = done(declare_found(close_bets(open_bets(after)), staked("player", 40), rules))
+        after, (line,) = settle_all(again, outcome(rules, later), rules)
         assert of(line, "result", "returned", "pays") == ("returned", 40, 0)
         assert (line.rule, line.applied[0][:2]) == (once, ("under_minimum", "returned"))
 
@@ -200,15 +211,15 @@ def test_all_that_is_under_the_minimum_in_that_one_round_is_settled() -> None:
     rules = rules_of("tiger", minimum=100)
     now = standing(rules, closed=True)
     for wager in ("player", "banker", "tie"):
-        now = done(found(now, staked(wager, 40), rules))
-    lines = settle(now, outcome(rules, PLAYER_WINS), rules).lines
+        now = done(declare_found(now, staked(wager, 40), rules))
+    lines = settle_all(now, outcome(rules, PLAYER_WINS), rules).lines
     assert [line.result for line in lines] == ["win", "lose", "lose"]
 
 
 def test_a_push_under_the_minimum_leaves_the_one_time_to_come() -> None:
     rules = rules_of("tiger", minimum=100)
-    now = done(found(standing(rules, closed=True), staked("player", 40), rules))
-    after, (line,) = settle(now, outcome(rules, TIE), rules)
+    now = done(declare_found(standing(rules, closed=True), staked("player", 40), rules))
+    after, (line,) = settle_all(now, outcome(rules, TIE), rules)
     assert (line.result, after.settled_once) == ("push", ())
 
 
@@ -216,16 +227,16 @@ def test_another_player_has_a_first_time_too_and_good_wagers_are_never_returned(
     rules = rules_of("tiger", minimum=100)
     before = Wagers(settled_once=("ann",))
     now = done(place(open_bets(before), staked("tie", 100), rules))
-    now = done(found(close_bets(now), staked("player", 40, player="ben"), rules))
-    after, (ben, ann) = settle(now, outcome(rules, PLAYER_WINS), rules)
+    now = done(declare_found(close_bets(now), staked("player", 40, player="ben"), rules))
+    after, (ben, ann) = settle_all(now, outcome(rules, PLAYER_WINS), rules)
     assert (ann.result, ben.result) == ("lose", "win")
     assert after.settled_once == ("ann", "ben")
 
 
 def test_a_void_round_is_not_the_one_time() -> None:
     rules = rules_of("tiger", minimum=100)
-    now = done(found(standing(rules, closed=True), staked("player", 40), rules))
-    assert void(now, "5.3", rules).wagers.settled_once == ()
+    now = done(declare_found(standing(rules, closed=True), staked("player", 40), rules))
+    assert return_all_wagers(now, "5.3", rules).wagers.settled_once == ()
 
 
 # Over the maximum, and above the payout cap.
@@ -235,10 +246,10 @@ def test_a_void_round_is_not_the_one_time() -> None:
 def test_what_is_over_the_maximum_is_not_played(game: str) -> None:
     """N/T/F 5.15, I 5.13."""
     rules = rules_of(game, maximum=1000)
-    now = done(found(standing(rules, closed=True), staked("player", 1500), rules))
-    (win,) = settle(now, outcome(rules, PLAYER_WINS), rules).lines
-    (lose,) = settle(now, outcome(rules, BANKER_WINS), rules).lines
-    (push,) = settle(now, outcome(rules, TIE), rules).lines
+    now = done(declare_found(standing(rules, closed=True), staked("player", 1500), rules))
+    (win,) = settle_all(now, outcome(rules, PLAYER_WINS), rules).lines
+    (lose,) = settle_all(now, outcome(rules, BANKER_WINS), rules).lines
+    (push,) = settle_all(now, outcome(rules, TIE), rules).lines
     assert of(win, "result", "pays", "returned", "collected") == ("win", 1000, 1500, 0)
     assert of(lose, "result", "collected", "returned") == ("lose", 1000, 500)
     assert of(push, "result", "returned", "applied") == ("push", 1500, ())
@@ -261,9 +272,9 @@ def test_a_wager_of_exactly_the_maximum_or_minimum_is_settled_like_any_other() -
 def test_what_earlier_rounds_paid_or_collected_is_settled(game: str) -> None:
     """N/T/F 5.16, I 5.14: later rounds touch neither its line nor its stake."""
     rules = rules_of(game, maximum=1000)
-    now = done(found(standing(rules, closed=True), staked("player", 1500), rules))
-    after = settle(now, outcome(rules, PLAYER_WINS), rules).wagers
-    assert settle(close_bets(open_bets(after)), outcome(rules, TIE), rules).lines == ()
+    now = done(declare_found(standing(rules, closed=True), staked("player", 1500), rules))
+    after = settle_all(now, outcome(rules, PLAYER_WINS), rules).wagers
+    assert settle_all(close_bets(open_bets(after)), outcome(rules, TIE), rules).lines == ()
 
 
 def test_the_royal_game_cuts_a_win_above_the_payout_cap() -> None:
@@ -290,9 +301,9 @@ def test_the_royal_game_cuts_a_win_above_the_payout_cap() -> None:
 def test_what_was_placed_late_goes_back_whatever_the_outcome(game: str, end: str) -> None:
     """5.4: refused; where the document says so, not honoured."""
     rules = rules_of(game)
-    now = done(found_late(standing(rules, closed=True), staked("player", 80), rules))
+    now = done(declare_found_late(standing(rules, closed=True), staked("player", 80), rules))
     for codes in (PLAYER_WINS, BANKER_WINS, TIE):
-        (line,) = settle(now, outcome(rules, codes), rules).lines
+        (line,) = settle_all(now, outcome(rules, codes), rules).lines
         assert of(line, "result", "returned", "pays") == ("returned", 80, 0)
         assert line.rule == "5.4"
         assert line.applied == (("late_wager", end, "5.4"),)
@@ -303,9 +314,9 @@ def test_a_late_increase_goes_back_and_the_rest_plays(game: str) -> None:
     """5.4: to the extent increased."""
     rules = rules_of(game)
     now = standing(rules, staked("player", 100), closed=True)
-    now = done(found_late(now, staked("player", 60), rules))
-    (win,) = settle(now, outcome(rules, PLAYER_WINS), rules).lines
-    (lose,) = settle(now, outcome(rules, BANKER_WINS), rules).lines
+    now = done(declare_found_late(now, staked("player", 60), rules))
+    (win,) = settle_all(now, outcome(rules, PLAYER_WINS), rules).lines
+    (lose,) = settle_all(now, outcome(rules, BANKER_WINS), rules).lines
     assert of(win, "stake", "pays", "returned") == (160, 100, 160)
     assert of(lose, "stake", "collected", "returned") == (160, 100, 60)
     assert win.applied[0].key == "late_wager"
@@ -316,9 +327,9 @@ def test_a_wager_taken_back_late_is_settled_as_if_it_stood(game: str) -> None:
     """5.5."""
     rules = rules_of(game)
     now = standing(rules, staked("player", 100), closed=True)
-    now = done(taken_back(now, asked("player"), rules))
-    (win,) = settle(now, outcome(rules, PLAYER_WINS), rules).lines
-    (lose,) = settle(now, outcome(rules, BANKER_WINS), rules).lines
+    now = done(declare_taken_back(now, asked("player"), rules))
+    (win,) = settle_all(now, outcome(rules, PLAYER_WINS), rules).lines
+    (lose,) = settle_all(now, outcome(rules, BANKER_WINS), rules).lines
     assert of(win, "result", "pays") == ("win", 100)
     assert of(lose, "result", "collected") == ("lose", 100)
     assert win.applied == lose.applied == (("late_withdrawal", "settled_as_placed", "5.5"),)
