@@ -61,7 +61,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("copy")
     for package in OURS:
         shutil.copytree(ROOT / package, target / package, ignore=shutil.ignore_patterns("__pyc*"))
-    for part in ("games", "table", "journal", "sinks", "link", "cli"):
+    for part in ("games", "table/round", "journal", "sinks", "link", "cli"):
         (target / "shoe_ctl" / part / "spoilt.py").touch()
     (target / "simulators" / "shoe" / "spoilt.py").touch()
     shutil.copy(ROOT / "pyproject.toml", target)
@@ -87,8 +87,10 @@ def kept(tree: Path) -> tuple[bool, str]:
         ("shoe_ctl/games/spoilt.py", "from firmware_proto.events import ShoeEvent"),
         ("shoe_ctl/games/spoilt.py", "import random"),
         ("shoe_ctl/games/spoilt.py", "from shoe_ctl.table.inputs import Tick"),
-        ("shoe_ctl/table/spoilt.py", "import asyncio"),
-        ("shoe_ctl/table/spoilt.py", "from firmware_proto.session import HostSession"),
+        ("shoe_ctl/table/round/spoilt.py", "import asyncio"),
+        ("shoe_ctl/table/round/spoilt.py", "from firmware_proto.session import HostSession"),
+        ("shoe_ctl/table/round/spoilt.py", "from shoe_ctl.table.irregularities import halts"),
+        ("shoe_ctl/table/unplaced.py", ""),
         ("shoe_ctl/journal/spoilt.py", "from shoe_ctl.sinks import spoilt"),
         ("shoe_ctl/journal/spoilt.py", "from firmware_proto.cards import Card"),
         ("shoe_ctl/sinks/spoilt.py", "from shoe_ctl.table.inputs import Tick"),
