@@ -11,7 +11,7 @@ from typing import Literal
 from . import decisions
 from .irregularities import gaps, overdraw, pending_card, unread_cards
 from .irregularities import halts as halt_causes
-from .round import card_check, reconstruct
+from .round import card_check, cards_ahead
 from .shoe import card_set
 from .shoe import ledger as card_ledger
 from .situations import BETWEEN, CARDS_OUT, OPEN, situation
@@ -151,7 +151,7 @@ def classify_hello(turn: Turn) -> HelloCase:
     halted = turn.state == "suspended"
     if halted and decisions.step_accepts_event(turn):
         return "hello.answers_step"
-    if (halted or where == "cards") and reconstruct.is_shoe_sorted(turn):
+    if (halted or where == "cards") and cards_ahead.is_shoe_sorted(turn):
         return "hello.shoe_sorted"  # the round gets no further card from it (5.11)
     if where == "between" and card_set.holds_no_cards(turn):
         return "hello.another_set"  # its cards were taken out

@@ -27,10 +27,9 @@ from .arguments import (
 from .irregularities import cutting_card, device_reset, unread_cards
 from .irregularities import halts as halt_causes
 from .procedures import withdrawal
-from .round import hands, outcome, reveal, shoe_holder
+from .round import hands, methods, outcome, reveal, shoe_holder
 from .shoe import card_set, link
 from .shoe import commands as shoe_commands
-from .shoe import ledger as card_ledger
 from .situations import AFTER_BETS, BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES
 from .turn import Check, Objection, Refuse, Turn, check_nothing, refuse
 from .wagers import commands as wager_commands
@@ -120,16 +119,16 @@ _TABLE = (
             wager_commands.check_restriction, wager_commands.restrict_wagers,
             discretion=wager_commands.rule_of_restricting),
     # Hands and the shoe in Players' hands.
-    Command("change_method", "pit_manager", shoe_holder.ChosenMethod, BETWEEN,
-            shoe_holder.check_change, shoe_holder.change_method,
-            discretion=shoe_holder.rule_of_choice, chosen_by=shoe_holder.chosen_by,
-            lowest_now=shoe_holder.lowest_that_chooses),
+    Command("change_method", "pit_manager", methods.ChosenMethod, BETWEEN,
+            methods.check_change, methods.change_method,
+            discretion=methods.rule_of_choice, chosen_by=methods.chosen_by,
+            lowest_now=methods.lowest_that_chooses),
     Command("pass_cards", "dealer", HandToPlayer, ("revealing",),
             hands.check_pass, hands.pass_cards),
     Command("refuse_cards", "dealer", HandName, ("revealing",),
             hands.check_refusal, hands.refuse_cards),
     Command("name_holder", "pit_supervisor", HandToPlayer, ("revealing",),
-            hands.check_name, hands.name_holder, discretion=hands.rule_of_naming),
+            hands.check_name_holder, hands.name_holder, discretion=hands.rule_of_naming),
     Command("allow_squeeze", "pit_manager", HandToAnyone, ("revealing",),
             hands.check_squeeze, hands.allow_squeeze, discretion=hands.rule_of_squeezing),
     Command("set_first_hand", "dealer", HandName, ("revealing",),
@@ -144,13 +143,13 @@ _TABLE = (
             shoe_holder.check_holder, shoe_holder.declare_out_of_view),
     # The cards are seen, the round is judged.
     Command("expose", "dealer", reveal.ExposedCards, ("revealing",),
-            reveal.check_exposing, unread_cards.expose_cards),
+            reveal.check_expose, unread_cards.expose_cards),
     Command("announce_totals", "dealer", NoArgs, ("revealing",),
             reveal.check_totals, reveal.call_totals),
     Command("announce_outcome", "dealer", NoArgs, ("revealing",),
-            outcome.check_outcome, outcome.call_outcome, elsewhere=outcome.why_card_due),
+            outcome.check_outcome, outcome.call_outcome, elsewhere=outcome.check_card_due),
     Command("settle", "dealer", NoArgs, ("resolved",), check_nothing, MOVES,
-            elsewhere=outcome.why_card_due),
+            elsewhere=outcome.check_card_due),
     # The shoe's cards.
     Command("change_shoe", "pit_supervisor", NoArgs, ("idle",), check_nothing, MOVES),
     Command("record_shoe", "dealer", card_set.ShoePreparation, ("idle",),
@@ -159,7 +158,7 @@ _TABLE = (
             card_set.check_count, card_set.count_remainder),
     Command("declare_cutting_card", "dealer", NoArgs,
             ("closed", "suspended", *BETWEEN, "betting", *CARDS_OUT, "resolved"),
-            card_ledger.check_cutting_card, cutting_card.declare),
+            card_set.check_cutting_card, cutting_card.declare),
     Command("declare_new_shoe", "pit_supervisor", NoArgs, ("shoe_change",),
             link.check_new_shoe, MOVES),
     Command("align", "pit_supervisor", NoArgs, ("idle", *BEGUN, "suspended"),

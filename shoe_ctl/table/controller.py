@@ -40,7 +40,7 @@ from .irregularities import power_failure
 from .irregularities.catalog import PROCEDURES
 from .procedures import stack
 from .procedures.procedure import Procedure
-from .round import methods
+from .round import entitlement
 from .round.reveal import is_result_awaited
 from .settings import TableSettings
 from .shoe import arming, link
@@ -255,7 +255,7 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    may_draw = methods.may_draw(now.control, now.wagers)
+    may_draw = entitlement.may_draw(now.control, now.wagers)
     step_draw = stack.draw_wanted(turn)
     arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
     wake_us = _wake_us(now, settings)

@@ -21,7 +21,7 @@ from .procedures import stack, withdrawal
 from .procedures.procedure import OUTAGE, REVIEW, VOID, Action, Choice, Declared, End, Hears, never
 from .procedures.shared import CARDS_OUT, halt_of, something_is_missing
 from .procedures.stack import is_held, is_paused
-from .round import outcome, reconstruct, reveal
+from .round import cards_ahead, outcome, reconstruct, reveal
 from .shoe import card_set, link
 from .shoe import ledger as card_ledger
 from .state import TableState
@@ -292,7 +292,7 @@ def _take_pending(turn: Turn) -> None:
     if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
-    reconstruct.set_aside_pending(turn)
+    cards_ahead.set_aside_pending(turn)
     stack.go_to(turn, next(heard.then for heard in step.hears if heard.trigger == "card_drawn"))
 
 
@@ -311,7 +311,7 @@ def resume_play(turn: Turn) -> None:
         unread_cards.resolve_known(turn)
         reveal.reveal_due(turn)
         reveal.advance_round(turn)
-        card_ledger.check_if_empty(turn)
+        card_ledger.detect_empty_shoe(turn)
         if turn.state == "closed" and not turn.round.cards:
             wager_commands.check_differential(turn)
             turn.then("opening_due")

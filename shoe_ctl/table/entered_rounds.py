@@ -62,7 +62,7 @@ def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | str | None
     """What stands against this entry, or against any; never what only the shoe has read."""
     if (no_round := _check_round(turn)) is not None or args is None:
         return no_round
-    if args.against_reading and (low := card_entry.why_not_against_reading(turn)) is not None:
+    if args.against_reading and (low := card_entry.check_against_reading(turn)) is not None:
         return low
     return _check_entered_hands(turn, args)
 
@@ -358,13 +358,13 @@ def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int
             card_ledger.name_unknown_card(turn, face)
             card_ledger.show_card(turn, face)
         elif wrong != face:
-            card_entry.correct_card(turn, dealt, face)
+            card_entry.correct_counted_card(turn, dealt, face)
             card_ledger.show_other_card(turn, wrong, face)
 
 
 def _tell(turn: Turn, after: SettledRound) -> None:
     rule = turn.game.rule(*CITES)
-    told = outcome.outcome_data_of(turn, after.round, after.shoe_id, after.method)
+    told = outcome.outcome_data(turn, after.round, after.shoe_id, after.method)
     data = {**told, "rule": rule}
     who = {**arguments.actor_fields(turn), "consented_by": turn.command.consented_by}
     proof = {"first": after.round.first_input, "last": turn.now.inputs}

@@ -19,7 +19,7 @@ from .irregularities.power_failure import REFER
 from .procedures import stack
 from .procedures.procedure import Procedure
 from .procedures.shared import ALIGN_FIRST
-from .round import methods
+from .round import entitlement
 from .round.reveal import is_result_awaited
 from .settings import TableSettings
 from .shoe import arming, link
@@ -67,10 +67,10 @@ def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -
     opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
     if turn.method(now, settings) != "A" or opened or handling.with_dealer:
         return Step("expose", f"expose {named} cards")
-    if not methods.has_wager_feed(now.wagers):
+    if not entitlement.has_wager_feed(now.wagers):
         return Step("expose", f"pass {named} cards to the highest wager, or expose them")
     rules = WagerRules(game, settings.layout, settings.limits)
-    due = methods.find_recipient(now.wagers, hand, handling.refused, rules)
+    due = entitlement.find_recipient(now.wagers, hand, handling.refused, rules)
     if due is None:
         return Step("expose", f"the pit supervisor names who takes {named} cards, or expose them")
     return Step("pass_cards", f"pass {named} cards to {_called(due.player)}")
@@ -82,7 +82,7 @@ def _called(player: Player) -> str:
 
 def waits_for_a_wager(now: TableState) -> bool:
     """The shoe gives no card: the Player who has it has neither a wager nor leave."""
-    return now.state == "closed" and not methods.may_draw(now.control, now.wagers)
+    return now.state == "closed" and not entitlement.may_draw(now.control, now.wagers)
 
 
 _OF_THE_WAGER = ("number", "player", "seat", "wager")
@@ -166,7 +166,7 @@ def status(
         "link": link.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
         "told": shoe_commands.public_commands(now),
-        "refused": arming.public(now),
+        "refused": arming.public_refusal(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
@@ -392,7 +392,7 @@ def _do(command: str, text: str, **args: Any) -> dict[str, Any]:
 
 def _draw(text: str, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
     """A card is awaited: nothing comes while the shoe refuses to give it."""
-    refused = "" if now.arming is None else arming.words(now.arming)
+    refused = "" if now.arming is None else arming.describe_refusal(now.arming)
     said = f"{text}; {refused}" if refused else text
     return _wait(said, hand=slot[0], index=slot[1])
 

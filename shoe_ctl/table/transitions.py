@@ -41,7 +41,8 @@ from .irregularities.double_draw import ask_for_double_draw
 from .irregularities.halts import halt
 from .irregularities.overdraw import emit_unarmed, take_slot
 from .irregularities.rulings import answer_cards_kept, answer_cards_replaced
-from .round import early_cards, outcome, reconstruct
+from .round import cards_ahead, early_cards, outcome
+from .round.cards_ahead import deal_set_aside
 from .round.deal import (
     check_differential_due,
     close_bets,
@@ -49,23 +50,23 @@ from .round.deal import (
     has_implied_announcements,
     open_round,
 )
-from .round.early_cards import check_opening_cards, deal_opening
+from .round.early_cards import deal_opening, request_opening_cards
 from .round.outcome import announce_outcome, end_round
-from .round.reconstruct import deal_set_aside
 from .round.reveal import advance_round, reveal_due, want_third_card
 from .shoe import arming, card_set, link
 from .shoe import ledger as card_ledger
 from .shoe.card_set import (
     admit_pending_set,
     admit_unnamed_set,
+    announce_change,
     keep_pending_set,
     note_device,
+    receive_set,
     refuse_set,
     remove_shoe,
     set_aside_opening,
-    show_set,
 )
-from .shoe.ledger import announce_change, check_if_empty, note_status
+from .shoe.ledger import detect_empty_shoe, note_status
 from .shoe.link import lose_alignment
 from .situations import (
     BETWEEN,
@@ -120,7 +121,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                     close_bets, deal_opening, deal_card, check_differential_due, reveal_due),
     ("idle",        "pull.opens_round",    "closed",      answer_cards_kept, open_round, close_bets,
                     ask_for_double_draw, check_differential),                                      # 5.8
-    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     ("idle",        "change_due",          "shoe_change", answer_cards_replaced, announce_change,
                     set_aside_opening),
     ("idle",        "change_shoe",         "shoe_change", answer_cards_replaced, announce_change,
@@ -131,24 +132,24 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("shoe_change", "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
     ("shoe_change", "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
     ("shoe_change", "declare_new_shoe",    "idle",        answer_cards_replaced, admit_unnamed_set),
-    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     # -- betting: wagers are taken ----------------------------------------------------------------
     ("betting",     "no_more_bets",        "closed",      close_bets, look_for_cards,
-                    check_differential, check_opening_cards),                                   # 3.2
+                    check_differential, request_opening_cards),                                 # 3.2
     ("betting",     "card.in_turn",        "dealing",     emit_unarmed, close_bets, deal_opening,
                     deal_card, check_differential_due, reveal_due),
     ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_double_draw,
                     check_differential),                                                     # 5.8
-    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     # -- closed: no more bets, no card is out -----------------------------------------------------
     ("closed",      "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
     ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),         # 6.1
-    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
     ("dealing",     "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
     ("dealing",     "card.fourth",         "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
     ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),           # 5.3
-    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
     ("revealing",   "third_card_due",      "drawing",     want_third_card),
     ("revealing",   "third_card.early",    "revealing",   want_third_card, take_slot,
@@ -156,10 +157,10 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("revealing",   "third_card.aside",    "revealing",   deal_set_aside),             # 5.11.1
     ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),           # 5.3
     ("revealing",   "outcome_due",         "resolved",    announce_outcome),
-    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     # -- drawing: a third card is due -------------------------------------------------------------
     ("drawing",     "card.in_turn",        "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
-    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
+    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
     # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
     ("resolved",    "settle",              "idle",        end_round),
     ("resolved",    "round_over",          "idle",        end_round),
@@ -195,9 +196,13 @@ start = does(link.note_restart)
 AGAIN = halts(link.note_restart, halt_causes.halt_for_restart)
 POWER = halts(link.note_restart, "host_power_lost")
 meet, keep = does(note_device), does(note_device, keep_pending_set)
-show = does(note_device, show_set)
+show = does(note_device, receive_set)
 UNLIKE = halts(note_device, keep_pending_set, "another_set")
-load, store, RELOAD = does(show_set), does(keep_pending_set), halts(keep_pending_set, "set_loaded")
+load, store, RELOAD = (
+    does(receive_set),
+    does(keep_pending_set),
+    halts(keep_pending_set, "set_loaded"),
+)
 ANEW = halts(lose_alignment, "started_anew")
 GAP = halts(halt_causes.halt_for_gap)
 back, BACK = does(draw_order.note_pushed_back), halts(draw_order.halt_for_pushed_back)
@@ -217,7 +222,7 @@ odd, ODD = does(halt_causes.emit_unexpected), halts(halt_causes.halt_for_unexpec
 count = does(card_ledger.count_outside_game)
 OUT = halts("outside_game", card_ledger.count_outside_game)
 PLACE = halts("card_moved")
-judge, apart = does(outcome.keep_result, advance_round), does(link.emit_quarantined)
+judge, apart = does(outcome.record_result, advance_round), does(link.emit_quarantined)
 wait, ENTER = does(unread_cards.wait_face_down), halts(unread_cards.halt_for_unread)
 lie, RULE = does(overdraw.wait_unclaimed), halts(overdraw.halt_unclaimed)
 skip = does()
@@ -271,7 +276,7 @@ SHOE: tuple[tuple[Any, ...], ...] = (
 ALWAYS: Mapping[str, Cell] = {
     # -- the link, the power and the clock --
     "link_up": does(link.connect),
-    "link_up.first_set": does(link.connect, card_set.show_unnamed_set),
+    "link_up.first_set": does(link.connect, card_set.receive_unnamed_set),
     "link_lost.shoe_sorted": does(link.disconnect),
     "line_suspended": does(link.suspend_line),
     "line_resumed": does(link.resume_line),
@@ -289,12 +294,12 @@ ALWAYS: Mapping[str, Cell] = {
     "hello.rebooted": halts(note_device, keep_pending_set, "rebooted"),
     "hello.cards_missed": halts(halt_causes.halt_for_missed_cards, note_device),
     "hello.fewer_cards": halts(note_device, keep_pending_set, gaps.halt_for_counts),
-    "shoe_loaded.known": does(card_set.count_from_its_loading),
+    "shoe_loaded.known": does(card_set.restart_count),
     "shoe_loaded.shoe_sorted": does(keep_pending_set),
-    "started.new_shoe": does(card_set.show_unnamed_set),
+    "started.new_shoe": does(card_set.receive_unnamed_set),
     "started.answers_step": does(lose_alignment, apply_shoe_event),
     "set.unlike": halts("another_set"),
-    "cutting_card": does(card_ledger.note_cutting_card),
+    "cutting_card": does(card_set.note_cutting_card),
     "cutting_card.no_shoe": does(),
     "cutting_card.first": halts(offer_withdrawal),  # N/F 3.17.1, T 3.22.1, I 3.16.1
     # -- its cards --
@@ -310,9 +315,9 @@ ALWAYS: Mapping[str, Cell] = {
     "card.in_pause": halts(overdraw.halt_while_paused),  # 6.1
     "card.in_halt": does(halt_causes.hold_another_card),
     "card.without_shoe": halts("no_shoe_known", halt_causes.hold_card),
-    "card.burned": does(card_ledger.burn),
+    "card.burned": does(card_ledger.count_burned),
     "card.of_missed_round": does(card_ledger.count_unplaced),
-    "card.set_aside": does(reconstruct.set_aside_next),  # 5.11.1
+    "card.set_aside": does(cards_ahead.set_aside_next),  # 5.11.1
     "card.early_undecided": does(overdraw.wait_face_down),  # 5.7
     "card.early": halts(overdraw.halt_for_overdraw),  # 6.1
     "card.misfit": halts(halt_causes.halt_for_card),
@@ -323,7 +328,7 @@ ALWAYS: Mapping[str, Cell] = {
     "redesignated.anew": halts(lose_alignment, "hand_dealt_anew"),
     "redesignated.early_card": does(early_cards.note_reported_slot),
     "result.forced": halts("result_forced"),
-    "result.too_soon": halts(outcome.keep_result, "result_too_early"),
+    "result.too_soon": halts(outcome.record_result, "result_too_early"),
     "error.known": does(halt_causes.emit_shoe_fault),
     "error.overdraw_undecided": does(overdraw.wait_unreported),  # 5.7
     "error.overdraw": halts(overdraw.halt_for_unreported),  # 6.1
@@ -334,7 +339,7 @@ ALWAYS: Mapping[str, Cell] = {
     # -- its body, and what it answers --
     "status": does(arming.on_status, note_status),
     "status.counts_differ": halts(arming.on_status, note_status, gaps.halt_for_counts),
-    "status.arm_taken": does(arming.on_status, note_status, arming.tell_taken),
+    "status.arm_taken": does(arming.on_status, note_status, arming.emit_arm_taken),
     "reply": does(),
     "reply.refused": does(arming.on_reply),
     "reset.answers_step": does(apply_shoe_event),
@@ -402,7 +407,7 @@ _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "link_up": (("link_up.first_set", within(("no_shoe",), link.has_unnamed_sets)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", reconstruct.is_shoe_sorted),
+        ("link_lost.shoe_sorted", cards_ahead.is_shoe_sorted),
         ("link_lost.unheard", link.cannot_replay),
     ),
     "restarted": (
@@ -415,7 +420,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), card_set.repeats_known_set)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), reconstruct.is_shoe_sorted)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), cards_ahead.is_shoe_sorted)),
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, card_set.shows_new_shoe)),
@@ -468,7 +473,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "third_card_due": (
         ("third_card.contested", early_cards.is_disputed),
         ("third_card.early", early_cards.has_overdrawn),
-        ("third_card.aside", reconstruct.has_next_card),
+        ("third_card.aside", cards_ahead.has_card_ahead),
         ("third_card.judged", outcome.has_result),
         ("third_card.ran_out", card_ledger.is_shoe_empty),
     ),
@@ -476,7 +481,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "left_over": (("left_over.none", overdraw.nothing_is_left_over),),
     "opening_due": (
         ("opening.none", outside(("closed",), always)),
-        ("opening.none", early_cards.opens_no_round),
+        ("opening.none", early_cards.has_no_opening_cards),
     ),
     "cards_ran_out": (("deal.ran_out", within(("dealing",), always)), ("deal.goes_on", always)),
 }

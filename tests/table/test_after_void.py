@@ -9,7 +9,7 @@ import pytest
 from firmware_proto.events import CuttingCard
 from shoe_ctl.games import catalog
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
-from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import card_set
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
 from tests.table.playing import Playing
@@ -119,7 +119,7 @@ def test_cards_that_shall_be_replaced_are_not_asked_for() -> None:
     table.deal("2D")
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
-    card_ledger.replace_before_next(turn)
+    card_set.replace_before_next(turn)
     table._state = turn.now
     declares(table, "other")
     table.rules("void")

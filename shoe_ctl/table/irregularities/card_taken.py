@@ -24,10 +24,11 @@ from ..procedures.shared import (
     void,
 )
 from ..procedures.withdrawal import has_window, window_step
-from ..round import card_entry, hands, pulls, reconstruct, reveal
+from ..round import card_entry, cards_ahead, hands, pulls, reveal
 from ..round import deal as dealing
+from ..shoe import card_set
 from ..shoe import ledger as card_ledger
-from ..state import DealtCard, Round, TableState
+from ..state import ASIDE, DealtCard, Round, TableState
 from ..turn import Objection, TableView, Turn
 from .double_draw import ORDERED
 
@@ -112,7 +113,7 @@ def check_source(turn: Turn, args: ValueSource | None) -> Objection | str | None
     if args is None:
         why = _check_surveillance(turn)
         return None if why is None else _check_shoe(turn) and why
-    if args.against_reading and (low := card_entry.why_not_against_reading(turn)) is not None:
+    if args.against_reading and (low := card_entry.check_against_reading(turn)) is not None:
         return low
     return _check_surveillance(turn) if args.source == "surveillance" else _check_shoe(turn)
 
@@ -276,7 +277,7 @@ def _draws(index: int, then: str) -> Step:
     words = "first" if index == 1 else "second"
 
     def armed(standing: TableView) -> tuple[str, int] | None:
-        return (reconstruct.HAND, index) if _gives_cards(standing) else None
+        return (ASIDE, index) if _gives_cards(standing) else None
 
     return Step(
         f"{words}_aside",
@@ -287,15 +288,15 @@ def _draws(index: int, then: str) -> Step:
             CALL_VOID,
         ),
         (
-            Hears("card_drawn", reconstruct.is_next_card, then, (reconstruct.set_aside_next,)),
+            Hears("card_drawn", cards_ahead.is_next_card, then, (cards_ahead.set_aside_next,)),
             Hears(
                 "cards_drawn",
-                reconstruct.are_next_two_in_order,
+                cards_ahead.are_next_two_in_order,
                 "sort",
-                (reconstruct.set_aside_two,),
+                (cards_ahead.set_aside_two,),
             ),
             Hears(
-                "cards_drawn", reconstruct.are_next_two, "ordering", (reconstruct.set_aside_two,)
+                "cards_drawn", cards_ahead.are_next_two, "ordering", (cards_ahead.set_aside_two,)
             ),
         ),
         facts=public_missing_places,
@@ -335,7 +336,7 @@ def _why_not_unknown(turn: Turn, _args: object = None) -> str | None:
 
 
 def _must_be_replaced(turn: Turn) -> None:
-    card_ledger.replace_before_next(turn, turn.game.rule(CARD_TAKEN_KEY, "shoe_replaced"))
+    card_set.replace_before_next(turn, turn.game.rule(CARD_TAKEN_KEY, "shoe_replaced"))
 
 
 _COUNTED = Choice(

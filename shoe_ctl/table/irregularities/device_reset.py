@@ -28,7 +28,7 @@ from ..round import hands
 from ..settings import TableSettings
 from ..shoe import card_set, unplaced
 from ..shoe import commands as shoe_commands
-from ..shoe.commands import check_told
+from ..shoe.commands import check_send
 from ..state import Hands, TableState
 from ..turn import TableView, Turn
 from ..wagers import commands as wager_commands
@@ -204,7 +204,7 @@ def check_reset(turn: Turn, _args: object = None) -> str | None:
     halt = turn.now.halt
     if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset_step(turn):
         return "bets are closed: declare device_reset first, its step resets the shoe"
-    return check_told(turn, "reset")
+    return check_send(turn, "reset")
 
 
 def _is_at_reset_step(turn: Turn) -> bool:

@@ -34,10 +34,10 @@ from ..procedures.shared import (
 )
 from ..procedures.stack import raise_irregularity
 from ..procedures.withdrawal import has_window, window_step
-from ..round import card_check, early_cards, reconstruct
+from ..round import card_check, reconstruct
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
-from ..state import CardOnTable
+from ..state import CardOnTable, subject_of_draw
 from ..turn import Cause, TableView, Turn
 from .draw_order import exchange_cards
 from .gaps import DRAWN_AS_ONE, ENTER, PLACE, first_missed, numbers_in_place
@@ -189,7 +189,7 @@ def _lay(turn: Turn) -> None:
     """Each card to the place that is due in the order drawn; the rest came early."""
     lying = own_kept(turn)
     unplaced.drop_cards(turn, lying)
-    reconstruct.lay_in_order(turn, lying, unordered_draws(turn))
+    reconstruct.place_in_order(turn, lying, unordered_draws(turn))
     align(turn)
 
 
@@ -392,7 +392,7 @@ def _hold(turn: Turn, place: int, card: Card | None) -> Cause | None:
     """Count one of them, and keep it. Gives what is to be inspected."""
     event, before = turn.shoe_event, turn.now.shoe
     assert isinstance(event, CardsDrawn)
-    strange = card_check.foreign_kind(turn, card)
+    strange = card_check.foreign_cause(turn, card)
     number = None if event.number is None else event.number + place
     card_ledger.count_without_slot(turn, card, number)
     if number is None and turn.now.shoe is not None:
@@ -401,4 +401,4 @@ def _hold(turn: Turn, place: int, card: Card | None) -> Cause | None:
     unplaced.add_card(turn, card, number, role="held", counted=counted)
     if strange is None or number is None:
         return None
-    return strange._replace(subject=early_cards.overdraw_subject(number), noted={INSPECTS: number})
+    return strange._replace(subject=subject_of_draw(number), noted={INSPECTS: number})

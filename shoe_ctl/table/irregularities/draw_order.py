@@ -31,7 +31,7 @@ from ..procedures.shared import (
     tell_moved,
     void,
 )
-from ..round import early_cards, reconstruct
+from ..round import reconstruct
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
 from ..state import CardOnTable, DealtCard, OpenIrregularity, subject_of_draw, takes_cards
@@ -101,7 +101,7 @@ def _take_out(turn: Turn) -> None:
         return  # what came since is for the one under it to put in its place
     again = own_kept(turn)
     unplaced.drop_cards(turn, again)
-    reconstruct.lay_in_order(turn, again, frozenset())
+    reconstruct.place_in_order(turn, again, frozenset())
     if isinstance(card, DealtCard):
         reconstruct.set_phase(turn)
 
@@ -321,7 +321,7 @@ def halt_for_pushed_back(turn: Turn) -> None:
     number = _pushed_number(turn)
     note_pushed_back(turn)
     noted = {} if number is None else {PUSHED_BACK: number}
-    subject = None if number is None else early_cards.overdraw_subject(number)
+    subject = None if number is None else subject_of_draw(number)
     seen = "a card was pushed back into the shoe in a round"
     stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, noted=noted))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firmware_proto.cards import card
 from firmware_proto.events import Hello, Status
 
 from .. import turn
@@ -34,7 +35,7 @@ from ..round import card_entry, reconstruct
 from ..round import deal as dealing
 from ..shoe import card_set, unplaced
 from ..shoe import ledger as card_ledger
-from ..shoe.ledger import COUNT_PROFILES
+from ..shoe.ledger import COUNTS_DIFFER
 from ..state import INITIAL_DEAL, takes_cards
 from ..turn import Cause, TableView, Turn
 from . import unread_cards
@@ -165,7 +166,7 @@ def enter_missed_card(turn: Turn) -> None:
     assert number is not None, "looked at before"
     card_ledger.count_card(turn, None, number)
     card_ledger.note_entered(turn, number, code)
-    face = None if code is None else card_entry.require_card(code)
+    face = None if code is None else card(code)
     if face is not None:
         card_ledger.name_unknown_card(turn, face)
     slot = reconstruct.place_next(turn, face, number)
@@ -187,7 +188,7 @@ def take_back_entry(turn: Turn) -> None:
     last, key = card_ledger.last_entered(turn), turn.current.key
     assert last is not None
     waits = reconstruct.pending_irregularity(turn.now, last)
-    card_ledger.remove_never_drawn(turn, last)
+    reconstruct.remove_never_drawn(turn, last)
     reconstruct.set_phase(turn)
     tell_moved(turn, "taken_back", [last.place])
     if waits is not None:
@@ -278,7 +279,7 @@ def halt_for_counts(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, Hello | Status)
     seen = f"cards drawn: {event.drawn} by the shoe's count, {turn.shoe.drawn} by the table's"
-    raise_irregularity(turn, Cause("gap", seen, subject=COUNT_PROFILES, step=COUNT_PROFILES))
+    raise_irregularity(turn, Cause("gap", seen, subject=COUNTS_DIFFER, step=COUNTS_DIFFER))
 
 
 def compare_with_entry(turn: Turn) -> None:
@@ -337,7 +338,7 @@ GAP = Procedure(
             facts=card_ledger.public_counts,
         ),
         Step(
-            card_ledger.COUNT_PROFILES,
+            card_ledger.COUNTS_DIFFER,
             "count the cards that lie there: one that was entered and never drawn is taken back; "
             "where all lie there, recount: the shoe missed them",
             (*CHOICES, LAY_ASIDE, CALL_VOID),
@@ -351,5 +352,5 @@ GAP = Procedure(
         void(("gap", "ruled")),
     ),
     covers=("link_lost",),
-    begins=(card_ledger.COUNT_PROFILES,),
+    begins=(card_ledger.COUNTS_DIFFER,),
 )

@@ -309,7 +309,7 @@ def _tell_fault(turn: Turn, kind: str, code: str, **more: object) -> None:
 
 def hold_another_card(turn: Turn) -> None:
     """A card drawn while halted; one that is not the shoe's is an irregularity of its own."""
-    wrong = card_check.is_foreign(turn)
+    wrong = card_check.foreign_cause(turn, turn.drawn.card)
     if wrong is not None:
         due = pending_card.is_for_armed_slot(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
@@ -331,7 +331,7 @@ def hold_card(turn: Turn) -> None:
     card_ledger.count_unplaced(turn)
     after = turn.now.shoe
     number = after.drawn if drawn.number is None and after is not None else drawn.number
-    dealing.check_held_face_up(turn)
+    dealing.detect_held_face_up(turn)
     named, counted = card_check.named_slot(drawn), before != after
     unplaced.add_card(turn, drawn.card, number, role="held", named_slot=named, counted=counted)
 

@@ -10,10 +10,16 @@ from ..procedures import stack
 from ..procedures.procedure import DECIDES, Choice, End, Procedure, Step
 from ..procedures.shared import CALL_VOID, RULED, aside, cards_have_no_place, void
 from ..round import card_check, early_cards, reconstruct, reveal
+from ..shoe import card_set, link
 from ..shoe import commands as shoe_commands
-from ..shoe import ledger as card_ledger
-from ..shoe import link
-from ..state import INITIAL_DEAL, PHASES, OpenIrregularity, UnplacedCard, pending_cards
+from ..state import (
+    INITIAL_DEAL,
+    PHASES,
+    OpenIrregularity,
+    UnplacedCard,
+    pending_cards,
+    subject_of_draw,
+)
 from ..turn import Cause, TableView, Turn
 from . import halts as halt_causes
 
@@ -59,7 +65,7 @@ def _why_not_first(turn: Turn, _args: object = None) -> str | None:
     if turn.now.opening:
         return "a card lies there already that opens the round"
     begun = turn.resume_state == "betting"
-    if not begun and card_ledger.is_last_round(turn):
+    if not begun and card_set.is_last_round(turn):
         return "no further round is dealt from this shoe"
     return None
 
@@ -161,7 +167,7 @@ def comes_while_paused(turn: Turn) -> bool:
     if not stack.is_paused(turn) or turn.now.shoe is None:
         return False
     is_next = turn.drawn.number in (None, turn.shoe.drawn + 1)
-    return is_next and card_check.is_foreign(turn) is None
+    return is_next and card_check.may_be_of_decks(turn)
 
 
 def comes_undecided_while_paused(turn: Turn) -> bool:
@@ -311,4 +317,4 @@ def _opened(turn: Turn) -> OpenIrregularity:
 
 def _cause(turn: Turn, cause: Cause) -> Cause:
     assert isinstance(turn.happened, ShoeSaid)
-    return cause._replace(subject=early_cards.overdraw_subject(early_cards.next_number(turn)))
+    return cause._replace(subject=subject_of_draw(early_cards.draw_number(turn)))

@@ -6,11 +6,11 @@ the slot that it was drawn for. Must not know: what halted the table, how that i
 
 from __future__ import annotations
 
-from ..round import card_check, reconstruct
+from ..round import card_check, cards_ahead, reconstruct
 from ..round import deal as dealing
 from ..shoe import arming, unplaced
 from ..shoe import ledger as card_ledger
-from ..state import is_drawn_ahead, next_slot, takes_cards
+from ..state import ASIDE, is_drawn_ahead, next_slot, takes_cards
 from ..turn import Turn
 from . import rulings
 
@@ -45,7 +45,7 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
     halt, played = turn.now.halt, turn.now.round
     if halt is None:
         return False
-    if place[0] == reconstruct.HAND:
+    if place[0] == ASIDE:
         return played is not None and len(turn.now.ahead) + 1 == place[1]
     return halt.back_to in takes_cards(implied=turn.implied) and next_slot(turn.now) == place
 
@@ -53,9 +53,9 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
 def is_armed_to_set_aside(turn: Turn) -> bool:
     """The step that wanted it laid aside is over, and the round goes on (5.11.1)."""
     drawn, arm = turn.drawn, arming.last_withdrawn(turn.now)
-    if drawn.armed is not True or arm is None or arm.hand != reconstruct.HAND:
+    if drawn.armed is not True or arm is None or arm.hand != ASIDE:
         return False
-    return arm.number == drawn.number and reconstruct.is_next_card(turn)
+    return arm.number == drawn.number and cards_ahead.is_next_card(turn)
 
 
 # What is done.
@@ -66,7 +66,7 @@ def hold_pending_card(turn: Turn) -> None:
     arm = arming.last_withdrawn(turn.now)
     assert arm is not None
     card_ledger.count_unplaced(turn)
-    dealing.check_held_face_up(turn)
+    dealing.detect_held_face_up(turn)
     drawn, number = turn.drawn, turn.shoe.drawn
     unplaced.add_card(
         turn,
@@ -84,7 +84,7 @@ def deal_pending_card(turn: Turn) -> None:
     if card is None:
         return
     if is_drawn_ahead(card):
-        reconstruct.set_aside_pending(turn)
+        cards_ahead.set_aside_pending(turn)
     elif reconstruct.is_pending_card_next(turn):
         _deal(turn)
     else:

@@ -30,8 +30,8 @@ from ..procedures.shared import (
     stands,
     void,
 )
-from ..round import hands, methods, reveal, shoe_holder
-from ..shoe import ledger as card_ledger
+from ..round import entitlement, hands, reveal, shoe_holder
+from ..shoe import card_set
 from ..state import DealtCard, next_slot
 from ..turn import TableView, Turn
 from . import card_taken
@@ -137,9 +137,7 @@ def _right_player(turn: Turn) -> HandToPlayer:
 
 def _pit_names(standing: TableView) -> bool:
     """By the wagers the hand is nobody's: a Pit Supervisor names the Player."""
-    return hands.has_no_taker(
-        standing.now, standing.game, standing.settings, str(_noted_hand(standing))
-    )
+    return hands.has_no_taker(standing, str(_noted_hand(standing)))
 
 
 def _someones(standing: TableView) -> bool:
@@ -153,14 +151,16 @@ def _check_passing_on(turn: Turn, args: RightPlayer | None) -> str | None:
 
 def _check_naming(turn: Turn, args: RightPlayer | None) -> str | None:
     to, hand = None if args is None else _named(args), str(_noted_hand(turn))
-    return hands.check_named(turn, hand, to) or shoe_is_not_ready(turn)
+    return hands.check_pit_choice(turn, hand, to) or shoe_is_not_ready(turn)
 
 
 def _wants_whom(standing: TableView) -> dict[str, Any]:
     """A seat, or a Player, where it does not follow from the wagers or from who has the shoe."""
     now, settings = standing.now, standing.settings
     method = turn.method(now, settings)
-    by_wagers = method == "A" and methods.has_wager_feed(now.wagers) and not _pit_names(standing)
+    by_wagers = (
+        method == "A" and entitlement.has_wager_feed(now.wagers) and not _pit_names(standing)
+    )
     to_holder = method == "C" and now.control.holder is not None
     return {} if by_wagers or to_holder else {"seat": None}
 
@@ -371,7 +371,7 @@ def _not_ready(turn: Turn, _args: object = None) -> str | None:
 
 def _must_be_replaced(turn: Turn) -> None:
     """The cards shall be replaced (5.12.2)."""
-    card_ledger.replace_before_next(turn, turn.game.rule(_ALTERED, "shoe_replaced"))
+    card_set.replace_before_next(turn, turn.game.rule(_ALTERED, "shoe_replaced"))
 
 
 EXPOSED_WHILE_MOVING = Procedure(
@@ -423,7 +423,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
         End("rectified", "rectified", (_ALTERED, "rectified")),
         End(
             "replaced", "cards_replaced", (_ALTERED, "shoe_replaced"), "shoe_change",
-            (_must_be_replaced, card_ledger.announce_change),
+            (_must_be_replaced, card_set.announce_change),
         ),
         aside(),
         void((_ALTERED, "void"))._replace(do=(_must_be_replaced,)),

@@ -29,7 +29,7 @@ from ..procedures.shared import (
 )
 from ..procedures.withdrawal import close_window, has_window, window_step
 from ..round import hands, reconstruct, reveal
-from ..round.card_check import HEARD_LATE
+from ..round.card_check import LATE_CARD_KEYS
 from ..settings import TableSettings
 from ..shoe import ledger as card_ledger
 from ..state import OpenIrregularity, TableState
@@ -238,7 +238,7 @@ def shown_at_us(now: TableState, settings: TableSettings) -> int | None:
     """When the room will have seen the next card that lies face up while such a halt is open."""
     if now.halt is None or now.round is None or turn.faces(now, settings) != "face_up":
         return None
-    if not any(opened.key in HEARD_LATE for opened in now.halt.stack):
+    if not any(opened.key in LATE_CARD_KEYS for opened in now.halt.stack):
         return None
     unseen = (d.drawn_us for d in now.round.cards if not d.revealed and d.card is not None)
     first_us = min(unseen, default=None)

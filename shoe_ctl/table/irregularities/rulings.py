@@ -5,6 +5,7 @@ In: nothing. Out: their procedures. Must not know: who won.
 
 from __future__ import annotations
 
+from firmware_proto.cards import card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
 
@@ -25,7 +26,7 @@ from ..procedures.shared import (
 )
 from ..round import card_entry, reconstruct, reveal
 from ..round import deal as dealing
-from ..shoe import ledger as card_ledger
+from ..shoe import card_set
 from ..state import OpenIrregularity, pending_cards
 from ..turn import Cause, TableView, Turn
 
@@ -58,7 +59,7 @@ AFTER_VOID = Procedure(
         ),
     ),
     (
-        End("replaced", "cards_replaced", _REPLACED, "shoe_change", (card_ledger.announce_change,)),
+        End("replaced", "cards_replaced", _REPLACED, "shoe_change", (card_set.announce_change,)),
         End("kept", "cards_kept", _REPLACED),
     ),
 )
@@ -83,7 +84,7 @@ def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> str | None:
         return None
     player, banker = (
         [
-            card_entry.require_card(wanted.card) if (d.hand, d.index) == wanted.slot else d.card
+            card(wanted.card) if (d.hand, d.index) == wanted.slot else d.card
             for d in turn.round.cards
             if d.hand == hand and d.card is not None
         ]
@@ -99,9 +100,7 @@ def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> str | None:
 def replace_misread_card(turn: Turn) -> None:
     """A card that the reader got wrong is what it is; all that follows is looked at anew (6.3)."""
     wanted = require_args(turn, card_entry.CardAtSlot)
-    card_entry.replace_card(
-        turn, dealing.find_card(turn, wanted.slot), card_entry.require_card(wanted.card)
-    )
+    card_entry.correct_revealed_card(turn, dealing.find_card(turn, wanted.slot), card(wanted.card))
     due = turn.round.due
     turn.set_round(due=None, complete_us=None)
     if turn.round.totals_announced:
@@ -154,7 +153,7 @@ OTHER = Procedure(
 
 def ask_after_void(turn: Turn) -> None:
     """The round was void, and nothing says yet whether its cards are played from again."""
-    if turn.now.loaded is None and not card_ledger.is_change_due(turn):
+    if turn.now.loaded is None and not card_set.is_change_due(turn):
         stack.ask_beside(turn, Cause(AFTER_VOID_KEY, "the round was void"))
 
 

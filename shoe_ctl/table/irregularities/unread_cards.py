@@ -21,7 +21,7 @@ from ..procedures.shared import (
 )
 from ..round import card_check, card_entry, pulls, reconstruct, reveal
 from ..round import deal as dealing
-from ..round.reveal import ExposedCards, advance_round, expose, named_to_expose, shows_cards_at_once
+from ..round.reveal import ExposedCards, advance_round, cards_to_expose, expose, shows_cards_at_once
 from ..state import DealtCard, OpenIrregularity
 from ..turn import Cause, Turn
 
@@ -67,8 +67,8 @@ def names_other_card(turn: Turn) -> bool:
     """It is named otherwise than the shoe read it, alone or among those of its pull."""
     args = require_args(turn, card_entry.SeenCardArgs)
     dealt = dealing.find_card(turn, unread_slot(turn))
-    return not args.against_reading and not card_entry.is_possible(
-        turn, dealt, card_entry.seen_card(turn)
+    return not args.against_reading and not card_entry.matches_reading(
+        turn, dealt, card_entry.named_card(turn)
     )
 
 
@@ -84,7 +84,7 @@ def why_no_place(turn: Turn, _args: object = None) -> str | None:
 
 def enter_seen_card(turn: Turn) -> None:
     """The card is what two people see it to be, and the room sees it too (6.3)."""
-    face, slot = card_entry.seen_card(turn), unread_slot(turn)
+    face, slot = card_entry.named_card(turn), unread_slot(turn)
     card_entry.emit_card_entered(turn, *slot, face)
     card_entry.name_card(turn, dealing.find_card(turn, slot), face)
     reveal.reveal(turn, [dealing.find_card(turn, slot)])
@@ -181,7 +181,7 @@ def awaits_reading(turn: Turn) -> bool:
 
 def would_expose_unread(turn: Turn) -> bool:
     """The command turns a card that nobody could read."""
-    named = named_to_expose(turn, require_args(turn, ExposedCards))
+    named = cards_to_expose(turn, require_args(turn, ExposedCards))
     return any(dealt.card is None for dealt in named)
 
 

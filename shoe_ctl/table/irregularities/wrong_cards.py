@@ -27,7 +27,7 @@ from ..round import card_entry, reconstruct
 from ..round import deal as dealing
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
-from ..shoe.ledger import announce_change
+from ..shoe.card_set import announce_change
 from ..turn import Turn, check_nothing
 
 

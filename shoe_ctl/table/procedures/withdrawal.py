@@ -14,7 +14,7 @@ import msgspec
 from shoe_ctl.games.decided import decide
 
 from ..arguments import ChoiceArgs, Name, require_args
-from ..round import hands, methods
+from ..round import entitlement, hands
 from ..state import OpenIrregularity, Window
 from ..turn import Objection, TableView, Turn, not_taken
 from ..wagers import commands as wager_commands
@@ -85,7 +85,7 @@ def offer(turn: Turn, key: str | None) -> None:
     window = Window(
         scope=scope,
         rule=of_game.rule,
-        per_player=methods.has_wager_feed(turn.now.wagers),
+        per_player=entitlement.has_wager_feed(turn.now.wagers),
         decided=_decided(turn) if scope == "remaining" else (),
     )
     set_top(turn, window=window)

@@ -1,6 +1,6 @@
-"""Whether a card fits where it was drawn, and which irregularity it is where it does not.
+"""Card check: whether a drawn card fits, and which irregularity it is if it does not.
 
-In: a card drawn, the slot that is due. Out: conditions, Cause values.
+In: the drawn card, the slot that is due, the arming. Out: answers, Cause values.
 Must not know: what is done with a card, how a halt ends.
 """
 
@@ -13,27 +13,35 @@ from ..shoe import arming
 from ..shoe import ledger as card_ledger
 from ..state import INITIAL_DEAL, next_slot, takes_cards
 from ..turn import Cause, Turn
-from .methods import may_draw
+from .entitlement import may_draw
+
+# Which irregularity a card is.
 
 DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
-_FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
-_EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
+
 UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
 NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
 LEFT_OVER = Cause("overdraw", "a card was drawn that may be of the round that ended before")
+
+_FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
+_EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
+
 _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
 def find_irregularity(turn: Turn) -> Cause | None:
-    """The irregularity that this card is, or None where it fits."""
-    if (strange := is_foreign(turn)) is not None:
-        noted = {"due": _is_out_of_turn(turn) is None}
-        return strange._replace(noted=noted)
-    return _is_out_of_turn(turn)
+    """Return the irregularity that the drawn card is, or None if it fits.
+
+    A foreign or extra card also notes whether it was drawn in its turn (``due``).
+    """
+    if (foreign := foreign_cause(turn, turn.drawn.card)) is not None:
+        noted = {"due": _out_of_turn_cause(turn) is None}
+        return foreign._replace(noted=noted)
+    return _out_of_turn_cause(turn)
 
 
-def _is_out_of_turn(turn: Turn) -> Cause | None:
-    """The irregularity that this card is wherever it comes, whatever its face."""
+def _out_of_turn_cause(turn: Turn) -> Cause | None:
+    """Return the irregularity of this draw, whatever the face of the card."""
     drawn, slot = turn.drawn, next_slot(turn.now)
     if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
         return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
@@ -51,17 +59,18 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
 
 
 def is_stale_arm(turn: Turn) -> bool:
-    """The shoe was left armed for this draw by a round that has ended."""
+    """True if a round that has ended left the shoe armed for this draw."""
     return arming.is_stale(turn.now, turn.drawn.number)
 
 
-def is_foreign(turn: Turn) -> Cause | None:
-    """A card that is of no deck of this shoe; None also where no shoe or no card is known."""
-    return foreign_kind(turn, turn.drawn.card)
+# Whether it is a card of the shoe's decks.
 
 
-def foreign_kind(turn: Turn, card: Card | None) -> Cause | None:
-    """What this card is, if it is of no deck of this shoe."""
+def foreign_cause(turn: Turn, card: Card | None) -> Cause | None:
+    """Return why this card cannot be of this shoe: of another deck, or one too many.
+
+    None if it can be, or if no shoe or no card is known.
+    """
     if card is None or turn.now.shoe is None:
         return None
     if card not in turn.game.deck:
@@ -69,41 +78,50 @@ def foreign_kind(turn: Turn, card: Card | None) -> Cause | None:
     return _EXTRA if card_ledger.is_one_too_many(turn, card) else None
 
 
+def may_be_of_decks(turn: Turn) -> bool:
+    """True if the drawn card may be of this shoe. A card that was not read may be."""
+    return foreign_cause(turn, turn.drawn.card) is None
+
+
+# Where the shoe is in the round.
+
+
+def is_unaligned(turn: Turn) -> bool:
+    """True if the table does not know where in the round the shoe is."""
+    return not turn.now.link.aligned
+
+
+def can_align(turn: Turn) -> bool:
+    """True if the shoe names Player card 1.
+
+    That is the only card that shows where a shoe that cannot replay is in the round.
+    """
+    return (turn.drawn.hand, turn.drawn.index) == INITIAL_DEAL[0]
+
+
+def belongs_to_missed_round(turn: Turn) -> bool:
+    """True if the shoe is not aligned and this card begins no new round."""
+    return is_unaligned(turn) and not can_align(turn)
+
+
+# Which slot it is for.
+
+
+def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
+    """Return the hand and index that the shoe names for this card, or None."""
+    return None if drawn.hand is None else (drawn.hand, drawn.index)
+
+
 def is_card_for(turn: Turn, slot: tuple[str, int] | None) -> bool:
-    """A card that was read and is one of the shoe's, the next of it, and named for this slot."""
+    """True if the card was read, may be of this shoe, and is the next draw, for this slot."""
     drawn = turn.drawn
-    if drawn.card is None or is_foreign(turn) is not None:
+    if drawn.card is None or not may_be_of_decks(turn):
         return False
     return slot is not None and (drawn.hand, drawn.index) == slot and drawn.number is None
 
 
-def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
-    """The hand and index that the shoe names for this card, None where it names none."""
-    return None if drawn.hand is None else (drawn.hand, drawn.index)
-
-
-def may_be_of_decks(turn: Turn) -> bool:
-    """The card may be one of the shoe's; one not read cannot be told from them."""
-    return is_foreign(turn) is None
-
-
-def can_align(turn: Turn) -> bool:
-    """A fresh Player card 1: the only card that aligns a shoe that cannot replay."""
-    return (turn.drawn.hand, turn.drawn.index) == INITIAL_DEAL[0]
-
-
-def is_unaligned(turn: Turn) -> bool:
-    """The host does not know where in the round the shoe is."""
-    return not turn.now.link.aligned
-
-
-def belongs_to_missed_round(turn: Turn) -> bool:
-    """Not aligned, and no new round begins with this card: it belongs to one that was missed."""
-    return is_unaligned(turn) and not can_align(turn)
-
-
 def is_repeat(turn: Turn) -> bool:
-    """The shoe names a slot that holds this very card already: it is sent again."""
+    """True if the shoe sends a card again that already lies in the slot it names."""
     drawn, played = turn.drawn, turn.now.round
     if played is None or is_unaligned(turn) or drawn.hand is None or drawn.number is not None:
         return False
@@ -111,18 +129,24 @@ def is_repeat(turn: Turn) -> bool:
     return any((d.hand, d.index, d.card) == named for d in played.cards)
 
 
-HEARD_LATE = frozenset({"power_failure", "link_lost", "cutting_card"})
-"""While one of these is open, a card may come that was drawn as it should be, before the halt."""
+# Cards that are reported late.
+
+LATE_CARD_KEYS = frozenset({"power_failure", "link_lost", "cutting_card"})
+"""The irregularities during which a card may be reported that was drawn in its turn, before the
+halt."""
 
 DRAWS = ("closed", "dealing", "drawing")
 
 
 def is_late_report(turn: Turn) -> bool:
-    """The next card of the shoe, drawn for the slot that is due: it was only heard of late."""
+    """True if this is the next draw, for the slot that is due, reported during a halt.
+
+    It was armed and drawn before the power or the link was lost, and is not out of turn.
+    """
     halt, now, drawn = turn.now.halt, turn.now, turn.drawn
     if halt is None or halt.back_to not in DRAWS or now.held or now.loaded or now.pending:
         return False
-    if not any(opened.key in HEARD_LATE for opened in halt.stack):
+    if not any(opened.key in LATE_CARD_KEYS for opened in halt.stack):
         return False
     next_one = now.shoe is not None and drawn.number == now.shoe.drawn + 1
     due = next_slot(now) is not None

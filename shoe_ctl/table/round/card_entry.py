@@ -1,7 +1,8 @@
-"""Cards that people enter: which card is named, whether the shoe can have held it, the ledger.
+"""Card entry: cards that people name, checked and recorded in slot, ledger and streams.
 
-In: arguments that name cards. Out: cards, or one line that says what is wrong with them.
-Must not know: which irregularity it is, who may enter a card, what the room has not seen.
+In: arguments that name cards. Out: cards, or why a card cannot be the one; round.card_corrected
+.card_entered.
+Must not know: which irregularity is open, who may enter a card.
 """
 
 from __future__ import annotations
@@ -15,85 +16,79 @@ from ..arguments import ChoiceArgs, Name, require_args
 from ..shoe import ledger as card_ledger
 from ..state import DealtCard
 from ..turn import Objection, Turn
-from . import deal as dealing
-from . import pulls
+from . import deal, pulls
+
+# Arguments.
 
 
 class CardArgs(ChoiceArgs, frozen=True, kw_only=True):
-    """The card that lies there, by its code: rank, then suit (``TS``)."""
+    """Which card lies there."""
 
     card: Name
+    """Its code: rank, then suit (``TS``)."""
 
 
 class SeenCardArgs(CardArgs, frozen=True, kw_only=True):
-    """The same; ``against_reading``: where the shoe read it otherwise, the people are right."""
+    """Which card lies there, by what people see."""
 
     against_reading: bool = False
+    """The shoe read another card and is overruled."""
 
 
 class MissedCardArgs(ChoiceArgs, frozen=True, kw_only=True):
-    """A card that was missed, by its code where it lies open."""
+    """A card that was drawn and not reported."""
 
     card: Name | None = None
+    """Its code, where it lies open; None: it lies face down."""
 
 
 class CardAtSlot(ChoiceArgs, frozen=True, kw_only=True):
-    """What really lies in this place of a hand."""
+    """Which card lies in a slot, by what people see."""
 
     hand: Literal["player", "banker"]
     index: int
     card: Name
+    """Its code: rank, then suit (``TS``)."""
 
     @property
     def slot(self) -> tuple[str, int]:
-        """The place."""
+        """The hand and the index in it."""
         return self.hand, self.index
 
 
-def require_card(code: str) -> Card:
-    """The card of this code, which was looked at before."""
-    return card(code)
-
-
 def named_card(turn: Turn) -> Card:
-    """The card that the command names, which was looked at before."""
+    """Return the card that the command names; its code was checked before."""
     return card(require_args(turn, CardArgs).card)
 
 
-def seen_card(turn: Turn) -> Card:
-    """The card that lies open by what the command says, which was looked at before."""
-    return card(require_args(turn, SeenCardArgs).card)
+# Conditions.
 
 
 def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | str | None:
-    """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
+    """Return why this cannot be the card that people see in a slot."""
     if args is None:
         return None
-    if args.against_reading and (low := why_not_against_reading(turn)) is not None:
+    if args.against_reading and (low := check_against_reading(turn)) is not None:
         return low
     return check_card(turn, args.card)
 
 
-def why_not_against_reading(turn: Turn) -> Objection | None:
-    """Only whoever decides may say that the shoe read a card wrongly."""
+def check_against_reading(turn: Turn) -> Objection | None:
+    """Return why this person may not say that the shoe read a card wrongly.
+
+    Only the position that decides irregularities may.
+    """
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
     if positions.may(turn.command.position, decides, highest=highest):
         return None
     return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
 
 
-def is_possible(turn: Turn, dealt: DealtCard, face: Card) -> bool:
-    """What the shoe read of this card, or of those of its pull, does not say otherwise."""
-    if dealt.card is not None:
-        return dealt.card == face
-    return pulls.can_be_named(turn.now, [(dealt.number, face)])
-
-
 def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
-    """What is wrong with a card of this code, as far as anyone at the table can know.
+    """Return why there can be no further card with this code.
 
-    Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
-    a refusal must not tell what lies face down.
+    Only revealed cards are counted, and ``besides`` others that the same command names: a refusal
+    must not give away a card that lies face down.
     """
     if (why := check_card_of_deck(turn, code)) is not None:
         return why
@@ -103,7 +98,7 @@ def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
 
 
 def check_card_of_deck(turn: Turn, code: str) -> str | None:
-    """That this is no card's code, or no card's of the deck."""
+    """Return why this is not the code of a card of the deck."""
     try:
         face = card(code)
     except ValueError:
@@ -111,37 +106,53 @@ def check_card_of_deck(turn: Turn, code: str) -> str | None:
     return None if face in turn.game.deck else f"{code} is not a card of this deck"
 
 
+def matches_reading(turn: Turn, dealt: DealtCard, face: Card) -> bool:
+    """True if this face does not contradict what the shoe read of this card or its pull."""
+    if dealt.card is not None:
+        return dealt.card == face
+    return pulls.can_be_named(turn.now, [(dealt.number, face)])
+
+
+# Actions.
+
+
 def name_card(turn: Turn, dealt: DealtCard, face: Card) -> None:
-    """This is the card that lies there, by what people see of it."""
+    """Record the face that people see of a card in its slot, in the ledger and in the slot.
+
+    If the shoe read another face, the ledger keeps that reading beside the count.
+    """
     if dealt.card is None:
         pulls.name_pulled_card(turn, dealt.number, face)
     elif dealt.card != face:
         card_ledger.overrule_reading(turn, dealt.card, face)
-    dealing.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
+    deal.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
 
 
-def correct_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
-    """The ledger counts the right card; what the shoe read in its place it keeps beside it."""
+def correct_counted_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
+    """Replace the face under which the ledger counts this card.
+
+    A reading of the shoe is kept beside the count; what people had entered is not.
+    """
     assert dealt.card is not None, "it was counted as some card"
     by_people = dealt.entered or dealt.number in turn.shoe.entered
     change = card_ledger.correct_count if by_people else card_ledger.overrule_reading
     change(turn, dealt.card, right)
 
 
-def replace_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
-    """A card that lies open was read as another: ledger, slot and streams have the right one."""
+def correct_revealed_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
+    """Correct the face of a revealed card: in the ledger, in its slot, in both streams."""
     wrong = dealt.card
     assert wrong is not None, "it lies open"
-    correct_card(turn, dealt, right)
+    correct_counted_card(turn, dealt, right)
     card_ledger.show_other_card(turn, wrong, right)
-    dealing.set_card(turn, (dealt.hand, dealt.index), right, entered=True)
+    deal.set_card(turn, (dealt.hand, dealt.index), right, entered=True)
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.tell("round.card_corrected", data)
     emit_card_entered(turn, dealt.hand, dealt.index, right)
 
 
 def emit_card_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:
-    """Tell those who may know it of a card that people entered, and who they are."""
+    """Tell the restricted stream which card people entered, and who they are."""
     command = turn.command
     data = {
         "hand": hand,

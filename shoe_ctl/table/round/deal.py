@@ -1,7 +1,8 @@
-"""Cards into slots, read or not: counted and told.
+"""The deal: open a round, close the bets, put each card into its slot.
 
-In: a slot, a card or None, its number. Out: round.card_dealt, the card for the restricted.
-Must not know: why a card belongs into a slot, who says so, what follows from it.
+In: a card and the slot it is for; announcements. Out: round.opened .bets_closed .card_dealt, and
+round.card_drawn for the restricted stream.
+Must not know: whether a card fits its slot, who names it, what follows once it is revealed.
 """
 
 from __future__ import annotations
@@ -17,46 +18,72 @@ from ..turn import Turn
 from ..wagers import commands as wager_commands
 from . import pulls
 
-FACE_UP_KEY = "face_up_in_shoe"
-FIRST_STEP = "first_card"
-"""The step at which its procedure begins where the shoe says so of a round's first card (6.1)."""
-
-SEEN_IN_SHOE = "a card lay face up in the shoe"
+# Opening the round and closing the bets.
 
 
-def check_face_up(turn: Turn) -> None:
-    """A card of the round was dealt: after the first one it plays all the same (5.6)."""
-    if not turn.drawn.face_up:
-        return
-    if len(turn.round.cards) > 1:
-        _plays_face_down(turn)
-    elif not card_ledger.is_shoe_empty(turn):
-        turn.then("face_up_first")
+def has_implied_announcements(turn: Turn) -> bool:
+    """True if the table makes no announcements itself: they follow from the cards."""
+    return turn.implied
 
 
-def check_held_face_up(turn: Turn) -> None:
-    """A card came that the round has no place for; before a round's first the halt decides."""
-    played = turn.now.round
-    if turn.drawn.face_up and played is not None and played.cards:
-        _plays_face_down(turn)
-
-
-def _plays_face_down(turn: Turn) -> None:
-    rule = turn.game.rule(FACE_UP_KEY, "played_as_face_down")
-    turn.tell("irregularity.raised", {"key": FACE_UP_KEY, "seen": SEEN_IN_SHOE, "rule": rule})
-    turn.tell(
-        "irregularity.resolved", {"key": FACE_UP_KEY, "how": "played_as_face_down", "rule": rule}
+def open_round(turn: Turn) -> None:
+    """Open the round and give it its id (*place your bets*, 3.1)."""
+    number = turn.now.rounds + 1
+    opened = Round(
+        id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs, drawn_before=turn.shoe.drawn
     )
+    turn.change(rounds=number, round=opened)
+    data = {"round_id": opened.id, "shoe_id": turn.shoe.id}
+    turn.announce("round.opened", data, by="place_your_bets")
+    wager_commands.open_bets(turn)
+
+
+def close_bets(turn: Turn) -> None:
+    """Close the bets (*no more bets*, 3.2)."""
+    turn.announce("round.bets_closed", {"round_id": turn.round.id}, by="no_more_bets")
+    wager_commands.close_bets(turn)
+
+
+def check_differential_due(turn: Turn) -> None:
+    """Check the table differential after the first card.
+
+    Not with an empty shoe: the round is void then, and all wagers are returned.
+    """
+    if not card_ledger.is_shoe_empty(turn):
+        wager_commands.check_differential(turn)
+
+
+# Cards into slots.
+
+
+def deal_card(turn: Turn) -> None:
+    """Put the drawn card into the slot that is due.
+
+    A card that fits also proves where in the round the shoe is.
+    """
+    slot, drawn = next_slot(turn.now), turn.drawn
+    assert slot is not None
+    if not turn.now.link.aligned:
+        turn.set_link(aligned=True)
+    place_card(turn, slot, drawn.card, drawn.number)
+    if drawn.card is None:
+        detect_unread(turn, slot)
+    detect_face_up(turn)
+    card_ledger.detect_empty_shoe(turn)
 
 
 def place_card(turn: Turn, slot: tuple[str, int], card: Card | None, number: int | None) -> None:
-    """Put the shoe's next card into this slot, face down or up as the table deals; count it."""
+    """Count the card in the ledger and put it into this slot."""
     card_ledger.count_card(turn, card, number)
     place_counted_card(turn, slot, card, turn.shoe.drawn)
 
 
 def place_counted_card(turn: Turn, slot: tuple[str, int], card: Card | None, number: int) -> None:
-    """Put a card that is counted under this number into this slot."""
+    """Put a card that the ledger has counted into this slot.
+
+    It lies face down or face up, as the table deals; which card it is goes to the restricted stream
+    only.
+    """
     hand, index = slot
     dealt = DealtCard(hand=hand, index=index, card=card, number=number, drawn_us=turn.now.t_us)
     turn.set_round(cards=(*turn.round.cards, dealt), due=None)
@@ -69,35 +96,41 @@ def place_counted_card(turn: Turn, slot: tuple[str, int], card: Card | None, num
 
 
 def place_pending_card(turn: Turn) -> None:
-    """Put the card that waits for its slot into the slot that is due."""
+    """Put the pending card into the slot that is due, if there are both.
+
+    A card that was drawn ahead, to be laid aside, is left where it is.
+    """
     card, slot = turn.now.pending, next_slot(turn.now)
     if card is None or slot is None or is_drawn_ahead(card):
         return
     assert card.number is not None
     unplaced.drop_roles(turn, "pending")
     place_counted_card(turn, slot, card.card, card.number)
-    check_unread(turn, slot)
+    detect_unread(turn, slot)
     if card.seen and len(turn.round.cards) == 1 and not card_ledger.is_shoe_empty(turn):
         turn.then("face_up_first")
 
 
-def check_unread(turn: Turn, slot: tuple[str, int]) -> None:
-    """What could not be read is entered, sooner or later."""
+def detect_unread(turn: Turn, slot: tuple[str, int]) -> None:
+    """Raise ``unread_card`` if the card in this slot could not be read."""
     if find_card(turn, slot).card is None:
         turn.then("card_unread")
 
 
+# The card in a slot.
+
+
 def find_card(turn: Turn, slot: tuple[str, int]) -> DealtCard:
-    """The card in this slot.
+    """Return the card in this slot.
 
     Raises:
-        StopIteration: there is none.
+        StopIteration: the slot is empty.
     """
     return next(d for d in turn.round.cards if (d.hand, d.index) == slot)
 
 
 def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) -> None:
-    """What lies in this slot is this card, as people ``entered`` it or as the shoe read it."""
+    """Record which card lies in this slot; ``entered``: people named it, the shoe did not."""
     cards = tuple(
         msgspec.structs.replace(d, card=card, entered=entered) if (d.hand, d.index) == slot else d
         for d in turn.round.cards
@@ -106,7 +139,7 @@ def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) ->
 
 
 def apply_late_reading(turn: Turn, slot: tuple[str, int], card: Card) -> None:
-    """The shoe, or its record, names the card in this slot that could not be read before."""
+    """Record the card that the shoe, or its record, now names for this unread slot."""
     pulls.name_pulled_card(turn, find_card(turn, slot).number, card)
     set_card(turn, slot, card, entered=False)
     data = {"hand": slot[0], "index": slot[1], "card": card.code}
@@ -114,43 +147,42 @@ def apply_late_reading(turn: Turn, slot: tuple[str, int], card: Card) -> None:
     turn.tell_restricted("round.card_drawn", {**data, "number": number})
 
 
-def has_implied_announcements(turn: Turn) -> bool:
-    """Announcements follow the cards."""
-    return turn.implied
+# A card that lay face up in the shoe (5.6).
+
+FACE_UP_KEY = "face_up_in_shoe"
+FIRST_STEP = "first_card"
+"""The step at which the procedure begins if it was the first card of the round (6.1)."""
+
+SEEN_IN_SHOE = "a card lay face up in the shoe"
 
 
-def open_round(turn: Turn) -> None:
-    """*Place your bets* (3.1): the round begins and gets its id."""
-    number = turn.now.rounds + 1
-    opened = Round(
-        id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs, drawn_before=turn.shoe.drawn
+def detect_face_up(turn: Turn) -> None:
+    """Act on a card that was face up in the shoe and has just been dealt.
+
+    The first card of a round halts the table; any later one is played as if it were face down.
+    """
+    if not turn.drawn.face_up:
+        return
+    if len(turn.round.cards) > 1:
+        _emit_played_face_down(turn)
+    elif not card_ledger.is_shoe_empty(turn):
+        turn.then("face_up_first")
+
+
+def detect_held_face_up(turn: Turn) -> None:
+    """Act on a card that was face up in the shoe and got no slot.
+
+    In a round with cards it is played as if it were face down. Before the first card the halt that
+    is open decides.
+    """
+    played = turn.now.round
+    if turn.drawn.face_up and played is not None and played.cards:
+        _emit_played_face_down(turn)
+
+
+def _emit_played_face_down(turn: Turn) -> None:
+    rule = turn.game.rule(FACE_UP_KEY, "played_as_face_down")
+    turn.tell("irregularity.raised", {"key": FACE_UP_KEY, "seen": SEEN_IN_SHOE, "rule": rule})
+    turn.tell(
+        "irregularity.resolved", {"key": FACE_UP_KEY, "how": "played_as_face_down", "rule": rule}
     )
-    turn.change(rounds=number, round=opened)
-    data = {"round_id": opened.id, "shoe_id": turn.shoe.id}
-    turn.announce("round.opened", data, by="place_your_bets")
-    wager_commands.open_bets(turn)
-
-
-def close_bets(turn: Turn) -> None:
-    """*No more bets* (3.2)."""
-    turn.announce("round.bets_closed", {"round_id": turn.round.id}, by="no_more_bets")
-    wager_commands.close_bets(turn)
-
-
-def check_differential_due(turn: Turn) -> None:
-    """What exceeds the table differential is found after the first card."""
-    if not card_ledger.is_shoe_empty(turn):
-        wager_commands.check_differential(turn)
-
-
-def deal_card(turn: Turn) -> None:
-    """Put the card into the slot that was due, face down or up as the table deals."""
-    slot, drawn = next_slot(turn.now), turn.drawn
-    assert slot is not None
-    if not turn.now.link.aligned:
-        turn.set_link(aligned=True)
-    place_card(turn, slot, drawn.card, drawn.number)
-    if drawn.card is None:
-        check_unread(turn, slot)
-    check_face_up(turn)
-    card_ledger.check_if_empty(turn)

@@ -1,7 +1,8 @@
-"""Hands of cards passed face down to Players, in Methods A and C.
+"""Hands of cards in Players' hands, in Methods A and C: passed, refused, retrieved, exposed.
 
-In: who is given a hand, who does not take it, whom the pit names. Out: cards.passed .refused.
-Must not know: cards' values, which state takes a command, how a card is revealed.
+In: whom a hand is passed to, who refuses it, whom the pit names. Out: cards.passed .refused
+.retrieved, round.first_hand.
+Must not know: the values of cards, which state takes a command, how a card is revealed.
 """
 
 from __future__ import annotations
@@ -10,34 +11,67 @@ from collections.abc import Callable
 
 import msgspec
 
-from shoe_ctl.games.game import Game
-
-from .. import turn
 from ..arguments import (
     HandName,
     HandToAnyone,
     HandToPlayer,
     NamedPlayer,
-    actor_fields,
     find_player,
     require_args,
     with_rule,
 )
-from ..inputs import TableCommand
-from ..settings import TableSettings
-from ..state import HandCustody, Player, TableState
-from ..turn import Turn
+from ..state import HandCustody, Player
+from ..turn import TableView, Turn
 from ..wagers.limits import WagerRules
-from . import methods
-from .methods import Recipient
+from . import entitlement
+from .entitlement import Recipient
 
-# What was seen. Each check is asked with the arguments, or with none: of whatever is given.
+# Who is to have a hand, and who has it.
+
+
+def entitled_player(turn: Turn, hand: str) -> Recipient | None:
+    """Return who is to have the hand in Method A by the recorded wagers.
+
+    None once a card of it is revealed, and where wagers are not recorded: then the dealer decides.
+    """
+    custody = turn.round.hands.of(hand)
+    if turn.method != "A" or custody.with_dealer or not is_unopened(turn, hand):
+        return None
+    if not entitlement.has_wager_feed(turn.now.wagers):
+        return None
+    return entitlement.find_recipient(turn.now.wagers, hand, custody.refused, turn.wager_rules)
+
+
+def has_no_taker(at: TableView, hand: str) -> bool:
+    """True if in Method A no Player with a recorded wager is left to have the hand."""
+    wagers, played = at.now.wagers, at.now.round
+    if at.method != "A" or played is None or not entitlement.has_wager_feed(wagers):
+        return False
+    rules = WagerRules(at.game, at.settings.layout, at.settings.limits)
+    return entitlement.find_recipient(wagers, hand, played.hands.of(hand).refused, rules) is None
+
+
+def is_held_face_down(turn: Turn, hand: str) -> bool:
+    """True if a Player holds the hand and a card of it lies face down."""
+    return turn.round.hands.of(hand).holder is not None and _lies_face_down(turn, hand)
+
+
+def is_unopened(turn: Turn, hand: str) -> bool:
+    """True if no card of this hand is revealed."""
+    return not any(dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
+
+
+def _lies_face_down(turn: Turn, hand: str) -> bool:
+    return bool(turn.round.face_down(hand))
+
+
+# Conditions. Each check takes the arguments, or None: then it answers for any arguments.
 
 
 def check_pass(turn: Turn, args: HandToPlayer | None) -> str | None:
-    """What stands against passing the hand, or against passing it to the Player named."""
+    """Return why the hand cannot be passed, or not to the Player named."""
     if args is None:
-        return _of_both_hands(turn, lambda hand: _check_passing(turn, hand))
+        return _check_either_hand(turn, lambda hand: _check_passing(turn, hand))
     return _check_held_by_nobody(turn, args.hand) or check_delivery(turn, args.hand, args)
 
 
@@ -45,27 +79,9 @@ def _check_passing(turn: Turn, hand: str) -> str | None:
     return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
 
 
-def _of_both_hands(turn: Turn, check: Callable[[str], str | None]) -> str | None:
-    """What stands against a command about a hand, whichever of the two it is."""
-    if (keeps_off := _why_not_handled(turn)) is not None:
-        return keeps_off
-    player_hand, banker_hand = check("player"), check("banker")
-    if player_hand is None or banker_hand is None:
-        return None
-    return f"{player_hand}; {banker_hand}"
-
-
-def _check_held_by_nobody(turn: Turn, hand: str) -> str | None:
-    """The hand is opened, or a Player holds it already."""
-    if (why := _check_unopened(turn, hand)) is not None:
-        return why
-    holder = turn.round.hands.of(hand).holder
-    return None if holder is None else f"{holder.named} holds the {hand} hand"
-
-
 def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
-    """What stands against the hand's going to the Player named, or to whoever is to have it."""
-    if turn.method == "A" and methods.has_wager_feed(turn.now.wagers):
+    """Return why the hand cannot go to the Player named, or to whoever is to have it."""
+    if turn.method == "A" and entitlement.has_wager_feed(turn.now.wagers):
         return _check_entitled(turn, hand, args)
     if args is None or (turn.method == "C" and turn.now.control.holder is not None):
         return None
@@ -73,10 +89,10 @@ def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> str | Non
 
 
 def _check_entitled(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
-    """The wagers say whose the hand is: that it is nobody's, or another's than the one named."""
+    """Return why the recorded wagers do not give the hand to the Player named."""
     entitled = entitled_player(turn, hand)
     if entitled is None:
-        return _pit_names(turn, hand)
+        return _no_taker(turn, hand)
     if args is None:
         return None
     given = find_player(turn, args)
@@ -88,15 +104,16 @@ def _check_entitled(turn: Turn, hand: str, args: NamedPlayer | None) -> str | No
     return None
 
 
-def _pit_names(turn: Turn, hand: str) -> str:
+def _no_taker(turn: Turn, hand: str) -> str:
+    """Return that the pit names the Player, as no Player is entitled to the hand."""
     why = f"no Player with a wager on the {hand} hand takes it: a Pit Supervisor names who does"
     return with_rule(why, _clause(turn, "pit_supervisor_names"))
 
 
 def check_refusal(turn: Turn, args: HandName | None) -> str | None:
-    """What stands against recording that a Player does not take the hand."""
+    """Return why no Player can refuse the hand."""
     if args is None:
-        return _of_both_hands(turn, lambda hand: _check_refusing(turn, hand))
+        return _check_either_hand(turn, lambda hand: _check_refusing(turn, hand))
     return _check_refusing(turn, args.hand)
 
 
@@ -108,20 +125,20 @@ def _check_refusing(turn: Turn, hand: str) -> str | None:
     return None
 
 
-def check_name(turn: Turn, args: HandToPlayer | None) -> str | None:
-    """What stands against a Pit Supervisor's naming the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
+def check_name_holder(turn: Turn, args: HandToPlayer | None) -> str | None:
+    """Return why a Pit Supervisor cannot name the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
         return "in Method C the dealer passes cards on: pass_cards"
     if args is None:
-        return _of_both_hands(
+        return _check_either_hand(
             turn,
-            lambda hand: _check_held_by_nobody(turn, hand) or check_named(turn, hand, None),
+            lambda hand: _check_held_by_nobody(turn, hand) or check_pit_choice(turn, hand, None),
         )
-    return _check_held_by_nobody(turn, args.hand) or check_named(turn, args.hand, args)
+    return _check_held_by_nobody(turn, args.hand) or check_pit_choice(turn, args.hand, args)
 
 
-def check_named(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
-    """What stands against a Pit Supervisor's saying that the hand goes to this Player."""
+def check_pit_choice(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
+    """Return why the choice is not a Pit Supervisor's, or that no Player is named."""
     entitled = entitled_player(turn, hand)
     if entitled is not None:
         to = "the Player with the highest wager" if args is None else entitled.player.named
@@ -132,14 +149,14 @@ def check_named(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
 
 
 def rule_of_naming(turn: Turn, _args: object = None) -> str | None:
-    """The rule that leaves it to a Pit Supervisor whom to name."""
+    """Return the rule that leaves it to a Pit Supervisor whom to name."""
     return _clause(turn, "pit_supervisor_names")
 
 
 def check_squeeze(turn: Turn, args: HandToAnyone | None) -> str | None:
-    """What stands against a Pit Manager's letting anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
+    """Return why a Pit Manager cannot let anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
     if args is None:
-        return _of_both_hands(turn, lambda hand: _check_face_down(turn, hand))
+        return _check_either_hand(turn, lambda hand: _check_face_down(turn, hand))
     if (why := _check_face_down(turn, args.hand)) is not None:
         return why
     if not args.is_named and args.designee is None:
@@ -148,16 +165,16 @@ def check_squeeze(turn: Turn, args: HandToAnyone | None) -> str | None:
 
 
 def rule_of_squeezing(turn: Turn, _args: object = None) -> str | None:
-    """The rule that leaves it to a Pit Manager who may squeeze."""
+    """Return the rule that leaves it to a Pit Manager who may squeeze."""
     return turn.game.clause("squeeze_allowed")
 
 
 def check_first_hand(turn: Turn, args: HandName | None) -> str | None:
-    """What stands against setting the hand to be revealed first (I/N/T 3.10.6, F 3.9.6)."""
+    """Return why the hand to be revealed first cannot be set (I/N/T 3.10.6, F 3.9.6)."""
     if turn.method == "C":
         return "in Method C no order is set"
     if args is None:
-        why = _of_both_hands(turn, lambda hand: _check_face_down(turn, hand))
+        why = _check_either_hand(turn, lambda hand: _check_face_down(turn, hand))
     else:
         why = _check_face_down(turn, args.hand)
     if why is None and any(dealt.revealed for dealt in turn.round.cards):
@@ -166,14 +183,13 @@ def check_first_hand(turn: Turn, args: HandName | None) -> str | None:
 
 
 def check_exposure(turn: Turn, hand: str, by: str | None) -> str | None:
-    """What stands against exposing the hand now, by whom it is said to be exposed.
+    """Return why the hand cannot be exposed now by whoever is said to expose it.
 
-    ``by`` is ``dealer`` or ``holder``; left out, it is the Player who holds the hand, else the
-    dealer.
+    ``by`` is ``dealer`` or ``holder``. None means the Player who holds the hand, else the dealer.
     """
     holder = turn.round.hands.of(hand).holder
     if by == "holder" and holder is None:
-        return _why_not_handled(turn) or f"no Player holds the {hand} hand"
+        return _check_handled(turn) or f"no Player holds the {hand} hand"
     if not turn.is_handed:
         return None
     if by == "dealer" and holder is not None:
@@ -190,70 +206,31 @@ def check_exposure(turn: Turn, hand: str, by: str | None) -> str | None:
 
 
 def check_exposure_by_anyone(turn: Turn, hand: str) -> str | None:
-    """What stands against exposing the hand now, whoever does it."""
+    """Return why nobody can expose the hand now."""
     holder = turn.round.hands.of(hand).holder
     return check_exposure(turn, hand, "dealer" if holder is None else "holder")
 
 
-def is_unopened(turn: Turn, hand: str) -> bool:
-    """No card of this hand is revealed."""
-    return not any(dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
-
-
-def has_no_taker(now: TableState, game: Game, settings: TableSettings, hand: str) -> bool:
-    """In Method A, by the wagers that are recorded, no Player is left to have the hand."""
-    if (
-        turn.method(now, settings) != "A"
-        or not methods.has_wager_feed(now.wagers)
-        or now.round is None
-    ):
-        return False
-    rules = WagerRules(game, settings.layout, settings.limits)
-    return methods.find_recipient(now.wagers, hand, now.round.hands.of(hand).refused, rules) is None
-
-
-def entitled_player(turn: Turn, hand: str) -> Recipient | None:
-    """Who is to have the hand in Method A, by the wagers; None also once it is opened.
-
-    Where staff declared single wagers and no others are recorded, nobody: it is for the dealer.
-    """
-    handling = turn.round.hands.of(hand)
-    if turn.method != "A" or handling.with_dealer or not is_unopened(turn, hand):
+def _check_either_hand(turn: Turn, check: Callable[[str], str | None]) -> str | None:
+    """Return why the command is possible for neither hand."""
+    if (why := _check_handled(turn)) is not None:
+        return why
+    player_hand, banker_hand = check("player"), check("banker")
+    if player_hand is None or banker_hand is None:
         return None
-    if not methods.has_wager_feed(turn.now.wagers):
-        return None
-    return methods.find_recipient(turn.now.wagers, hand, handling.refused, turn.wager_rules)
+    return f"{player_hand}; {banker_hand}"
 
 
-def _lies_face_down(turn: Turn, hand: str) -> bool:
-    return bool(turn.round.face_down(hand))
-
-
-def is_held_face_down(turn: Turn, hand: str) -> bool:
-    """A Player holds the hand, and a card of it that nobody has seen."""
-    return turn.round.hands.of(hand).holder is not None and _lies_face_down(turn, hand)
-
-
-def _why_not_handled(turn: Turn) -> str | None:
-    """Where no Player handles cards: that, and the rule that says so."""
-    if turn.is_handed:
-        return None
-    played = turn.game.methods.get(turn.method or "")
-    if played is None:
-        return f"in {turn.game.id} no Player handles the cards"
-    why = f"in Method {turn.method} no Player handles the cards"
-    return with_rule(why, played.clauses["dealer_keeps_cards"])
-
-
-def _check_face_down(turn: Turn, hand: str) -> str | None:
-    """Players handle no cards, or the hand has none that lies face down."""
-    if (keeps_off := _why_not_handled(turn)) is not None:
-        return keeps_off
-    return None if _lies_face_down(turn, hand) else f"no card of the {hand} hand lies face down"
+def _check_held_by_nobody(turn: Turn, hand: str) -> str | None:
+    """Return why the hand cannot be given: a Player holds it, or it is opened."""
+    if (why := _check_unopened(turn, hand)) is not None:
+        return why
+    holder = turn.round.hands.of(hand).holder
+    return None if holder is None else f"{holder.named} holds the {hand} hand"
 
 
 def _check_unopened(turn: Turn, hand: str) -> str | None:
-    """The same, or a card of the hand is revealed: further ones are exposed."""
+    """Return why the hand cannot be handled: it is opened, or the dealer exposes it."""
     if (why := _check_face_down(turn, hand)) is not None:
         return why
     if not is_unopened(turn, hand):
@@ -265,21 +242,39 @@ def _check_unopened(turn: Turn, hand: str) -> str | None:
     return None
 
 
+def _check_face_down(turn: Turn, hand: str) -> str | None:
+    """Return why no card of the hand can be handled: none lies face down."""
+    if (why := _check_handled(turn)) is not None:
+        return why
+    return None if _lies_face_down(turn, hand) else f"no card of the {hand} hand lies face down"
+
+
+def _check_handled(turn: Turn) -> str | None:
+    """Return that no Player handles cards in this game or method, with the rule."""
+    if turn.is_handed:
+        return None
+    played = turn.game.methods.get(turn.method or "")
+    if played is None:
+        return f"in {turn.game.id} no Player handles the cards"
+    why = f"in Method {turn.method} no Player handles the cards"
+    return with_rule(why, played.clauses["dealer_keeps_cards"])
+
+
 def _clause(turn: Turn, name: str) -> str | None:
-    """A clause of the method in force."""
+    """Return the rule number of a clause of the method in force."""
     return turn.game.methods[turn.method or ""].clauses.get(name)
 
 
-# What is done.
+# Actions.
 
 
 def pass_cards(turn: Turn) -> None:
-    """The hand goes face down to the Player whose it is, or whom the dealer names."""
+    """Pass the hand face down to the Player who is to have it, or whom the dealer names."""
     deliver_hand(turn, require_args(turn, HandToPlayer))
 
 
 def deliver_hand(turn: Turn, args: HandToPlayer) -> None:
-    """The hand goes to whoever is to have it, or to the Player named."""
+    """Give the hand to the Player who is to have it, or to the Player named."""
     if turn.method == "C":
         _deliver_in_method_c(turn, args)
         return
@@ -293,17 +288,17 @@ def deliver_hand(turn: Turn, args: HandToPlayer) -> None:
 
 
 def _deliver_in_method_c(turn: Turn, args: HandToPlayer) -> None:
-    """In Method C: to the Player with the shoe, or through the dealer to another (3.12.3)."""
+    """Give it to the Player with the shoe, or through the dealer to another (3.12.3)."""
     draws = turn.now.control.holder
     taker = find_player(turn, args) if args.is_named else draws
     assert taker is not None
-    through = draws is not None and not methods.is_same_player(draws, taker)
+    through = draws is not None and not entitlement.is_same_player(draws, taker)
     rule = _clause(turn, "through_dealer" if through else "placed")
     _give_hand(turn, args.hand, taker, rule, through_dealer=through)
 
 
 def refuse_cards(turn: Turn) -> None:
-    """The Player who has the hand, or is to have it, does not take it."""
+    """Record that the Player who has the hand, or is to have it, does not take it."""
     hand = require_args(turn, HandName).hand
     held, entitled = turn.round.hands.of(hand), entitled_player(turn, hand)
     refuser = held.holder
@@ -312,91 +307,93 @@ def refuse_cards(turn: Turn) -> None:
         refuser = entitled.player
     _set_custody(turn, hand, HandCustody(refused=(*held.refused, refuser)))
     data = {"round_id": turn.round.id, "hand": hand, "seat": refuser.seat}
-    turn.tell(
-        "cards.refused", data, restricted={**data, "player": refuser.id, **actor_fields(turn)}
-    )
+    turn.tell("cards.refused", data, restricted={**data, "player": refuser.id, **turn.actor()})
 
 
 def name_holder(turn: Turn) -> None:
-    """A Pit Supervisor names the Player who handles the hand."""
+    """Give the hand to the Player whom a Pit Supervisor names."""
     deliver_as_named(turn, require_args(turn, HandToPlayer))
 
 
 def deliver_as_named(turn: Turn, args: HandToPlayer) -> None:
-    """The hand goes to the Player whom a Pit Supervisor named."""
+    """Give the hand to the Player named, by the rule for a Pit Supervisor."""
     _give_hand(turn, args.hand, find_player(turn, args), _clause(turn, "pit_supervisor_names"))
 
 
-def retrieve_hand(turn: Turn, hand: str, taker: Player, rule: str | None) -> None:
-    """The hand comes back from the Player who should not have it, or no longer (5.7)."""
-    _set_custody(turn, hand, HandCustody(refused=turn.round.hands.of(hand).refused))
-    data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
-    who = actor_fields(turn) if isinstance(turn.happened, TableCommand) else {}
-    turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **who})
-
-
-def take_back_hand(turn: Turn, hand: str, rule: str | None) -> None:
-    """The hand is the dealer's to pass anew; a Player who holds it gives it back."""
-    handling = turn.round.hands.of(hand)
-    if handling.holder is None:
-        _set_custody(turn, hand, HandCustody(refused=handling.refused))
-    else:
-        retrieve_hand(turn, hand, handling.holder, rule)
-
-
-def update_holders_after_withdrawals(turn: Turn) -> None:
-    """Withdrawals are done: who has a hand by wagers that others now exceed gives it back.
-
-    Then it goes to whom the wagers name as they stand (I/N/T 3.10.2, F 3.9.2). A hand that is
-    opened stays with a Player who still has a wager on it.
-    """
-    for hand in ("player", "banker"):
-        handling = turn.round.hands.of(hand)
-        if handling.by_wagers and not _is_still_due(turn, hand, handling):
-            take_back_hand(turn, hand, _clause(turn, "highest_wager"))
-
-
-def _is_still_due(turn: Turn, hand: str, handling: HandCustody) -> bool:
-    assert handling.holder is not None, "by_wagers has a holder"
-    wagers, rules, holder = turn.now.wagers, turn.wager_rules, handling.holder
-    if not is_unopened(turn, hand) and methods.has_wager_on(holder, hand, wagers, rules):
-        return True
-    due = methods.find_recipient(wagers, hand, handling.refused, rules)
-    return due is not None and methods.is_same_player(due.player, holder)
-
-
-def give_to_dealer(turn: Turn, hand: str) -> None:
-    """The Player who had the hand is away: it is the dealer's to expose (5.10)."""
-    refused = turn.round.hands.of(hand).refused
-    _set_custody(turn, hand, HandCustody(refused=refused, with_dealer=True))
-
-
 def allow_squeeze(turn: Turn) -> None:
-    """A Pit Manager lets a Player or a designee squeeze the hand, whoever had it."""
+    """Give the hand to the Player or designee whom a Pit Manager lets squeeze."""
     args = require_args(turn, HandToAnyone)
     taker = find_player(turn, args, args.designee)
     _give_hand(turn, args.hand, taker, turn.game.clause("squeeze_allowed"))
 
 
+def retrieve_hand(turn: Turn, hand: str, taker: Player, rule: str | None) -> None:
+    """Take the hand back from a Player who should not have it, or no longer (5.7)."""
+    _set_custody(turn, hand, HandCustody(refused=turn.round.hands.of(hand).refused))
+    data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
+    who = turn.actor()
+    turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **who})
+
+
+def take_back_hand(turn: Turn, hand: str, rule: str | None) -> None:
+    """Return the hand to the dealer, to be passed anew, from a Player who may hold it."""
+    custody = turn.round.hands.of(hand)
+    if custody.holder is None:
+        _set_custody(turn, hand, HandCustody(refused=custody.refused))
+    else:
+        retrieve_hand(turn, hand, custody.holder, rule)
+
+
+def update_holders_after_withdrawals(turn: Turn) -> None:
+    """Take back hands from Players whose wagers others now exceed, after withdrawals.
+
+    The hand then goes to whom the wagers name (I/N/T 3.10.2, F 3.9.2). A hand with a revealed card
+    stays with a Player who still has a wager on it.
+    """
+    for hand in ("player", "banker"):
+        custody = turn.round.hands.of(hand)
+        if custody.by_wagers and not _is_still_entitled(turn, hand, custody):
+            take_back_hand(turn, hand, _clause(turn, "highest_wager"))
+
+
+def _is_still_entitled(turn: Turn, hand: str, custody: HandCustody) -> bool:
+    """True if the wagers still give the hand to the Player who holds it."""
+    assert custody.holder is not None, "by_wagers has a holder"
+    wagers, rules, holder = turn.now.wagers, turn.wager_rules, custody.holder
+    if not is_unopened(turn, hand) and entitlement.has_wager_on(holder, hand, wagers, rules):
+        return True
+    due = entitlement.find_recipient(wagers, hand, custody.refused, rules)
+    return due is not None and entitlement.is_same_player(due.player, holder)
+
+
+def give_to_dealer(turn: Turn, hand: str) -> None:
+    """Give the hand of a Player who is away to the dealer, who exposes it (5.10)."""
+    refused = turn.round.hands.of(hand).refused
+    _set_custody(turn, hand, HandCustody(refused=refused, with_dealer=True))
+
+
 def set_first_hand(turn: Turn) -> None:
-    """The dealer determines which hand is revealed first."""
+    """Record which hand the dealer wants revealed first."""
     hand = require_args(turn, HandName).hand
     _set_first(turn, hand)
     data = {"round_id": turn.round.id, "hand": hand, "rule": _clause(turn, "reveal_order")}
-    turn.tell("round.first_hand", data, restricted={**data, **actor_fields(turn)})
+    turn.tell("round.first_hand", data, restricted={**data, **turn.actor()})
 
 
 def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
-    """Who exposes the hand, as restricted events carry it; the first hand exposed is the first."""
+    """Return who exposes the hand, as restricted events carry it.
+
+    In Method A the first hand that is exposed becomes the first hand of the round.
+    """
     if not turn.is_handed:
         return {}
     if turn.method == "A" and turn.round.hands.first is None:
         _set_first(turn, hand)
-    handling = turn.round.hands.of(hand)
-    holder = handling.holder
+    custody = turn.round.hands.of(hand)
+    holder = custody.holder
     if holder is not None:
         return {"by": "holder", "player": holder.id, "designee": holder.designee}
-    if handling.with_dealer:
+    if custody.with_dealer:
         return {"by": "dealer", "rule": turn.game.rule("holder_absent", "exposed")}
     if entitled_player(turn, hand) is not None:
         # Passed to no Player: the outcome stands (5.7.1).
@@ -415,16 +412,17 @@ def _give_hand(
         "through_dealer": through_dealer,
         "rule": rule,
     }
-    secret = {"player": taker.id, "designee": taker.designee, **actor_fields(turn)}
+    secret = {"player": taker.id, "designee": taker.designee, **turn.actor()}
     turn.tell("cards.passed", data, restricted={**data, **secret})
 
 
-def _set_custody(turn: Turn, hand: str, handling: HandCustody) -> None:
+def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
+    """Replace who holds this hand."""
     hands = turn.round.hands
     if hand == "player":
-        hands = msgspec.structs.replace(hands, player=handling)
+        hands = msgspec.structs.replace(hands, player=custody)
     else:
-        hands = msgspec.structs.replace(hands, banker=handling)
+        hands = msgspec.structs.replace(hands, banker=custody)
     turn.set_round(hands=hands)
 
 

@@ -1,7 +1,8 @@
-"""The round judged and ended: the shoe's own result beside ours, the outcome, settled.
+"""The outcome: the shoe's result compared with the cards, the outcome announced, the round ended.
 
-In: a complete round, the shoe's result. Out: round.outcome .settled, the round left behind.
-Must not know: how cards came or were revealed, what a halt does.
+In: a complete round, the shoe's own result. Out: round.outcome .settled, the shoe.alarm for cards
+in factory order, the round in ``last``.
+Must not know: how cards were drawn or revealed, what a halt does.
 """
 
 from __future__ import annotations
@@ -11,20 +12,181 @@ from typing import Any
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 
-from ..shoe import arming, unplaced
-from ..shoe import ledger as card_ledger
+from ..shoe import arming, card_set, unplaced
 from ..state import DealtCard, Round, Run, SettledRound, ShoeResult
 from ..turn import Turn
 from ..wagers import commands as wager_commands
 from . import shoe_holder
 from .reveal import is_complete, is_result_awaited
 
+# The shoe's own result.
+
+
+def record_result(turn: Turn) -> None:
+    """Record the shoe's own result until it can be compared with the cards."""
+    event = turn.event(Result)
+    turn.set_round(
+        result=ShoeResult(
+            winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
+        )
+    )
+
+
+def has_result(turn: Turn) -> bool:
+    """True if the shoe has judged this round and no person has overruled that."""
+    return turn.round.result is not None and not turn.round.result_overruled
+
+
+def is_result_forced(turn: Turn) -> bool:
+    """True if the shoe was told to quit the round, and so did not judge it."""
+    event = turn.event(Result)
+    return event.winner == "forced_quit"
+
+
+def is_result_overdue(turn: Turn) -> bool:
+    """True if the shoe's own result did not come within ``result_timeout_s``."""
+    complete = turn.round.complete_us
+    if complete is None or not is_result_awaited(turn.now):
+        return False
+    return turn.now.t_us >= complete + turn.settings.result_timeout_s * 1_000_000
+
+
+def result_disagrees(turn: Turn) -> bool:
+    """True if the shoe and the cards differ on the winner or on a pair."""
+    judged = turn.round.result
+    if judged is None or turn.round.result_overruled:
+        return False
+    hands = [turn.round.hand(h) for h in ("player", "banker")]
+    pairs = [h[0].rank is h[1].rank for h in hands]
+    ours = (_settle(turn, turn.round).winner, pairs[0], pairs[1])
+    return ours != (judged.winner, judged.player_pair, judged.banker_pair)
+
+
+# The outcome.
+
+
+def check_outcome(turn: Turn, _args: object = None) -> str | None:
+    """Return why the outcome cannot be announced: a card or the shoe's result is missing."""
+    if not is_complete(turn):
+        return "the round is not complete"
+    return "the shoe's own result has not come yet" if is_result_awaited(turn.now) else None
+
+
+def check_card_due(turn: Turn) -> str | None:
+    """Return which third card must be drawn before there is an outcome, or None."""
+    if turn.state != "drawing":
+        return None
+    assert turn.round.due is not None
+    return f"{turn.round.due.capitalize()}'s third card is due"
+
+
+def call_outcome(turn: Turn) -> None:
+    """Go on to the outcome, as the dealer announces it."""
+    turn.then("outcome_due")
+
+
+def announce_outcome(turn: Turn) -> None:
+    """Announce the outcome, with the result of every wager of the game and layout."""
+    data = outcome_data(turn, turn.round, turn.shoe.id, turn.method)
+    proof = {"first": turn.round.first_input, "last": turn.now.inputs}
+    by = "enter_round" if turn.round.manual else "announce_outcome"
+    turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
+    detect_factory_order(turn)
+    if turn.implied:
+        turn.then("round_over")
+
+
+def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) -> dict[str, Any]:
+    """Return the full outcome of a round, as ``round.outcome`` and ``round.revised`` carry it."""
+    settlement = _settle(turn, played)
+    return {
+        "table": turn.settings.table,
+        "shoe_id": shoe_id,
+        "round_id": played.id,
+        "game": turn.game.id,
+        "game_sha256": turn.game.sha256,
+        "method": method,
+        **_settlement_data(settlement),
+        "manual": played.manual,
+    }
+
+
+def _settlement_data(settlement: Settlement) -> dict[str, Any]:
+    """Return a settlement as events carry it."""
+    return {
+        "winner": settlement.winner,
+        **{
+            name: {
+                "cards": [c.code for c in hand.cards],
+                "total": hand.total,
+                "natural": hand.natural,
+            }
+            for name, hand in (("player", settlement.player), ("banker", settlement.banker))
+        },
+        "wagers": {
+            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
+            for wager, r in settlement.wagers.items()
+        },
+        "rules": list(settlement.rules),
+    }
+
+
+def _settle(turn: Turn, played: Round) -> Settlement:
+    return turn.game.settle_hands(
+        played.hand("player"), played.hand("banker"), layout=turn.settings.layout
+    )
+
+
+# The end of the round.
+
+
+def end_round(turn: Turn) -> None:
+    """End the round (*settled*): settle its wagers and keep it as the last settled round.
+
+    A Player who has the shoe in Method C and loses a wager gives the shoe back.
+    """
+    settlement = _settle(turn, turn.round)
+    last = SettledRound(
+        round=turn.round, wagers=turn.now.wagers, shoe_id=turn.shoe.id, method=turn.method
+    )
+    turn.change(last=last)
+    loses_shoe = shoe_holder.loses_control(turn, settlement)
+    wager_commands.settle_wagers(turn, settlement)
+    if loses_shoe:
+        shoe_holder.lose_control(turn)
+    turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
+    close_round(turn)
+
+
+def close_round(turn: Turn) -> None:
+    """Remove the round, settled or void, from the table.
+
+    A set of cards that waited for this is taken next; else a change of the shoe may be due.
+    """
+    if turn.shoe.cutting_card_out:
+        played = turn.shoe.rounds_since_cutting_card + 1
+        turn.set_shoe(rounds_since_cutting_card=played)
+    arming.on_round_end(turn)
+    turn.change(round=None)
+    unplaced.drop_roles(turn, "ahead")
+    if turn.now.loaded is not None:
+        turn.then("set_shown")
+    elif card_set.is_change_due(turn):
+        turn.then("change_due")
+
+
+# Cards in a deck's factory order: a sign that the decks were not shuffled.
+
 REPEATED_ORDER = 5
-"""Cards in a row: in shuffled decks such a run comes once in some ten thousand shoes."""
+"""How many cards in a row raise the alarm. In shuffled decks such a run comes once in some ten
+thousand shoes."""
 
 
-def check_factory_order(turn: Turn) -> None:
-    """The round's cards follow on those of the round before, in the order drawn."""
+def detect_factory_order(turn: Turn) -> None:
+    """Extend the run of cards in factory order with the revealed cards of this round.
+
+    A run may begin in one round and go on in the next: cards are taken in the order drawn.
+    """
     run = turn.shoe.run
     seen = (d for d in turn.round.cards if d.revealed)
     for dealt in sorted(seen, key=lambda d: d.number):
@@ -35,7 +197,7 @@ def check_factory_order(turn: Turn) -> None:
 
 
 def _extend_run(turn: Turn, run: Run | None, dealt: DealtCard) -> Run | None:
-    """The run with this card at its end, or a new one that begins with it."""
+    """Return the run with this card at its end, or a new run that begins with it."""
     ranks = turn.game.deck.ranks
     if dealt.card is None or dealt.card not in turn.game.deck:
         return None
@@ -55,155 +217,3 @@ def _emit_alarm(turn: Turn, run: Run) -> None:
         "draws": [run.number - run.length + 1, run.number],
     }
     turn.tell_restricted("shoe.alarm", data)
-
-
-# What was seen.
-
-
-def is_result_overdue(turn: Turn) -> bool:
-    """The shoe's own result should have come by now."""
-    complete = turn.round.complete_us
-    if complete is None or not is_result_awaited(turn.now):
-        return False
-    return turn.now.t_us >= complete + turn.settings.result_timeout_s * 1_000_000
-
-
-def result_disagrees(turn: Turn) -> bool:
-    """The shoe judged the round otherwise than the cards do (winner or a pair)."""
-    judged = turn.round.result
-    if judged is None or turn.round.result_overruled:
-        return False
-    hands = [turn.round.hand(h) for h in ("player", "banker")]
-    pairs = [h[0].rank is h[1].rank for h in hands]
-    ours = (_settle(turn).winner, pairs[0], pairs[1])
-    return ours != (judged.winner, judged.player_pair, judged.banker_pair)
-
-
-def check_outcome(turn: Turn, _args: object = None) -> str | None:
-    """What stands against announcing the outcome: a card, or the shoe's own result."""
-    if not is_complete(turn):
-        return "the round is not complete"
-    return "the shoe's own result has not come yet" if is_result_awaited(turn.now) else None
-
-
-def why_card_due(turn: Turn) -> str | None:
-    """Which card is to be drawn before there is an outcome: one called all the same missed it."""
-    if turn.state != "drawing":
-        return None
-    assert turn.round.due is not None
-    return f"{turn.round.due.capitalize()}'s third card is due"
-
-
-def is_result_forced(turn: Turn) -> bool:
-    """The shoe was told to quit the round."""
-    event = turn.shoe_event
-    assert isinstance(event, Result)
-    return event.winner == "forced_quit"
-
-
-def has_result(turn: Turn) -> bool:
-    """The shoe judged the round already."""
-    return turn.round.result is not None and not turn.round.result_overruled
-
-
-def _settle(turn: Turn) -> Settlement:
-    played = turn.round
-    return turn.game.settle_hands(
-        played.hand("player"), played.hand("banker"), layout=turn.settings.layout
-    )
-
-
-# What is done.
-
-
-def keep_result(turn: Turn) -> None:
-    """Keep the shoe's own result until the cards are seen."""
-    event = turn.shoe_event
-    assert isinstance(event, Result)
-    turn.set_round(
-        result=ShoeResult(
-            winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
-        )
-    )
-
-
-def call_outcome(turn: Turn) -> None:
-    """The dealer says that the round has its outcome."""
-    turn.then("outcome_due")
-
-
-def announce_outcome(turn: Turn) -> None:
-    """The outcome, with every wager of the game and layout."""
-    data = outcome_data_of(turn, turn.round, turn.shoe.id, turn.method)
-    proof = {"first": turn.round.first_input, "last": turn.now.inputs}
-    by = "enter_round" if turn.round.manual else "announce_outcome"
-    turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
-    check_factory_order(turn)
-    if turn.implied:
-        turn.then("round_over")
-
-
-def outcome_data_of(turn: Turn, played: Round, shoe_id: str, method: str | None) -> dict[str, Any]:
-    """The whole outcome of a round, as ``round.outcome`` and ``round.revised`` carry it."""
-    settlement = turn.game.settle_hands(
-        played.hand("player"), played.hand("banker"), layout=turn.settings.layout
-    )
-    return {
-        "table": turn.settings.table,
-        "shoe_id": shoe_id,
-        "round_id": played.id,
-        "game": turn.game.id,
-        "game_sha256": turn.game.sha256,
-        "method": method,
-        **settlement_data(settlement),
-        "manual": played.manual,
-    }
-
-
-def settlement_data(settlement: Settlement) -> dict[str, Any]:
-    """A settlement as events carry it."""
-    return {
-        "winner": settlement.winner,
-        **{
-            name: {
-                "cards": [c.code for c in hand.cards],
-                "total": hand.total,
-                "natural": hand.natural,
-            }
-            for name, hand in (("player", settlement.player), ("banker", settlement.banker))
-        },
-        "wagers": {
-            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
-            for wager, r in settlement.wagers.items()
-        },
-        "rules": list(settlement.rules),
-    }
-
-
-def end_round(turn: Turn) -> None:
-    """*Settled*: wagers are collected and paid, the round of play is over."""
-    settlement = _settle(turn)
-    last = SettledRound(
-        round=turn.round, wagers=turn.now.wagers, shoe_id=turn.shoe.id, method=turn.method
-    )
-    turn.change(last=last)
-    loses_shoe = shoe_holder.loses_control(turn, settlement)
-    wager_commands.settle_wagers(turn, settlement)
-    if loses_shoe:
-        shoe_holder.lose_control(turn)
-    turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
-    close_round(turn)
-
-
-def close_round(turn: Turn) -> None:
-    """Leave the round behind, settled or void, and see whether the shoe has another."""
-    if turn.shoe.cutting_card_out:
-        played = turn.shoe.rounds_since_cutting_card + 1
-        turn.set_shoe(rounds_since_cutting_card=played)
-    arming.on_round_end(turn)
-    turn.change(round=None)
-    unplaced.drop_roles(turn, "ahead")
-    if turn.now.loaded is not None:
-        turn.then("set_shown")
-    elif card_ledger.is_change_due(turn):
-        turn.then("change_due")

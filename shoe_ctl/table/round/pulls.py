@@ -1,7 +1,8 @@
-"""Cards drawn as one whose order the shoe does not have: what it read of them, until all are named.
+"""Pulls: cards drawn together in an unknown order, counted as read until people name each one.
 
-In: the draws, what the shoe read, what people name as each lies open. Out: whether that is what was
-read; the ledger, which keeps the readings. Must not know: who names a card, why the order is lost.
+In: the draws of a pull, what the shoe read, what people name as each card lies open. Out: whether a
+name agrees with the readings; the ledger, corrected as names come in.
+Must not know: who names a card, why the order is unknown.
 """
 
 from __future__ import annotations
@@ -17,39 +18,17 @@ from ..shoe import ledger as card_ledger
 from ..state import CardOnTable, Pull, TableState
 from ..turn import Turn
 
-# What was seen.
+# Conditions.
 
 
 def find_pull(now: TableState, number: int | None) -> Pull | None:
-    """The pull that this draw is of, while nobody named the card."""
+    """Return the pull that this draw is part of, as long as its card is not named."""
     pulls = () if now.shoe is None else now.shoe.pulls
     return next((pull for pull in pulls if number in pull.numbers), None)
 
 
-def remaining_counts(pull: Pull) -> list[Card | None]:
-    """What is counted for the cards that nobody named yet, None for one that was not read.
-
-    A card that was named otherwise took the place of one that the shoe could not read, if there
-    was one, else of the first.
-    """
-    known, unread, strange = _unnamed(pull)
-    return [*known[max(0, strange - unread) :], *[None] * max(0, unread - strange)]
-
-
-def _unnamed(pull: Pull) -> tuple[list[Card], int, int]:
-    """The readings that nobody named, how many could not be read, how many were named otherwise."""
-    read, strange = list(pull.read), 0
-    for face in pull.named:
-        if face in read:
-            read.remove(face)
-        else:
-            strange += 1
-    known = [card for card in read if card is not None]
-    return known, len(read) - len(known), strange
-
-
 def can_be_named(now: TableState, faces: Iterable[tuple[int | None, Card]]) -> bool:
-    """Each of these draws may be the card that is named for it, by what the shoe has read."""
+    """True if the readings allow each of these draws to be the card named for it."""
     named: dict[tuple[int, ...], list[Card]] = {}
     for number, face in faces:
         if (pull := find_pull(now, number)) is not None:
@@ -59,15 +38,37 @@ def can_be_named(now: TableState, faces: Iterable[tuple[int | None, Card]]) -> b
 
 def _can_assign(pull: Pull | None, faces: list[Card]) -> bool:
     assert pull is not None, "looked for before"
-    known, unread, strange = _unnamed(pull)
-    return (Counter(faces) - Counter(known)).total() <= max(0, unread - strange)
+    known, unread, unmatched = _unnamed(pull)
+    return (Counter(faces) - Counter(known)).total() <= max(0, unread - unmatched)
 
 
-# What is done.
+def remaining_counts(pull: Pull) -> list[Card | None]:
+    """Return what the ledger counts for the cards not yet named; None for an unread one.
+
+    A card that was named as something the shoe did not read takes the place of an unread card, or
+    of the first reading if there is none.
+    """
+    known, unread, unmatched = _unnamed(pull)
+    return [*known[max(0, unmatched - unread) :], *[None] * max(0, unread - unmatched)]
+
+
+def _unnamed(pull: Pull) -> tuple[list[Card], int, int]:
+    """Return the readings not yet named, the number of unread cards, and of names of no reading."""
+    read, unmatched = list(pull.read), 0
+    for face in pull.named:
+        if face in read:
+            read.remove(face)
+        else:
+            unmatched += 1
+    known = [card for card in read if card is not None]
+    return known, len(read) - len(known), unmatched
+
+
+# Actions.
 
 
 def begin_pull(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
-    """Which of these is which nobody knows any more: the ledger keeps what the shoe read."""
+    """Record that nobody knows which of these cards is which; keep what the shoe read."""
     numbers = tuple(card.number for card in cards if card.number is not None)
     if numbers:
         pull = Pull(numbers=numbers, read=tuple(card.card for card in cards))
@@ -75,7 +76,7 @@ def begin_pull(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
 
 
 def name_pulled_card(turn: Turn, number: int, face: Card) -> None:
-    """The card of this draw was counted and not known: it is this one."""
+    """Record which card this draw is, after it was counted without being known."""
     pull = find_pull(turn.now, number)
     if pull is None:
         card_ledger.name_unknown_card(turn, face)
@@ -85,11 +86,11 @@ def name_pulled_card(turn: Turn, number: int, face: Card) -> None:
     after = msgspec.structs.replace(pull, numbers=rest, named=(*pull.named, face))
     others = (one for one in turn.shoe.pulls if one is not pull)
     turn.set_shoe(pulls=(*others, after) if rest else tuple(others))
-    _count(turn, pull, before, [face, *remaining_counts(after)])
+    _recount(turn, pull, before, [face, *remaining_counts(after)])
 
 
-def _count(turn: Turn, pull: Pull, before: list[Card | None], now: list[Card | None]) -> None:
-    """The ledger held the cards ``before``; it holds these instead."""
+def _recount(turn: Turn, pull: Pull, before: list[Card | None], now: list[Card | None]) -> None:
+    """Replace what the ledger counts for this pull, ``before`` naming a card, by ``now``."""
     for gone, come in zip(
         (Counter(before) - Counter(now)).elements(),
         (Counter(now) - Counter(before)).elements(),
@@ -105,7 +106,10 @@ def _count(turn: Turn, pull: Pull, before: list[Card | None], now: list[Card | N
 
 
 def forget_pull(turn: Turn, number: int) -> None:
-    """One of them is in the shoe again, and nobody knows which: none of them is known."""
+    """Count the cards of the pull of this draw as unknown.
+
+    One of them is in the shoe again, and nobody knows which.
+    """
     pull = find_pull(turn.now, number)
     if pull is None:
         return

@@ -1,7 +1,9 @@
-"""Cards that take their slot late, by what people say of them: the round catches up with them.
+"""Reconstruction: cards placed outside the normal sequence, put in order, or returned to the shoe.
 
-In: a card that is out, read or not. Out: it lies where it was due; the state it leads to.
-Must not know: why it came late, who says so.
+In: cards that staff enter, that the shoe reads late, that lie in the wrong order or are in the shoe
+again. Out: the cards in their slots, with the announcements that were skipped; the phase that they
+lead to.
+Must not know: which irregularity this is part of, who decided it.
 """
 
 from __future__ import annotations
@@ -12,14 +14,13 @@ from typing import TypeVar
 import msgspec
 
 from firmware_proto.cards import Card
-from firmware_proto.events import CardsDrawn
 from shoe_ctl.games.table_of_play import next_hand
 
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
 from ..state import (
-    ASIDE,
     INITIAL_DEAL,
+    PHASES,
     CardOnTable,
     DealtCard,
     OpenIrregularity,
@@ -32,12 +33,16 @@ from ..state import (
     takes_cards,
 )
 from ..turn import TableView, Turn
-from . import card_check, early_cards, pulls, reveal
-from . import deal as dealing
+from . import deal, early_cards, pulls, reveal
+
+# Which slot a card takes.
 
 
 def due_slot(at: TableView) -> tuple[str, int] | None:
-    """Where a card that is out belongs: the slot due, by what the room has seen and no more."""
+    """Return the slot for the next card on the table, as far as revealed cards say.
+
+    Unlike ``next_slot`` this also finds the slot of a third card that was not announced as due.
+    """
     slot, played = next_slot(at.now), at.now.round
     if slot is not None or played is None or not played.all_revealed:
         return slot
@@ -46,7 +51,7 @@ def due_slot(at: TableView) -> tuple[str, int] | None:
 
 
 def free_slot(at: TableView) -> tuple[str, int] | None:
-    """The same behind a card that waits for its slot until the table goes on: that one is first."""
+    """Return the slot behind the one that a pending card takes when play resumes."""
     if not pending_cards(at.now):
         return due_slot(at)
     played, now = at.now.round, at.now
@@ -54,54 +59,56 @@ def free_slot(at: TableView) -> tuple[str, int] | None:
     return INITIAL_DEAL[lie] if lie < len(INITIAL_DEAL) else None
 
 
+# Placing cards; announcements that were skipped are made first.
+
+
 def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple[str, int]:
-    """Count this card, and put it where one is due. Gives the slot."""
+    """Count this card, put it into the slot that is due and return that slot."""
     slot = _complete_announcements(turn)
-    dealing.place_card(turn, slot, card, number)
+    deal.place_card(turn, slot, card, number)
     _reveal_if_face_up(turn, slot)
     _continue_round(turn, slot)
     return slot
 
 
 def deal_late_reading(turn: Turn) -> None:
-    """Deal the card that the shoe reads only now: the room sees it in its time, like any other."""
+    """Deal the card that the shoe reads only now.
+
+    The room sees it after the usual time, like any other card.
+    """
     slot = _complete_announcements(turn)
-    dealing.place_card(turn, slot, turn.drawn.card, turn.drawn.number)
+    deal.place_card(turn, slot, turn.drawn.card, turn.drawn.number)
     reveal.reveal_due(turn)
     _continue_round(turn, slot)
 
 
 def place_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
-    """Put a card that is counted already where one is due. Gives the slot."""
-    slot = _lay(turn, card, number)
+    """Put a card that the ledger has counted into the slot that is due; return that slot."""
+    slot = _place_counted(turn, card, number)
     _continue_round(turn, slot)
     return slot
 
 
-def place_all(turn: Turn, lying: tuple[UnplacedCard, ...]) -> tuple[UnplacedCard, ...]:
-    """Lay cards that are counted already where each is due. Gives those for which none is."""
+def place_all(turn: Turn, cards: tuple[UnplacedCard, ...]) -> tuple[UnplacedCard, ...]:
+    """Put these counted cards into the slots that are due, one after the other.
+
+    Return the cards for which no slot is due.
+    """
     if turn.now.pending is not None and due_slot(turn) is not None:
-        _begin(turn)
-        dealing.place_pending_card(turn)
+        _start_deal(turn)
+        deal.place_pending_card(turn)
         set_phase(turn)
-    for place, kept in enumerate(lying):
+    for place, kept in enumerate(cards):
         if due_slot(turn) is None or kept.number is None:
-            _continue_round_all(turn, place)
-            return lying[place:]
-        _lay(turn, kept.card, kept.number)
-    _continue_round_all(turn, len(lying))
+            _continue_after(turn, place)
+            return cards[place:]
+        _place_counted(turn, kept.card, kept.number)
+    _continue_after(turn, len(cards))
     return ()
 
 
-def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
-    slot = _complete_announcements(turn)
-    dealing.place_counted_card(turn, slot, card, number)
-    _reveal_if_face_up(turn, slot)
-    return slot
-
-
 def is_pending_card_next(turn: Turn) -> bool:
-    """A card that was drawn as the table halted takes its slot as soon as the table goes on."""
+    """True if the pending card can take its slot now that the table is not halted."""
     card = turn.now.pending
     if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
@@ -109,30 +116,32 @@ def is_pending_card_next(turn: Turn) -> bool:
 
 
 def deal_pending(turn: Turn) -> None:
-    """Deal the card that was drawn as the table halted: the room sees it in its time.
+    """Deal the pending card, which was drawn as the table halted.
 
-    The round is in the state that the card leads to before it halts for what is found of the card.
+    ``cards_placed`` is fired first, so that the table is in the phase of its cards before anything
+    found about this card can halt it.
     """
     turn.then("cards_placed")
-    _begin(turn)
-    dealing.place_pending_card(turn)
+    _start_deal(turn)
+    deal.place_pending_card(turn)
     reveal.reveal_due(turn)
 
 
-def _begin(turn: Turn) -> None:
-    """The round is open, bets are closed, and what was ruled to open it does."""
-    if turn.now.round is None:
-        dealing.open_round(turn)
-    if turn.now.wagers.betting == "open":
-        dealing.close_bets(turn)
-    if not turn.round.cards:
-        early_cards.deal_opening(turn)
+def _place_counted(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
+    """Put a counted card into the slot that is due; return that slot. The phase is not changed."""
+    slot = _complete_announcements(turn)
+    deal.place_counted_card(turn, slot, card, number)
+    _reveal_if_face_up(turn, slot)
+    return slot
 
 
 def _complete_announcements(turn: Turn) -> tuple[str, int]:
-    """Whatever must have been said, or dealt, before a card is dealt there."""
-    _begin(turn)
-    dealing.place_pending_card(turn)
+    """Open the round, close the bets, place a pending card and announce the totals, as required.
+
+    Return the slot that is then due.
+    """
+    _start_deal(turn)
+    deal.place_pending_card(turn)
     slot = due_slot(turn)
     assert slot is not None, "looked at before"
     if slot not in INITIAL_DEAL and not turn.round.totals_announced:
@@ -140,27 +149,41 @@ def _complete_announcements(turn: Turn) -> tuple[str, int]:
     return slot
 
 
+def _start_deal(turn: Turn) -> None:
+    """Open the round, close the bets and deal the opening cards, as far as that is still to do."""
+    if turn.now.round is None:
+        deal.open_round(turn)
+    if turn.now.wagers.betting == "open":
+        deal.close_bets(turn)
+    if not turn.round.cards:
+        early_cards.deal_opening(turn)
+
+
 def _reveal_if_face_up(turn: Turn, slot: tuple[str, int]) -> None:
-    """Face up the room has seen it by now."""
+    """Reveal the card in this slot at once where cards are dealt face up."""
     if reveal.shows_cards_at_once(turn):
-        reveal.reveal(turn, [dealing.find_card(turn, slot)])
+        reveal.reveal(turn, [deal.find_card(turn, slot)])
 
 
 def _continue_round(turn: Turn, slot: tuple[str, int]) -> None:
-    """The table goes on in the state that it leads to; what nobody could read is entered."""
+    """Set the phase after this card, and raise ``unread_card`` if it was not read."""
     set_phase(turn)
-    dealing.check_unread(turn, slot)
+    deal.detect_unread(turn, slot)
 
 
-def _continue_round_all(turn: Turn, laid: int) -> None:
+def _continue_after(turn: Turn, laid: int) -> None:
+    """Do the same after the last ``laid`` cards of the round."""
     if laid:
         set_phase(turn)
         for dealt in turn.round.cards[-laid:]:
-            dealing.check_unread(turn, (dealt.hand, dealt.index))
+            deal.detect_unread(turn, (dealt.hand, dealt.index))
 
 
 def set_phase(turn: Turn) -> None:
-    """Bring the state up to the cards on the table: now, or once the halt is over."""
+    """Bring the state of the table in line with the cards of the round.
+
+    During a halt that is the state in which play resumes.
+    """
     state, halt = phase(turn.now), turn.now.halt
     if halt is not None:
         turn.change(halt=msgspec.structs.replace(halt, back_to=state))
@@ -168,51 +191,55 @@ def set_phase(turn: Turn) -> None:
         turn.then("cards_placed")
 
 
-_Lying = TypeVar("_Lying", DealtCard, UnplacedCard)
-_LAYS = ("closed", "dealing", "revealing", "drawing")
-
-# What was seen.
+# The last cards drawn, and their order.
 
 
 def last_drawn(now: TableState, count: int) -> tuple[CardOnTable, ...]:
-    """So many cards of the round, or drawn early in it: those drawn last, in the order drawn.
+    """Return the ``count`` cards drawn last, overdrawn ones included, in the order drawn.
 
-    One that a shoe only objected to so far is not out of it.
+    A card that the shoe only objected to is not counted as drawn.
     """
     if now.round is None:
         return ()
     early = [kept for kept in now.early if kept.number is not None and kept.counted]
-    lying: list[CardOnTable] = [*now.round.cards, *early]
+    cards: list[CardOnTable] = [*now.round.cards, *early]
     numbers = itertools.accumulate(
-        map(unplaced.draw_of, lying[: len(now.round.cards)]), _draw_order
+        map(unplaced.draw_of, cards[: len(now.round.cards)]), _draw_order
     )
     keys = [*numbers, *map(unplaced.draw_of, early)]
-    in_order = sorted(zip(keys, lying, strict=True), key=lambda each: each[0])
+    in_order = sorted(zip(keys, cards, strict=True), key=lambda each: each[0])
     return tuple(card for _, card in in_order)[-count:]
 
 
-def is_initial_card(card: CardOnTable) -> bool:
-    """It is one of the first four."""
-    return isinstance(card, DealtCard) and (card.hand, card.index) in INITIAL_DEAL
-
-
 def _draw_order(before: int, number: int) -> int:
-    """Where a card lies among the draws: one that the shoe did not count, behind the one before."""
+    """Return the number by which a card is sorted.
+
+    A number that is not above 0 stands for a card that the shoe did not count: it stays behind the
+    card before it.
+    """
     return number if number > 0 else before
 
 
-# What is done.
+def is_initial_card(card: CardOnTable) -> bool:
+    """True if the card lies in one of the first four slots."""
+    return isinstance(card, DealtCard) and (card.hand, card.index) in INITIAL_DEAL
 
 
-def lay_in_order(turn: Turn, lying: tuple[UnplacedCard, ...], of_no_order: frozenset[int]) -> None:
-    """Lay them in this order; those of draws that the shoe has in none are known to nobody."""
+def place_in_order(
+    turn: Turn, cards: tuple[UnplacedCard, ...], of_no_order: frozenset[int]
+) -> None:
+    """Put these cards into their slots in this order; what is left over becomes overdrawn.
+
+    The cards of the draws ``of_no_order`` were pulled together: nobody knows which of them is
+    which.
+    """
     halt, played = turn.now.halt, turn.now.round
     assert halt is not None
-    deals = halt.back_to in _LAYS
+    deals = halt.back_to in PHASES
     if deals and played is not None and not played.cards and turn.now.opening:
         early_cards.deal_opening(turn)
-    pulls.begin_pull(turn, tuple(one for one in lying if one.number in of_no_order))
-    ordered = tuple(_as_unknown(one) if one.number in of_no_order else one for one in lying)
+    pulls.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))
+    ordered = tuple(_as_unknown(one) if one.number in of_no_order else one for one in cards)
     # Cards drawn early before them go first, and their turn has not come.
     left = place_all(turn, ordered) if deals and not turn.now.early else ordered
     unplaced.move_cards(turn, left, "early")
@@ -220,10 +247,13 @@ def lay_in_order(turn: Turn, lying: tuple[UnplacedCard, ...], of_no_order: froze
         turn.then("left_over")
 
 
-def forget_identity(turn: Turn, lying: tuple[CardOnTable, ...]) -> None:
-    """Which of these is which nobody knows any more: each is entered when it lies open."""
-    of = {card.number for card in lying}
-    pulls.begin_pull(turn, lying)
+def forget_identity(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
+    """Record that nobody knows any more which of these cards is which.
+
+    Each is entered by people when it lies open. The ledger keeps what the shoe read.
+    """
+    of = {card.number for card in cards}
+    pulls.begin_pull(turn, cards)
     cards = tuple(_as_unknown(d) if d.number in of else d for d in turn.round.cards)
     turn.set_round(cards=cards)
     for card in turn.now.early:
@@ -232,46 +262,54 @@ def forget_identity(turn: Turn, lying: tuple[CardOnTable, ...]) -> None:
     turn.then("card_unread")
 
 
-def _as_unknown(lying: _Lying) -> _Lying:
-    return msgspec.structs.replace(lying, card=None)
+_Card = TypeVar("_Card", DealtCard, UnplacedCard)
+
+
+def _as_unknown(cards: _Card) -> _Card:
+    return msgspec.structs.replace(cards, card=None)
+
+
+# Cards taken out of the round.
 
 
 def find_drawn_card(now: TableState, number: int) -> CardOnTable | None:
-    """The card of this draw, where it lies in the round or as one drawn early."""
+    """Return the card with this draw number, in its slot or overdrawn."""
     dealt = () if now.round is None else now.round.cards
-    lying: list[CardOnTable] = [*dealt, *now.early]
-    return next((card for card in lying if card.number == number), None)
+    cards: list[CardOnTable] = [*dealt, *now.early]
+    return next((card for card in cards if card.number == number), None)
 
 
 def pending_irregularity(now: TableState, card: CardOnTable) -> OpenIrregularity | None:
-    """What waits beside the round because of this card."""
+    """Return the pending irregularity about this card: open, without halting the table."""
     return next((opened for opened in now.waiting if opened.subject == card.subject), None)
 
 
 def return_to_shoe(turn: Turn, card: CardOnTable) -> None:
-    """Its place is free; a third card is due again."""
+    """Remove a card from the table that is in the shoe again, and from the ledger.
+
+    Its slot is free; a third card is due again.
+    """
     _forget_card(turn, card)
     if isinstance(card, UnplacedCard):
         unplaced.drop_cards(turn, (card,))
         return
-    due = None if (card.hand, card.index) in INITIAL_DEAL else card.hand
-    cards = tuple(dealt for dealt in turn.round.cards if dealt is not card)
-    turn.set_round(cards=cards, due=due)
+    _clear_slot(turn, card)
 
 
 def return_all_to_shoe(turn: Turn) -> None:
-    """The round is void: those of its cards that are in the shoe again leave the ledger."""
+    """Remove from the ledger the cards of a void round that are in the shoe again."""
     for number in turn.shoe.pushed_back:
         if (card := find_drawn_card(turn.now, number)) is not None:
             _forget_card(turn, card)
 
 
 def confirm_positions(turn: Turn) -> None:
-    """It is ruled that they lie where they lie."""
+    """Record the ruling that cards stay on the table that the shoe reports as back in it."""
     turn.set_shoe(pushed_back=())
 
 
 def _forget_card(turn: Turn, card: CardOnTable) -> None:
+    """Remove the card from the ledger, and from the cards reported back in the shoe."""
     shoe = turn.shoe
     turn.set_shoe(pushed_back=tuple(number for number in shoe.pushed_back if number != card.number))
     if card.number is not None and card.number <= shoe.drawn:
@@ -279,95 +317,18 @@ def _forget_card(turn: Turn, card: CardOnTable) -> None:
         card_ledger.return_card(turn, card.card)
 
 
-HAND = ASIDE
-MOST_SET_ASIDE = 2
-"""A round has no more than two cards after its initial deal."""
+def remove_never_drawn(turn: Turn, dealt: DealtCard) -> None:
+    """Remove a card that people entered and that was never drawn, and its draw.
 
-# What was seen.
-
-
-def is_next_card(turn: Turn) -> bool:
-    """A card of this shoe, the next of it; it may be one that could not be read."""
-    drawn = turn.drawn
-    if drawn.armed is False or card_check.is_foreign(turn) is not None:
-        return False
-    return drawn.number in (None, turn.shoe.drawn + 1)
+    Its slot is free; a third card is due again.
+    """
+    card_ledger.uncount_last(turn, dealt.card, shown=dealt.revealed)
+    _clear_slot(turn, dealt)
+    turn.set_round(complete_us=None)
 
 
-def are_next_two(turn: Turn) -> bool:
-    """Both came in one pull: the next two cards of this shoe, and none was laid aside before."""
-    event = turn.shoe_event
-    assert isinstance(event, CardsDrawn)
-    if event.armed is False or len(event.cards) != MOST_SET_ASIDE or turn.now.ahead:
-        return False
-    strange = any(card_check.foreign_kind(turn, card) is not None for card in event.cards)
-    return not strange and event.number in (None, turn.shoe.drawn + 1)
-
-
-def are_next_two_in_order(turn: Turn) -> bool:
-    """The same, and the shoe has them in the order in which they left it."""
-    event = turn.shoe_event
-    assert isinstance(event, CardsDrawn)
-    return event.order_known and are_next_two(turn)
-
-
-def has_next_card(turn: Turn) -> bool:
-    """The card that is due was drawn ahead."""
-    return bool(turn.now.ahead)
-
-
-def is_shoe_sorted(turn: Turn) -> bool:
-    """The round gets no card from the shoe any more: what becomes of it touches the next ones."""
-    return turn.now.round is not None and turn.now.round.shoe_sorted
-
-
-# What is done.
-
-
-def set_aside_next(turn: Turn) -> None:
-    """The card drawn now is counted, and lies face down behind those before it."""
-    drawn = turn.drawn
-    card_ledger.count_card(turn, drawn.card, drawn.number)
-    _lay_aside(turn, drawn.card, turn.shoe.drawn)
-
-
-def set_aside_two(turn: Turn) -> None:
-    """Both are counted, and lie face down as they came: in an unknown order neither is known."""
-    event = turn.shoe_event
-    assert isinstance(event, CardsDrawn)
-    for place, card in enumerate(event.cards):
-        number = None if event.number is None else event.number + place
-        card_ledger.count_card(turn, card, number)
-        _lay_aside(turn, card, turn.shoe.drawn)
-    if not event.order_known:
-        laid = turn.now.ahead
-        pulls.begin_pull(turn, laid)
-        for one in laid:
-            unplaced.change_card(turn, one, card=None)
-
-
-def set_aside_pending(turn: Turn) -> None:
-    """The card was drawn for it while something else was decided, and is counted."""
-    card = turn.now.pending
-    assert card is not None and card.number is not None
-    unplaced.drop_roles(turn, "pending")
-    _lay_aside(turn, card.card, card.number)
-
-
-def _lay_aside(turn: Turn, card: Card | None, number: int) -> None:
-    index = len(turn.now.ahead) + 1
-    unplaced.add_card(turn, card, number, role="ahead", named_slot=(HAND, index))
-    place = {"hand": HAND, "index": index}
-    code = None if card is None else card.code
-    turn.tell("round.card_dealt", {**place, "face": "down"})
-    turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
-
-
-def deal_set_aside(turn: Turn) -> None:
-    """The first of them is the third card that is due: it goes to that hand, face down or up."""
-    reveal.want_third_card(turn)
-    first, hand = turn.now.ahead[0], turn.round.due
-    assert hand is not None and first.number is not None
-    unplaced.drop_cards(turn, (first,))
-    dealing.place_counted_card(turn, (hand, 3), first.card, first.number)
-    dealing.check_unread(turn, (hand, 3))
+def _clear_slot(turn: Turn, dealt: DealtCard) -> None:
+    """Take the card out of its slot. If it was a third card, one is due again."""
+    due = None if is_initial_card(dealt) else dealt.hand
+    cards = tuple(one for one in turn.round.cards if one is not dealt)
+    turn.set_round(cards=cards, due=due)

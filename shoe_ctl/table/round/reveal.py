@@ -1,6 +1,7 @@
-"""From face down to complete: cards revealed, totals announced, third cards due.
+"""The reveal: cards exposed, totals announced, a third card or the outcome due.
 
-In: exposures, ticks. Out: round.card_revealed .total_announced; what follows a card that is seen.
+In: what people expose, the time, the cards in their slots. Out: round.card_revealed
+.total_announced, the trigger for what comes next.
 Must not know: how cards are drawn, what a round pays, what an irregularity is.
 """
 
@@ -21,25 +22,23 @@ from .hands import check_exposure, check_exposure_by_anyone
 
 
 class ExposedCards(HandName, frozen=True, kw_only=True):
-    """Which cards lie open: the hand's, or one of them; ``by`` whom, where it is not plain."""
+    """Which cards of a hand are exposed, and by whom."""
 
     index: int | None = None
+    """The one card; None: all of the hand that lie face down."""
+
     by: Literal["dealer", "holder"] | None = None
+    """Who exposes them. None: the Player who holds the hand, else the dealer."""
 
 
-# What was seen.
+# Conditions.
 
 
-def shows_cards_at_once(turn: Turn) -> bool:
-    """Cards are dealt face up: time alone reveals them."""
-    return turn.faces == "face_up"
-
-
-def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:
-    """What stands against turning these cards over now."""
+def check_expose(turn: Turn, args: ExposedCards | None) -> str | None:
+    """Return why these cards cannot be exposed now."""
     none = "no such card of the round lies face down"
     if args is not None:
-        if not named_to_expose(turn, args):
+        if not cards_to_expose(turn, args):
             return none
         return check_exposure(turn, args.hand, args.by)
     hands = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
@@ -49,48 +48,56 @@ def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:
     return "; ".join(filter(None, found)) or none
 
 
+def cards_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:
+    """Return the face-down cards that the command names, unread ones included."""
+    return turn.round.face_down(args.hand, args.index)
+
+
 def check_totals(turn: Turn, _args: object = None) -> str | None:
-    """The initial four were not all seen, or their totals are announced."""
+    """Return why the totals cannot be announced: a card is hidden, or they were announced."""
     if not turn.round.all_revealed:
         return "not every card is seen"
     return "the totals are announced" if turn.round.totals_announced else None
 
 
+def shows_cards_at_once(turn: Turn) -> bool:
+    """True if cards are dealt face up: they count as revealed after a set time."""
+    return turn.faces == "face_up"
+
+
 def is_complete(turn: Turn) -> bool:
-    """Totals are announced, every card is seen, and the Table of Play wants no further card."""
+    """True if totals are announced, all cards revealed and no further card is due."""
     played = turn.round
     return played.totals_announced and played.all_revealed and due_hand(turn) is None
 
 
+def due_hand(turn: Turn) -> str | None:
+    """Return the hand that gets a third card by the Table of Play, or None.
+
+    All cards dealt so far must be revealed.
+    """
+    return next_hand(turn.round.hand("player"), turn.round.hand("banker"))
+
+
 def is_result_awaited(now: TableState) -> bool:
-    """Shoes of this profile judge too, and the open round's result did not come yet."""
+    """True if this shoe judges rounds itself and its result for this round is missing."""
     played = now.round
     if played is None or not now.link.judges:
         return False
     return played.result is None and not played.result_overruled
 
 
-def named_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:
-    """The cards lying face down that the command names, also those nobody could read."""
-    return turn.round.face_down(args.hand, args.index)
-
-
-def due_hand(turn: Turn) -> str | None:
-    """The hand that the Table of Play gives a third card; all cards so far must be revealed."""
-    return next_hand(turn.round.hand("player"), turn.round.hand("banker"))
-
-
-# What is done.
+# Actions.
 
 
 def expose(turn: Turn) -> None:
-    """The dealer, or the Player who holds the hand, turns the named cards of it."""
-    seen = named_to_expose(turn, require_args(turn, ExposedCards))
+    """Reveal the cards that the dealer, or the Player who holds the hand, exposes."""
+    seen = cards_to_expose(turn, require_args(turn, ExposedCards))
     reveal(turn, seen, hands.note_exposure(turn, seen[0].hand))
 
 
 def reveal_due(turn: Turn) -> None:
-    """Reveal the cards that lie face up long enough for the table to have seen them."""
+    """Reveal the cards that have lain face up for ``face_up_after_ms``."""
     if shows_cards_at_once(turn):
         drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
         due = [d for d in turn.round.cards if not d.revealed and d.drawn_us <= drawn_by_us]
@@ -99,7 +106,10 @@ def reveal_due(turn: Turn) -> None:
 
 
 def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | None = None) -> None:
-    """The room has seen these cards; one that nobody could read stays as it is."""
+    """Reveal these cards to the room; ``exposed`` says by whom, for the restricted stream.
+
+    A card that could not be read is skipped: it is revealed when people enter it.
+    """
     known = [(d, d.card) for d in seen if d.card is not None]
     shown = [dealt for dealt, _ in known]
     cards = [replace(d, revealed=True) if d in shown else d for d in turn.round.cards]
@@ -111,7 +121,10 @@ def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | N
 
 
 def advance_round(turn: Turn) -> None:
-    """What follows once every card is seen: totals, a third card, or the outcome."""
+    """Once every card is revealed, do what comes next: totals, a third card or the outcome.
+
+    Totals and the outcome are announced here only if announcements are implied.
+    """
     if turn.state != "revealing" or not turn.round.all_revealed:
         return
     if not turn.round.totals_announced:
@@ -130,20 +143,24 @@ def advance_round(turn: Turn) -> None:
         turn.then("outcome_due")
 
 
+def call_totals(turn: Turn) -> None:
+    """Announce both totals as the dealer says, and go on with the round."""
+    announce_totals(turn)
+    advance_round(turn)
+
+
 def announce_totals(turn: Turn) -> None:
-    """Both totals of the initial deal (I 3.13, N/F 3.14, T 3.15)."""
+    """Announce both totals of the initial deal (I 3.13, N/F 3.14, T 3.15)."""
     turn.set_round(totals_announced=True)
     for hand in ("player", "banker"):
         data = {"hand": hand, "total": total(turn.round.hand(hand)[:2])}
         turn.announce("round.total_announced", data, by="announce_totals")
 
 
-def call_totals(turn: Turn) -> None:
-    """The dealer announces both totals, and play goes on."""
-    announce_totals(turn)
-    advance_round(turn)
-
-
 def want_third_card(turn: Turn) -> None:
-    """A third card is due: only now, that revealed cards imply it, may it be armed."""
+    """Make a third card due.
+
+    Only now may the shoe be armed for it: to arm it before the revealed cards imply the draw would
+    give away a hidden card.
+    """
     turn.set_round(due=due_hand(turn))

@@ -1,8 +1,8 @@
-"""Which draw the shoe is armed for: what the table wants, what the shoe shows, what may still come.
+"""Arming: which draw the shoe is armed for, from the order to the proof that it is locked again.
 
-In: the draw that is due, the shoe's statuses and replies, a link that goes, a round that ends.
-Out: Armed and Locked, shoe.arm_refused .arm_taken, the arm that a round leaves behind.
-Must not know: which step or Player wants a draw, what becomes of a card.
+In: the draw that is due, the shoe's statuses and replies, a lost link, the end of a round.
+Out: the effects Armed and Locked, shoe.arm_refused .arm_taken, ``Shoe.stale_arm``.
+Must not know: which step or Player wants a draw, what is done with a card.
 """
 
 from __future__ import annotations
@@ -20,52 +20,51 @@ from ..turn import Turn
 
 
 def wanted(turn: Turn, *, step_draw: tuple[str, int] | None, may_draw: bool) -> Armed | Locked:
-    """What the shoe should be: armed for exactly one draw, or locked.
+    """Return what the shoe should be: armed for exactly one draw, or locked.
 
-    While the table is halted that is the draw that the open step wants, ``step_draw``. Else it is
-    the draw that revealed cards imply; the round's first only if whoever has the shoe ``may_draw``.
-    A shoe that can only be locked and unlocked is open between rounds too: cards are burned there,
-    and where the table is not aligned with it, only a card can mend that.
+    During a halt it is armed for the draw that the open step wants, ``step_draw``. Otherwise it is
+    armed for the draw that the revealed cards imply; the first draw of a round also requires
+    ``may_draw``, that whoever has the shoe may draw. A shoe that can only be locked and unlocked is
+    open between rounds too: cards are burned there, and only a card can align it.
     """
     now = turn.now
     if now.halt is not None:
-        return _for_draw(now, step_draw)
+        return _armed_for(now, step_draw)
     if now.state == "closed" and not may_draw:
         return Locked()
     takes = takes_cards(implied=turn.implied)
     is_open = now.state in takes or (now.state == "idle" and not now.link.arm)
-    return _for_draw(now, next_slot(now) if is_open else None)
+    return _armed_for(now, next_slot(now) if is_open else None)
 
 
-def _for_draw(now: TableState, slot: tuple[str, int] | None) -> Armed | Locked:
+def _armed_for(now: TableState, slot: tuple[str, int] | None) -> Armed | Locked:
+    """Return the arm for the next draw, for this slot; locked if there is no slot or no shoe."""
     if now.shoe is None or slot is None:
         return Locked()
     return Armed(now.shoe.drawn + 1, *slot)
 
 
-def ordered(now: TableState) -> Armed | Locked:
-    """What the shoe was last asked to be."""
-    return Locked() if now.armed is None else Armed(*now.armed)
-
-
-def last_withdrawn(now: TableState) -> Arming | None:
-    """The arm that was taken back last: a card may have left on it already."""
-    return now.arming if now.arming is not None and now.arming.withdrawn else None
-
-
 def order(turn: Turn, draw: Armed | Locked) -> None:
-    """Ask the shoe to be this, if it was asked to be something else."""
+    """Order the shoe to be this, unless it was ordered before."""
     if draw != ordered(turn.now):
         turn.effects.append(draw)
-        arming = _withdrawn(turn.now) if isinstance(draw, Locked) else _armed(turn.now, draw)
+        arming = _as_withdrawn(turn.now) if isinstance(draw, Locked) else _new_arm(turn.now, draw)
         turn.change(arming=arming)
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))
 
 
-def _armed(now: TableState, draw: Armed) -> Arming:
-    """The new arm. One of the same draw before it has what the shoe showed and replied of that."""
+def ordered(now: TableState) -> Armed | Locked:
+    """Return what the shoe was last ordered to be."""
+    return Locked() if now.armed is None else Armed(*now.armed)
+
+
+def _new_arm(now: TableState, draw: Armed) -> Arming:
+    """Return the new arm.
+
+    An earlier arm for the same draw hands on what the shoe reported and refused of that draw.
+    """
     before = now.arming
     again = before if before is not None and before.number == draw.number else None
     return Arming(
@@ -78,40 +77,25 @@ def _armed(now: TableState, draw: Armed) -> Arming:
     )
 
 
-def _withdrawn(now: TableState) -> Arming | None:
-    """The arm, taken back; None once its card is counted."""
+def _as_withdrawn(now: TableState) -> Arming | None:
+    """Return the arm as withdrawn, or None if its card was counted."""
     arming, shoe = now.arming, now.shoe
     if arming is None or shoe is None or shoe.drawn >= arming.number:
         return None
     return msgspec.structs.replace(arming, withdrawn=True, refused=None)
 
 
-# What the shoe shows.
+def last_withdrawn(now: TableState) -> Arming | None:
+    """Return the arm that was withdrawn last. A card may have been drawn on it already."""
+    return now.arming if now.arming is not None and now.arming.withdrawn else None
 
 
-def is_taken(turn: Turn) -> bool:
-    """The shoe shows that it is armed for the draw that it refused before."""
-    event, arming = turn.shoe_event, turn.now.arming
-    assert isinstance(event, Status)
-    return arming is not None and arming.refused is not None and event.armed == arming.number
-
-
-def counts_differ(turn: Turn) -> bool:
-    """It refused, counts other cards than the table, and has nothing more to tell.
-
-    With all its events stored here no card is on its way: the two counts never meet by themselves.
-    """
-    event, now = turn.shoe_event, turn.now
-    assert isinstance(event, Status)
-    if now.arming is None or now.arming.refused is None or now.shoe is None:
-        return False
-    return now.loaded is None and not event.unacknowledged and event.drawn != now.shoe.drawn
+# What the shoe reports.
 
 
 def on_status(turn: Turn) -> None:
-    """The shoe shows for which draw it is armed, or that it is for none."""
-    event, arming = turn.shoe_event, turn.now.arming
-    assert isinstance(event, Status)
+    """Record for which draw the shoe reports that it is armed, if any."""
+    event, arming = turn.event(Status), turn.now.arming
     if event.armed is not None and not turn.now.link.reports_arming:
         turn.set_link(reports_arming=True)
     if arming is None:
@@ -119,11 +103,11 @@ def on_status(turn: Turn) -> None:
     if event.armed == arming.number:
         turn.change(arming=msgspec.structs.replace(arming, confirmed=True))
     elif arming.confirmed and event.drawn < arming.number:
-        _lock_again(turn, arming)
+        _on_locked(turn, arming)
 
 
-def _lock_again(turn: Turn, arming: Arming) -> None:
-    """It is locked after it was armed, and no card came of that."""
+def _on_locked(turn: Turn, arming: Arming) -> None:
+    """Record that the shoe is locked after it was armed, and that no card came of the arm."""
     shoe = turn.now.shoe
     if shoe is not None and shoe.stale_arm is not None and shoe.stale_arm.number == arming.number:
         turn.set_shoe(stale_arm=None)
@@ -131,15 +115,33 @@ def _lock_again(turn: Turn, arming: Arming) -> None:
     turn.change(arming=again)
 
 
-def tell_taken(turn: Turn) -> None:
-    """What stood against it is over."""
+def counts_differ(turn: Turn) -> bool:
+    """True if the shoe refused the draw because it counts other cards than the table.
+
+    All its events are stored here, so no card is on its way: the counts will not meet by
+    themselves.
+    """
+    event, now = turn.event(Status), turn.now
+    if now.arming is None or now.arming.refused is None or now.shoe is None:
+        return False
+    return now.loaded is None and not event.unacknowledged and event.drawn != now.shoe.drawn
+
+
+def is_taken(turn: Turn) -> bool:
+    """True if the shoe reports that it is armed for the draw that it had refused."""
+    event, arming = turn.event(Status), turn.now.arming
+    return arming is not None and arming.refused is not None and event.armed == arming.number
+
+
+def emit_arm_taken(turn: Turn) -> None:
+    """Emit that the shoe now takes the arm, and clear its refusal."""
     arming = turn.now.arming
     assert arming is not None
     turn.tell("shoe.arm_taken", {"number": arming.number})
     turn.change(arming=msgspec.structs.replace(arming, refused=None))
 
 
-# What the shoe replies.
+# What the shoe refuses.
 
 OTHER = "other"
 
@@ -152,21 +154,23 @@ _TO_DO = {
     "not the next draw": "by its count another draw is next: the table compares both counts",
     OTHER: "it does not say why: see to the shoe, else declare other",
 }
-"""By the reason that the shoe gives: what it says in words, and what to do about it."""
+"""By the reason that the shoe gives: what it says, in words, and what to do."""
 
 
 def is_refused(turn: Turn) -> bool:
-    """The shoe refuses the very draw that it is to be armed for."""
-    event, armed = turn.shoe_event, turn.now.armed
-    assert isinstance(event, Reply)
+    """True if the shoe refuses the draw that it is to be armed for."""
+    event, armed = turn.event(Reply), turn.now.armed
     refuses = not event.accepted and event.command_id is None
     return refuses and armed is not None and event.number == armed[0]
 
 
 def on_reply(turn: Turn) -> None:
-    """The shoe refuses the draw, which stalls the round: people are told once for each reason."""
-    event, arming = turn.shoe_event, turn.now.arming
-    assert isinstance(event, Reply) and arming is not None
+    """Record that the shoe refuses the draw, and emit it once for each reason.
+
+    The round cannot go on until the shoe takes the draw.
+    """
+    event, arming = turn.event(Reply), turn.now.arming
+    assert arming is not None
     why = str(event.reason if event.reason in _TO_DO else OTHER)
     if why == arming.refused:
         return
@@ -175,31 +179,46 @@ def on_reply(turn: Turn) -> None:
     turn.tell("shoe.arm_refused", {**data, "counted": turn.shoe.drawn})
 
 
-# What may still come of an arm.
+def public_refusal(now: TableState) -> dict[str, Any] | None:
+    """Return the draw that the shoe refuses, for everyone: its number, why, and what to do."""
+    arming = now.arming
+    if arming is None or arming.refused is None:
+        return None
+    return {"number": arming.number, "why": arming.refused, "text": describe_refusal(arming)}
+
+
+def describe_refusal(arming: Arming) -> str:
+    """Return the refusal in words, with what to do; empty if the shoe does not refuse the draw."""
+    if arming.refused is None:
+        return ""
+    return f"the shoe refuses draw {arming.number}: {_TO_DO[arming.refused]}"
+
+
+# A draw of an arm that is no longer wanted.
 
 
 def on_link_lost(turn: Turn) -> None:
-    """The shoe is out of reach: a card that it gives meanwhile is of the round that is open now."""
+    """Keep the arm as stale: a card that the shoe gives while out of reach is of this round."""
     arming, shoe, played = turn.now.arming, turn.now.shoe, turn.now.round
     if arming is None or shoe is None or played is None:
         return
     if arming.withdrawn and not _may_give_the_next(turn, arming):
         return
     if shoe.stale_arm is None or shoe.stale_arm.number != arming.number:
-        turn.set_shoe(stale_arm=_stale(arming, played.id))
+        turn.set_shoe(stale_arm=_as_stale(arming, played.id))
 
 
 def on_round_end(turn: Turn) -> None:
-    """A card that the shoe may yet give for the round that ends is not the next one's."""
+    """Keep the arm as stale if its card may still come: it is not a card of the next round."""
     arming, round_id = turn.now.arming, turn.round.id
     if arming is not None and arming.round_id == round_id and _may_give_the_next(turn, arming):
-        turn.set_shoe(stale_arm=_stale(arming, round_id))
+        turn.set_shoe(stale_arm=_as_stale(arming, round_id))
 
 
 def on_hello(turn: Turn, drawn: int) -> None:
-    """The shoe is back and counts so many cards out: of a draw beyond that nothing comes any more.
+    """Clear a stale arm for a draw that the shoe does not count.
 
-    Only an arm whose card it counts stays stale: that card is on its way.
+    Only a draw that the shoe counts can still be reported.
     """
     stale = turn.shoe.stale_arm
     if stale is not None and stale.number > drawn:
@@ -207,9 +226,9 @@ def on_hello(turn: Turn, drawn: int) -> None:
 
 
 def is_stale(now: TableState, number: int | None) -> bool:
-    """True if the shoe was left armed for this draw by a round that has ended.
+    """True if a round that has ended left the shoe armed for this draw.
 
-    Nobody can tell whether the card was drawn for that round or for the one that is open now.
+    Nobody can tell whether the card was drawn for that round or for the open one.
     """
     stale = None if now.shoe is None else now.shoe.stale_arm
     if stale is None or stale.number != number:
@@ -218,27 +237,13 @@ def is_stale(now: TableState, number: int | None) -> bool:
 
 
 def _may_give_the_next(turn: Turn, arming: Arming) -> bool:
-    """The next card may leave on this arm; a shoe that never shows its arms is not asked about."""
+    """True if the next card may be drawn on this arm.
+
+    Only for shoes that report their arming.
+    """
     return turn.now.link.reports_arming and arming.number == turn.shoe.drawn + 1
 
 
-def _stale(arming: Arming, round_id: str) -> Arming:
+def _as_stale(arming: Arming, round_id: str) -> Arming:
+    """Return the arm as one that this round left behind."""
     return msgspec.structs.replace(arming, round_id=round_id, refused=None, withdrawn=True)
-
-
-# What people are told.
-
-
-def public(now: TableState) -> dict[str, Any] | None:
-    """The draw that the shoe refuses, for everyone: its number, why, what to do."""
-    arming = now.arming
-    if arming is None or arming.refused is None:
-        return None
-    return {"number": arming.number, "why": arming.refused, "text": words(arming)}
-
-
-def words(arming: Arming) -> str:
-    """The refusal in words, with what to do; nothing where the shoe does not refuse the draw."""
-    if arming.refused is None:
-        return ""
-    return f"the shoe refuses draw {arming.number}: {_TO_DO[arming.refused]}"

@@ -1,7 +1,8 @@
-"""Cards drawn early: laid face down in no slot, until it is known whose they are.
+"""The set of cards in the shoe: how it comes, is recorded and counted, and when it is changed.
 
-In: a card that came before its turn, what is decided of it. Out: the table's early and opening
-cards, cards placed. Must not know: why it is decided so, which irregularity is open.
+In: what the shoe says it holds, the shoe-opening record, a count of what is left, the cutting card.
+Out: shoe.loaded .opened .counted .change_due, the table's Shoe and LoadedSet.
+Must not know: which card is drawn, what a halt does.
 """
 
 from __future__ import annotations
@@ -14,150 +15,60 @@ import msgspec
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
 
-from ..arguments import Name, NoArgs, actor_fields, require_args, with_rule
+from ..arguments import Name, NoArgs, require_args, with_rule
 from ..state import LoadedSet, Shoe
 from ..turn import Cause, Turn
 from . import arming, unplaced
 from . import ledger as card_ledger
 
+# Arguments.
+
 Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 
 
 class ShoePreparation(NoArgs, frozen=True, kw_only=True):
-    """How the set was prepared: who or what shuffled and cut it, how many cards were burned.
-
-    ``same_backs``: all backs were seen to be of one colour and design (2.1). ``set`` is the
-    house's own name of the set; ``decks`` how many were counted in.
-    """
+    """How the set was prepared, for the shoe-opening record."""
 
     shuffle: Name
+    """Who or what shuffled it."""
+
     cut: Name
+    """Who or what cut it."""
+
     burn: Count
+    """How many cards were burned."""
+
     same_backs: bool
+    """All backs were seen to be of one colour and design (2.1)."""
+
     decks: Count | None = None
+    """How many decks were counted in."""
+
     set: Name | int | None = None
+    """The casino's own name of the set."""
 
 
 class Remainder(NoArgs, frozen=True, kw_only=True):
-    """What is left in the shoe: how many cards, or ``cards``, each of them ("7D TS")."""
+    """What is left in the shoe: one of the two."""
 
     left: Count | None = None
+    """How many cards."""
+
     cards: str | None = None
+    """Each of the cards, by its code ("7D TS")."""
 
 
-# What was seen.
-
-
-def check_record(turn: Turn, args: ShoePreparation | None) -> str | None:
-    """What stands against recording how the set was put in."""
-    shoe, rule = turn.shoe, turn.game.clause("decks")
-    if shoe.recorded:
-        return "how these cards were put in is recorded already"
-    if args is None:
-        return None
-    if not args.same_backs:
-        return with_rule("cards with unlike backs are not played: load another set", rule)
-    if args.decks not in (None, shoe.decks):
-        return with_rule(f"the table counts {shoe.decks} decks: load another set", rule)
-    return None
-
-
-def check_count(_turn: Turn, args: Remainder | None) -> str | None:
-    """What stands against counting what is left."""
-    if args is None:
-        return None
-    if (args.left is None) is (args.cards is None):
-        return "say how many cards are left, or which"
-    unknown = [code for code in (args.cards or "").split() if code not in CARDS]
-    return f"there is no card {unknown[0]}" if unknown else None
-
-
-def count_causes(turn: Turn) -> list[Cause]:
-    """The irregularities that the count shows, in words that name no card."""
-    found = _compare_with_ledger(turn)
-    told = []
-    if found["foreign"]:
-        told.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
-    if found["extra"] or found["too_many"]:
-        told.append(Cause("extra_card", "more cards are left than the ledger allows"))
-    if found["missing"] or found["too_few"]:
-        told.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
-    return told
-
-
-def _compare_with_ledger(turn: Turn) -> dict[str, Any]:
-    """What is left against the ledger; faces are missed only where every draw of them is known."""
-    shoe, args = turn.shoe, require_args(turn, Remainder)
-    left = Counter((args.cards or "").split())
-    counted = left.total() if args.left is None else args.left
-    in_deck = [card.code for card in turn.game.deck.cards]
-    ours = sum(count for code, count in shoe.counts.items() if code in in_deck)
-    expected = shoe.decks * len(in_deck) - ours - shoe.unseen
-    foreign = {code: n for code, n in left.items() if code not in in_deck}
-    of_deck = counted - sum(foreign.values())
-    faces = {code: left[code] + shoe.counts.get(code, 0) - shoe.decks for code in in_deck}
-    listed, known = args.cards is not None, shoe.unseen == 0
-    return {
-        "left": counted,
-        "expected": expected,
-        "too_many": max(0, of_deck - expected),
-        "too_few": max(0, expected - of_deck),
-        "foreign": foreign,
-        "extra": {code: n for code, n in faces.items() if listed and n > 0},
-        "missing": {code: -n for code, n in faces.items() if listed and known and n < 0},
-    }
-
-
-# What is done.
-
-
-def record_opening(turn: Turn) -> None:
-    """The shoe-opening record."""
-    args, shoe = require_args(turn, ShoePreparation), turn.shoe
-    turn.set_shoe(recorded=True)
-    data = {
-        "shoe_id": shoe.id,
-        "set_id": shoe.set_id if args.set is None else str(args.set),
-        "decks": shoe.decks,
-        "shuffle": args.shuffle,
-        "cut": args.cut,
-        "burn": args.burn,
-        "same_backs": args.same_backs,
-        "rule": turn.game.clause("decks"),
-    }
-    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **actor_fields(turn)}
-    turn.tell("shoe.opened", data, restricted={**data, **secret})
-
-
-def count_remainder(turn: Turn) -> None:
-    """What is left is counted; where it disagrees the table halts."""
-    found, agrees = _compare_with_ledger(turn), not count_causes(turn)
-    data = {"shoe_id": turn.shoe.id, "left": found["left"], "agrees": agrees}
-    turn.tell("shoe.counted", data, restricted={**data, **found, **actor_fields(turn)})
-    if not agrees:
-        turn.then("count_disagrees")
-
-
-def set_aside_opening(turn: Turn) -> None:
-    """No further round is dealt from these cards: one that was to open it opens none."""
-    if turn.now.opening:
-        unplaced.drop_roles(turn, "opening")
-        data = {"step": "set aside: its shoe deals no further round"}
-        turn.emit_irregularity("irregularity.step", "overdraw", data)
-
-
-# What was seen.
+# A set is announced. Conditions.
 
 
 def holds_no_cards(turn: Turn) -> bool:
-    """The hello says that no cards are in the shoe."""
-    event = turn.shoe_event
-    assert isinstance(event, Hello)
+    """True if the hello says that no cards are in the shoe."""
+    event = turn.event(Hello)
     return event.set_id is None
 
 
 def is_another_set(turn: Turn) -> bool:
-    """What the shoe says it holds is not the set that the table knows."""
+    """True if the shoe announces another set than the one that the table knows."""
     event = turn.shoe_event
     assert isinstance(event, Hello | ShoeLoaded)
     known = turn.now.shoe
@@ -165,36 +76,15 @@ def is_another_set(turn: Turn) -> bool:
 
 
 def is_unsuitable(turn: Turn) -> bool:
-    """The set or the device is not what this table's game and settings are for."""
+    """True if the announced set does not fit the game and settings of this table."""
     return not _announced(turn).fits
 
 
-def has_no_pending_cards(turn: Turn) -> bool:
-    """The shoe was emptied in the round, by hand."""
-    shown = turn.now.loaded
-    return shown is not None and (shown.set_id, shown.decks) == (None, 0)
-
-
-def blocks_round_end(turn: Turn) -> bool:
-    """Another set waits, and no round is to end before it, or one that wants cards of its own."""
-    if turn.now.loaded is None:
-        return False
-    played = turn.now.round
-    return played is None or not (turn.state == "resolved" or played.shoe_sorted)
-
-
-def is_pending_set_unsuitable(turn: Turn) -> bool:
-    """The set that waited for the round's end is not one for this table."""
-    return turn.now.loaded is not None and not turn.now.loaded.fits
-
-
-def shows_new_shoe(turn: Turn) -> bool:
-    """A start between rounds when a change is due is a new shoe; alone it is a diagnostic."""
-    return turn.source == "shoe_change" or turn.shoe.cutting_card_out
-
-
 def repeats_known_set(turn: Turn) -> bool:
-    """The loading, sent again, of a set that a hello made known and no card was heard of."""
+    """True if the shoe sends its loading again, of the set that the table knows by a hello.
+
+    No card of the set was reported so far.
+    """
     if is_unsuitable(turn):
         return False
     shoe, event = turn.now.shoe, turn.shoe_event
@@ -204,7 +94,38 @@ def repeats_known_set(turn: Turn) -> bool:
     return not shoe.counts and shoe.drawn == shoe.unseen
 
 
+def shows_new_shoe(turn: Turn) -> bool:
+    """True if a start of the shoe between rounds means a new set: a change is due.
+
+    Any other start is only a diagnostic.
+    """
+    return turn.source == "shoe_change" or turn.shoe.cutting_card_out
+
+
+def has_no_pending_cards(turn: Turn) -> bool:
+    """True if the shoe was emptied by hand during the round."""
+    shown = turn.now.loaded
+    return shown is not None and (shown.set_id, shown.decks) == (None, 0)
+
+
+def is_pending_set_unsuitable(turn: Turn) -> bool:
+    """True if the pending set does not fit this table."""
+    return turn.now.loaded is not None and not turn.now.loaded.fits
+
+
+def blocks_round_end(turn: Turn) -> bool:
+    """True if another set is pending and the open round cannot end first.
+
+    A round that is resolved, or gets no further card from the shoe, still ends.
+    """
+    if turn.now.loaded is None:
+        return False
+    played = turn.now.round
+    return played is None or not (turn.state == "resolved" or played.shoe_sorted)
+
+
 def _announced(turn: Turn) -> LoadedSet:
+    """Return the set that this event announces, and whether it fits this table."""
     event, wanted = turn.shoe_event, turn.game.deck.name
     assert isinstance(event, Hello | ShoeLoaded)
     fits = event.decks in (None, turn.settings.decks)
@@ -219,38 +140,58 @@ def _announced(turn: Turn) -> LoadedSet:
     )
 
 
-# What is done.
+# A set is announced. Actions.
 
 
 def note_device(turn: Turn) -> None:
-    """Remember who is speaking, and how many cards it says are out."""
-    event = turn.shoe_event
-    assert isinstance(event, Hello)
+    """Record which device it is, and how many cards it says are out."""
+    event = turn.event(Hello)
     turn.set_link(device_id=event.device_id, boot_id=event.boot_id, met=True)
     if turn.now.shoe is not None and not is_another_set(turn):
         turn.set_shoe(told_drawn=event.drawn)
         arming.on_hello(turn, event.drawn)
 
 
-def show_set(turn: Turn) -> None:
-    """The shoe names the cards that it holds now, or none: the table takes them as its own."""
+def receive_set(turn: Turn) -> None:
+    """Take the announced set, or none, as the set that the shoe holds now."""
     turn.change(loaded=_announced(turn))
     turn.then("set_shown")
 
 
-def show_unnamed_set(turn: Turn) -> None:
-    """The shoe holds cards that it cannot name."""
+def receive_unnamed_set(turn: Turn) -> None:
+    """Take the cards in the shoe as a set, although the shoe cannot name it."""
     turn.change(loaded=LoadedSet(set_id=None, decks=None, fits=True))
     turn.then("set_shown")
 
 
+def keep_pending_set(turn: Turn) -> None:
+    """Keep the announced set as pending until the round ends.
+
+    That is another set than the known one, or the known one if its loading was reported after a
+    card: a later hello does not change that.
+    """
+    shown, waits = _announced(turn), turn.now.loaded
+    loaded = isinstance(turn.shoe_event, ShoeLoaded) or is_another_set(turn)
+    still = waits is not None and waits.set_id is not None and waits.set_id == shown.set_id
+    turn.change(loaded=shown if loaded or still else None)
+
+
+def admit_pending_set(turn: Turn) -> None:
+    """Admit the pending set."""
+    assert turn.now.loaded is not None
+    _admit(turn, turn.now.loaded)
+
+
 def admit_unnamed_set(turn: Turn) -> None:
-    """A set that the shoe cannot name: the table counts from what it sees."""
+    """Admit a set that the shoe cannot name."""
     _admit(turn, LoadedSet(set_id=None, decks=None, fits=True))
 
 
 def _admit(turn: Turn, shown: LoadedSet) -> None:
-    """The set gets an id of this table; what was drawn of it before is *unseen* in the ledger."""
+    """Begin a shoe of this table with the set.
+
+    Cards that were drawn from it before count as unseen.
+    """
     set_aside_opening(turn)
     number = turn.now.shoes + 1
     shoe = Shoe(
@@ -270,32 +211,15 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
         turn.then("change_due")
 
 
-def count_from_its_loading(turn: Turn) -> None:
-    """All that was drawn of the set is sent again: count it from the first card."""
+def restart_count(turn: Turn) -> None:
+    """Restart the count of the set: the shoe sends all its draws again, from the first."""
     turn.set_shoe(
         drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, stale_arm=None
     )
 
 
-def keep_pending_set(turn: Turn) -> None:
-    """Another set than the own one, shown in a round or while halted, waits for the round's end.
-
-    So does the own one whose loading was heard after a card: a hello does not take that back.
-    """
-    shown, waits = _announced(turn), turn.now.loaded
-    loaded = isinstance(turn.shoe_event, ShoeLoaded) or is_another_set(turn)
-    still = waits is not None and waits.set_id is not None and waits.set_id == shown.set_id
-    turn.change(loaded=shown if loaded or still else None)
-
-
-def admit_pending_set(turn: Turn) -> None:
-    """Admit the set that waited for the round's end."""
-    assert turn.now.loaded is not None
-    _admit(turn, turn.now.loaded)
-
-
 def refuse_set(turn: Turn) -> None:
-    """A set of cards that this table is not set for: it is not played; another must be loaded."""
+    """Refuse a set that does not fit this table: another must be loaded."""
     set_aside_opening(turn)
     turn.change(shoe=None, loaded=None)
     want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
@@ -305,6 +229,168 @@ def refuse_set(turn: Turn) -> None:
 
 
 def remove_shoe(turn: Turn) -> None:
-    """The cards were taken out of the shoe: the table has none."""
+    """Record that the cards were taken out: the table has no set."""
     set_aside_opening(turn)
     turn.change(shoe=None, loaded=None)
+
+
+def set_aside_opening(turn: Turn) -> None:
+    """Drop a card that was to open the next round: no round is dealt from these cards any more."""
+    if turn.now.opening:
+        unplaced.drop_roles(turn, "opening")
+        data = {"step": "set aside: its shoe deals no further round"}
+        turn.emit_irregularity("irregularity.step", "overdraw", data)
+
+
+# The shoe-opening record (2.1).
+
+
+def check_record(turn: Turn, args: ShoePreparation | None) -> str | None:
+    """Return why the shoe-opening record cannot be made."""
+    shoe, rule = turn.shoe, turn.game.clause("decks")
+    if shoe.recorded:
+        return "how these cards were put in is recorded already"
+    if args is None:
+        return None
+    if not args.same_backs:
+        return with_rule("cards with unlike backs are not played: load another set", rule)
+    if args.decks not in (None, shoe.decks):
+        return with_rule(f"the table counts {shoe.decks} decks: load another set", rule)
+    return None
+
+
+def record_opening(turn: Turn) -> None:
+    """Record how the set was put in: the shoe-opening record."""
+    args, shoe = require_args(turn, ShoePreparation), turn.shoe
+    turn.set_shoe(recorded=True)
+    data = {
+        "shoe_id": shoe.id,
+        "set_id": shoe.set_id if args.set is None else str(args.set),
+        "decks": shoe.decks,
+        "shuffle": args.shuffle,
+        "cut": args.cut,
+        "burn": args.burn,
+        "same_backs": args.same_backs,
+        "rule": turn.game.clause("decks"),
+    }
+    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **turn.actor()}
+    turn.tell("shoe.opened", data, restricted={**data, **secret})
+
+
+# The cutting card, and when a change of the set is due.
+
+
+def check_cutting_card(turn: Turn, _args: object = None) -> str | None:
+    """Return why the cutting card cannot be declared."""
+    if card_ledger.has_no_shoe(turn):
+        return "no shoe is known"
+    return "it is out already" if turn.shoe.cutting_card_out else None
+
+
+def note_cutting_card(turn: Turn) -> None:
+    """Record that the cutting card came. It is removed, and the round is completed."""
+    if turn.shoe.cutting_card_out:
+        return
+    turn.set_shoe(cutting_card_out=True)
+    dealt = () if turn.now.round is None else turn.now.round.cards
+    first = not dealt and not turn.now.opening
+    seen = "the cutting card came " + ("before the first card" if first else "in a round")
+    rule = turn.game.rule("cutting_card", "completed")
+    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen, "rule": rule})
+    how = {"how": "removed", "rule": rule}
+    turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
+
+
+def is_change_due(turn: Turn) -> bool:
+    """True if no further round is dealt from this set: it must be changed."""
+    shoe = turn.shoe
+    played = shoe.rounds_since_cutting_card > turn.settings.rounds_after_cutting_card
+    return (
+        card_ledger.is_shoe_empty(turn) or shoe.to_be_replaced or (shoe.cutting_card_out and played)
+    )
+
+
+def is_last_round(turn: Turn) -> bool:
+    """True if no round may follow the open one, or the one played last."""
+    shoe = turn.shoe
+    played = shoe.rounds_since_cutting_card + (0 if turn.now.round is None else 1)
+    over = shoe.cutting_card_out and played > turn.settings.rounds_after_cutting_card
+    return card_ledger.is_shoe_empty(turn) or over
+
+
+def replace_before_next(turn: Turn, rule: str | None = None) -> None:
+    """Require that the cards are replaced before the next round.
+
+    For ends of procedures whose rule says so (N/T/F 5.12.2; 5.11.5). ``rule`` is told with
+    shoe.change_due.
+    """
+    turn.set_shoe(to_be_replaced=True, replaced_under=rule)
+
+
+def announce_change(turn: Turn) -> None:
+    """Announce that the shoe is to be changed."""
+    shoe = turn.shoe
+    under = {"rule": shoe.replaced_under} if shoe.to_be_replaced else {}
+    turn.tell("shoe.change_due", {"shoe_id": shoe.id, **under})
+
+
+# A count of the cards that are left.
+
+
+def check_count(_turn: Turn, args: Remainder | None) -> str | None:
+    """Return why this is not a count of what is left."""
+    if args is None:
+        return None
+    if (args.left is None) is (args.cards is None):
+        return "say how many cards are left, or which"
+    unknown = [code for code in (args.cards or "").split() if code not in CARDS]
+    return f"there is no card {unknown[0]}" if unknown else None
+
+
+def count_remainder(turn: Turn) -> None:
+    """Record the count of what is left; halt the table if it disagrees with the ledger."""
+    found, agrees = _compare_with_ledger(turn), not count_causes(turn)
+    data = {"shoe_id": turn.shoe.id, "left": found["left"], "agrees": agrees}
+    turn.tell("shoe.counted", data, restricted={**data, **found, **turn.actor()})
+    if not agrees:
+        turn.then("count_disagrees")
+
+
+def count_causes(turn: Turn) -> list[Cause]:
+    """Return the irregularities that the count shows, in words that name no card."""
+    found = _compare_with_ledger(turn)
+    told = []
+    if found["foreign"]:
+        told.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
+    if found["extra"] or found["too_many"]:
+        told.append(Cause("extra_card", "more cards are left than the ledger allows"))
+    if found["missing"] or found["too_few"]:
+        told.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
+    return told
+
+
+def _compare_with_ledger(turn: Turn) -> dict[str, Any]:
+    """Return the count beside what the ledger expects.
+
+    Faces are compared only if the cards were listed; a face can be missing only if every draw is
+    known.
+    """
+    shoe, args = turn.shoe, require_args(turn, Remainder)
+    left = Counter((args.cards or "").split())
+    counted = left.total() if args.left is None else args.left
+    in_deck = [card.code for card in turn.game.deck.cards]
+    ours = sum(count for code, count in shoe.counts.items() if code in in_deck)
+    expected = shoe.decks * len(in_deck) - ours - shoe.unseen
+    foreign = {code: n for code, n in left.items() if code not in in_deck}
+    of_deck = counted - sum(foreign.values())
+    faces = {code: left[code] + shoe.counts.get(code, 0) - shoe.decks for code in in_deck}
+    listed, known = args.cards is not None, shoe.unseen == 0
+    return {
+        "left": counted,
+        "expected": expected,
+        "too_many": max(0, of_deck - expected),
+        "too_few": max(0, expected - of_deck),
+        "foreign": foreign,
+        "extra": {code: n for code, n in faces.items() if listed and n > 0},
+        "missing": {code: -n for code, n in faces.items() if listed and known and n < 0},
+    }

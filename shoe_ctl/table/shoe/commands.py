@@ -1,7 +1,8 @@
-"""Commands to the shoe: each told until it is answered, over lost links and restarts.
+"""Commands to the shoe: each is sent until it is answered, over lost links and restarts.
 
-In: errands to give, what the shoe answers, links and time. Out: ShoeCommand effects, shoe.told
-.answered .unanswered, the table's outbox. Must not know: who wants it, sessions, bytes, keys.
+In: commands, what the shoe answers, the link, the time. Out: ShoeCommand effects, shoe.told
+.answered .unanswered, the Outbox.
+Must not know: sessions, bytes, keys, what a procedure does with an answer.
 """
 
 from __future__ import annotations
@@ -21,211 +22,214 @@ from firmware_proto.events import (
     ShoeEvent,
 )
 
-from ..arguments import NoArgs, actor_fields, require_args
+from ..arguments import NoArgs, require_args
 from ..effects import ShoeCommand
-from ..inputs import LinkLost, NotTold, Restarted, ShoeSaid, TableCommand, Tick
+from ..inputs import LinkLost, NotTold, Restarted, ShoeSaid, Tick
 from ..state import Command, PendingCommand, TableState
 from ..turn import Turn
 from .link import is_identified, link_lost_reason
 
 ANSWER_US: Final = 10_000_000
-"""A reference shoe answers in milliseconds, a reconnect takes a second; an Angel Eye has three
+"""A reference shoe answers in milliseconds and reconnects in a second; an Angel Eye has three
 attempts of three seconds each."""
 
 TEST_US: Final = 60_000_000
 """A self-test may move every part of the shoe."""
 
 DONE_BY_EVENT: Final = frozenset({"reset", "self_test", "rotate_key"})
-"""A shoe that keeps its events says with one that it has done this: its yes alone may be lost."""
+"""A shoe that stores its events reports with one that it has done these. The event is the answer:
+the mere acceptance may be lost."""
 
 SECRET: Final = frozenset({"clear_error"})
-"""Whether a shoe takes it depends on its error, which may tell of a card: never told in public."""
+"""Never public: whether a shoe takes this depends on its error, which may give away a card."""
 
 UNKNOWN: Final = "and nobody knows whether the shoe did it"
 OTHER_SHOE: Final = "another shoe is connected"
 NEW_ONE: Final = "it was told so anew"
 
 
-# What was seen.
+# Pending commands. Conditions.
 
 
 def can_send(now: TableState, command: str) -> bool:
-    """The shoe that is connected has this command, and may be sent it."""
+    """True if the connected shoe has this command and may be sent it."""
     return now.link.up and now.link.commands and command in now.link.obeys
 
 
 def next_deadline_us(now: TableState) -> int | None:
-    """When the next errand should have been answered; None where none is waited for."""
+    """Return when the next pending command becomes overdue, or None."""
     waiting = now.outbox.waiting
     return min((_due_us(e) for e in waiting if not e.overdue), default=None) if waiting else None
 
 
-def _due_us(errand: PendingCommand) -> int:
-    return errand.since_us + (TEST_US if errand.command == "self_test" else ANSWER_US)
+def _due_us(pending: PendingCommand) -> int:
+    return pending.since_us + (TEST_US if pending.command == "self_test" else ANSWER_US)
 
 
 def public_commands(now: TableState) -> dict[str, Any]:
-    """What the shoe was told and what it last answered, for everyone."""
+    """Return what the shoe was told and what it last answered, for everyone."""
     told = [e.command for e in now.outbox.waiting if e.command not in SECRET]
     return {"told": told, "answered": now.outbox.last}
 
 
-# What is done.
+# Pending commands. Actions.
 
 
 def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
-    """The shoe is told this as soon as it is stored; the errand's number.
+    """Send the shoe this command as soon as it is stored; return its number.
 
-    One of the same command that was not answered in time is given up for it.
+    A pending command of the same name is abandoned for it. ``of`` is the argument of the command.
     """
     if (before := turn.now.outbox.of(command)) is not None:
         _abandon(turn, before, NEW_ONE)
     outbox, link = turn.now.outbox, turn.now.link
-    number = _number(turn, outbox.count + 1)
-    errand = PendingCommand(
+    number = _new_number(turn, outbox.count + 1)
+    pending = PendingCommand(
         number=number,
         command=command,
         of=of,
         since_us=turn.now.t_us,
         device_id=link.device_id if link.replay else None,
     )
-    _set(turn, count=outbox.count + 1, waiting=(*outbox.waiting, errand))
-    who = actor_fields(turn) if isinstance(turn.happened, TableCommand) else {}
-    _emit(turn, "shoe.told", errand, {}, **_named(errand), **who)
+    _change_outbox(turn, count=outbox.count + 1, waiting=(*outbox.waiting, pending))
+    who = turn.actor()
+    _emit(turn, "shoe.told", pending, {}, **_identity(pending), **who)
     if is_identified(turn.now):
-        _send(turn, errand)
+        _send(turn, pending)
     return number
 
 
 def process_answer(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of an errand, where one waits."""
+    """Act on what this input says about a pending command, before anything else."""
     if not turn.now.outbox.waiting:
         return
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _receive(turn, happened.event)
     elif isinstance(happened, NotTold):
-        if (errand := turn.now.outbox.find(happened.number)) is not None:
-            _abandon(turn, errand, happened.why)
+        if (pending := turn.now.outbox.find(happened.number)) is not None:
+            _abandon(turn, pending, happened.why)
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
         # Its wire carries no ids: told again, it might do it twice, or clear another error.
         lost = "the link was lost"
         why = lost if isinstance(happened, LinkLost) else link_lost_reason(happened)
-        for errand in turn.now.outbox.waiting:
-            _abandon(turn, errand, f"{why}, {UNKNOWN}")
+        for pending in turn.now.outbox.waiting:
+            _abandon(turn, pending, f"{why}, {UNKNOWN}")
     elif isinstance(happened, Tick):
-        _check_deadlines(turn)
+        _detect_overdue(turn)
+
+
+def _receive(turn: Turn, event: ShoeEvent) -> None:
+    outbox = turn.now.outbox
+    if isinstance(event, KeyRotated):
+        pending = outbox.of("rotate_key")
+        if pending is not None and pending.of == event.key_id:
+            _resolve(turn, pending, accepted=True)
+        return
+    pending = outbox.find(getattr(event, "command_id", None)) if outbox.waiting else None
+    if pending is None:
+        return
+    if isinstance(event, CommandUnanswered):
+        _abandon(turn, pending, event.reason)
+    elif isinstance(event, Reply) and not event.accepted:
+        _resolve(turn, pending, accepted=False, reason=event.reason)
+    elif isinstance(event, SelfTested):
+        _resolve(turn, pending, accepted=True, more={"passed": not event.failed},
+                  failed=list(event.failed))  # fmt: skip
+    elif isinstance(event, QueryAnswered):
+        more = {"what": event.what, "value": event.value}
+        _resolve(turn, pending, accepted=True, more=more)
+    elif not (
+        isinstance(event, Reply) and turn.now.link.replay and pending.command in DONE_BY_EVENT
+    ):
+        _resolve(turn, pending, accepted=True)
+
+
+def _detect_overdue(turn: Turn) -> None:
+    for pending in turn.now.outbox.waiting:
+        if not pending.overdue and turn.now.t_us >= _due_us(pending):
+            late = msgspec.structs.replace(pending, overdue=True)
+            waiting = tuple(late if e is pending else e for e in turn.now.outbox.waiting)
+            _change_outbox(turn, waiting=waiting)
+            _emit(turn, "shoe.unanswered", pending, {"given_up": False}, **_identity(pending))
 
 
 def resend(turn: Turn) -> None:
-    """A shoe that names itself says hello: it is told all that it has not answered.
+    """Send all pending commands again to a shoe that says hello, and its time once.
 
-    By its id it knows what it has done already. The time it is told once for each hello: later it
-    would be wrong.
+    The shoe knows by a number what it has done already. The time is not sent again later: it would
+    be wrong by then.
     """
     hello = turn.happened.event if isinstance(turn.happened, ShoeSaid) else None
     if not isinstance(hello, Hello):
         return
     turn.set_link(met=True)
     if can_send(turn.now, "set_time"):
-        _set(turn, count=turn.now.outbox.count + 1)
-        number = _number(turn, turn.now.outbox.count)
+        _change_outbox(turn, count=turn.now.outbox.count + 1)
+        number = _new_number(turn, turn.now.outbox.count)
         turn.effects.append(ShoeCommand(number=number, command="set_time"))
-    for errand in turn.now.outbox.waiting:
-        if errand.device_id == hello.device_id:
-            _send(turn, errand)
+    for pending in turn.now.outbox.waiting:
+        if pending.device_id == hello.device_id:
+            _send(turn, pending)
         else:
-            _abandon(turn, errand, OTHER_SHOE)
+            _abandon(turn, pending, OTHER_SHOE)
 
 
-def _receive(turn: Turn, event: ShoeEvent) -> None:
-    outbox = turn.now.outbox
-    if isinstance(event, KeyRotated):
-        errand = outbox.of("rotate_key")
-        if errand is not None and errand.of == event.key_id:
-            _answered(turn, errand, accepted=True)
-        return
-    errand = outbox.find(getattr(event, "command_id", None)) if outbox.waiting else None
-    if errand is None:
-        return
-    if isinstance(event, CommandUnanswered):
-        _abandon(turn, errand, event.reason)
-    elif isinstance(event, Reply) and not event.accepted:
-        _answered(turn, errand, accepted=False, reason=event.reason)
-    elif isinstance(event, SelfTested):
-        _answered(turn, errand, accepted=True, more={"passed": not event.failed},
-                  failed=list(event.failed))  # fmt: skip
-    elif isinstance(event, QueryAnswered):
-        more = {"what": event.what, "value": event.value}
-        _answered(turn, errand, accepted=True, more=more)
-    elif not (
-        isinstance(event, Reply) and turn.now.link.replay and errand.command in DONE_BY_EVENT
-    ):
-        _answered(turn, errand, accepted=True)
+def _send(turn: Turn, pending: PendingCommand) -> None:
+    turn.effects.append(ShoeCommand(number=pending.number, command=pending.command, of=pending.of))
 
 
-def _check_deadlines(turn: Turn) -> None:
-    for errand in turn.now.outbox.waiting:
-        if not errand.overdue and turn.now.t_us >= _due_us(errand):
-            late = msgspec.structs.replace(errand, overdue=True)
-            waiting = tuple(late if e is errand else e for e in turn.now.outbox.waiting)
-            _set(turn, waiting=waiting)
-            _emit(turn, "shoe.unanswered", errand, {"given_up": False}, **_named(errand))
-
-
-def _send(turn: Turn, errand: PendingCommand) -> None:
-    turn.effects.append(ShoeCommand(number=errand.number, command=errand.command, of=errand.of))
-
-
-def _answered(
+def _resolve(
     turn: Turn,
-    errand: PendingCommand,
+    pending: PendingCommand,
     *,
     accepted: bool,
     more: dict[str, Any] | None = None,
     **secret: object,
 ) -> None:
     told = {"accepted": accepted, **(more or {})}
-    _forget(turn, errand)
-    if errand.command not in SECRET:
-        _set(turn, last={"command": errand.command, **told})
-    _emit(turn, "shoe.answered", errand, told, **_named(errand), **secret)
+    _remove(turn, pending)
+    if pending.command not in SECRET:
+        _change_outbox(turn, last={"command": pending.command, **told})
+    _emit(turn, "shoe.answered", pending, told, **_identity(pending), **secret)
 
 
-def _abandon(turn: Turn, errand: PendingCommand, why: str) -> None:
-    _forget(turn, errand)
-    _emit(turn, "shoe.unanswered", errand, {"given_up": True}, **_named(errand), reason=why)
+def _abandon(turn: Turn, pending: PendingCommand, why: str) -> None:
+    _remove(turn, pending)
+    _emit(turn, "shoe.unanswered", pending, {"given_up": True}, **_identity(pending), reason=why)
 
 
-def _forget(turn: Turn, errand: PendingCommand) -> None:
-    _set(turn, waiting=tuple(e for e in turn.now.outbox.waiting if e.number != errand.number))
+def _remove(turn: Turn, pending: PendingCommand) -> None:
+    _change_outbox(
+        turn, waiting=tuple(e for e in turn.now.outbox.waiting if e.number != pending.number)
+    )
 
 
-def _set(turn: Turn, **fields: Any) -> None:
+def _change_outbox(turn: Turn, **fields: Any) -> None:
     turn.change(outbox=msgspec.structs.replace(turn.now.outbox, **fields))
 
 
-def _named(errand: PendingCommand) -> dict[str, Any]:
-    """What the restricted stream is told of it: what a key's bytes are is known to no errand."""
-    of = {} if errand.of is None else {"of": errand.of}
-    return {"number": errand.number, **of}
+def _identity(pending: PendingCommand) -> dict[str, Any]:
+    """Return what identifies the command in the restricted stream. No key is ever part of it."""
+    of = {} if pending.of is None else {"of": pending.of}
+    return {"number": pending.number, **of}
 
 
 def _emit(
-    turn: Turn, kind: str, errand: PendingCommand, data: dict[str, Any], **secret: object
+    turn: Turn, kind: str, pending: PendingCommand, data: dict[str, Any], **secret: object
 ) -> None:
-    data = {"command": errand.command, **data}
-    if errand.command in SECRET:
+    data = {"command": pending.command, **data}
+    if pending.command in SECRET:
         turn.tell_restricted(kind, {**data, **secret})
     else:
         turn.tell(kind, data, restricted={**data, **secret})
 
 
-def _number(turn: Turn, count: int) -> int:
-    """An id that no errand of this or any other table has: a shoe knows its last ones again.
+def _new_number(turn: Turn, count: int) -> int:
+    """Return an id that no command of this or any other table has: a shoe remembers its last ones.
 
-    Shoes go from table to table, and a table may begin a new journal: counting from 1 would name
-    what such a shoe has done long ago.
+    Shoes go from table to table, and a table may begin a new journal: counted from 1, an id would
+    stand for a command that such a shoe did long ago.
     """
     taken = {e.number for e in turn.now.outbox.waiting}
     while True:
@@ -235,6 +239,39 @@ def _number(turn: Turn, count: int) -> int:
             return number
         count += 1
 
+
+# What people may have the shoe do. Arguments.
+
+
+class Question(NoArgs, frozen=True, kw_only=True):
+    """What the shoe is asked."""
+
+    what: str
+    """One of the questions that shoes of this profile answer."""
+
+
+class ErrorClearance(NoArgs, frozen=True, kw_only=True):
+    """How the shoe's error is to be cleared."""
+
+    overdraw: Literal["keep", "discard"] | None = None
+    """What the shoe is to do with an overdrawn card, where that is the error."""
+
+
+class KeyId(NoArgs, frozen=True, kw_only=True):
+    """Which key of the key file; the key itself never passes here."""
+
+    key_id: Annotated[int, msgspec.Meta(ge=1, lt=2**32)] | None = None
+    """Its number. The daemon fills it in if a person names none."""
+
+
+class DisplayText(NoArgs, frozen=True, kw_only=True):
+    """What the shoe is to show."""
+
+    text: Annotated[str, msgspec.Meta(max_length=64, pattern="^[ -~]*$")]
+    """Printable ASCII; empty makes the display dark."""
+
+
+# Conditions. Each check takes the arguments, or None: then it answers for any arguments.
 
 _SAYS: dict[Command, str] = {
     "reset": "be told to reset itself",
@@ -246,35 +283,8 @@ _SAYS: dict[Command, str] = {
 }
 
 
-class Question(NoArgs, frozen=True, kw_only=True):
-    """What the shoe is asked."""
-
-    what: str
-
-
-class ErrorClearance(NoArgs, frozen=True, kw_only=True):
-    """What becomes of an overdrawn card, where that is the error."""
-
-    overdraw: Literal["keep", "discard"] | None = None
-
-
-class KeyId(NoArgs, frozen=True, kw_only=True):
-    """Which key of the key file; never the key. Without it the daemon has put one in."""
-
-    key_id: Annotated[int, msgspec.Meta(ge=1, lt=2**32)] | None = None
-
-
-class DisplayText(NoArgs, frozen=True, kw_only=True):
-    """What stands on its display: printable ASCII; empty is dark."""
-
-    text: Annotated[str, msgspec.Meta(max_length=64, pattern="^[ -~]*$")]
-
-
-# What was seen. Each check is asked with the arguments, or with none: of whatever is given.
-
-
-def check_told(turn: Turn, command: Command) -> str | None:
-    """What stands against telling the shoe this: it cannot, may not, or was told so just now."""
+def check_send(turn: Turn, command: Command) -> str | None:
+    """Return why the shoe cannot be told this: it cannot, may not, or was told just now."""
     now = turn.now
     if not now.link.up:
         return "the link to the shoe is down"
@@ -294,13 +304,13 @@ def check_told(turn: Turn, command: Command) -> str | None:
 
 
 def check_test(turn: Turn, _args: object = None) -> str | None:
-    """The same for a self-test."""
-    return check_told(turn, "self_test")
+    """Return why the shoe cannot be told to test itself."""
+    return check_send(turn, "self_test")
 
 
 def check_question(turn: Turn, args: Question | None) -> str | None:
-    """The same for a question; of those that such a shoe can answer."""
-    if (why := check_told(turn, "query")) is not None:
+    """Return why the shoe cannot be asked this."""
+    if (why := check_send(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
     if tells if args is None else args.what in tells:
@@ -309,20 +319,26 @@ def check_question(turn: Turn, args: Question | None) -> str | None:
 
 
 def check_clearing(turn: Turn, _args: object = None) -> str | None:
-    """The same for clearing an error. Which one is open, only the shoe knows."""
-    return check_told(turn, "clear_error")
+    """Return why the shoe cannot be told to clear an error.
+
+    Which error is open only the shoe knows.
+    """
+    return check_send(turn, "clear_error")
 
 
 def check_rotation(turn: Turn, args: KeyId | None) -> str | None:
-    """The same for a new key; whether the key file has it is looked at before."""
-    if (why := check_told(turn, "rotate_key")) is not None:
+    """Return why the shoe cannot be given a new key.
+
+    Whether the key file has the key was checked before.
+    """
+    if (why := check_send(turn, "rotate_key")) is not None:
         return why
     return "which key? key_id" if args is not None and args.key_id is None else None
 
 
 def check_display(turn: Turn, _args: object = None) -> str | None:
-    """The same for a text on its display."""
-    return check_told(turn, "show")
+    """Return why the shoe cannot be told to show a text."""
+    return check_send(turn, "show")
 
 
 def _profile_words(turn: Turn) -> str:
@@ -330,26 +346,29 @@ def _profile_words(turn: Turn) -> str:
     return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
 
 
+# Actions.
+
+
 def test_shoe(turn: Turn) -> None:
-    """The shoe tests itself."""
+    """Tell the shoe to test itself."""
     send(turn, "self_test")
 
 
 def query_shoe(turn: Turn) -> None:
-    """The shoe is asked."""
+    """Ask the shoe a question."""
     send(turn, "query", require_args(turn, Question).what)
 
 
 def clear_error(turn: Turn) -> None:
-    """The shoe's error is dealt with."""
+    """Tell the shoe to clear its error."""
     send(turn, "clear_error", require_args(turn, ErrorClearance).overdraw)
 
 
 def rotate_key(turn: Turn) -> None:
-    """The shoe takes a new key: from its next connection on it proves itself with that."""
+    """Give the shoe a new key. From its next connection on it proves itself with that one."""
     send(turn, "rotate_key", require_args(turn, KeyId).key_id)
 
 
 def show_text(turn: Turn) -> None:
-    """The shoe shows what people wrote: nothing of it comes from a card that was not revealed."""
+    """Tell the shoe to show a text. People wrote it: no hidden card is part of it."""
     send(turn, "show", require_args(turn, DisplayText).text)

@@ -1,7 +1,8 @@
-"""The composition ledger: every card that left the shoe, counted; the cutting card; shoe ends.
+"""The composition ledger: counts every card that left the shoe, beside the shoe's own count.
 
-In: cards, the cutting card, what the shoe says it counts. Out: the ledger, shoe.change_due.
-Must not know: which set comes next, whose hand a card belongs to.
+In: cards that leave the shoe or are named, what the shoe says it counts. Out: the counts of
+``Shoe``, round.card_drawn for cards that get no slot.
+Must not know: which set comes next, who names a card, what a difference leads to.
 """
 
 from __future__ import annotations
@@ -13,31 +14,31 @@ import msgspec
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
 
-from ..state import INITIAL_DEAL, DealtCard, TableState, UnplacedCard
+from ..state import DealtCard, TableState, UnplacedCard
 from ..turn import TableView, Turn
 
-# What was seen.
+# Conditions.
 
 
 def is_burn(turn: Turn) -> bool:
-    """The shoe itself counts this card as a burn."""
+    """True if the shoe itself counts the drawn card as burned."""
     return turn.drawn.hand in ("burn", "first_card")
 
 
 def is_burn_report(turn: Turn) -> bool:
-    """The shoe shows its burn count; no card left it."""
+    """True if the shoe only shows how many cards it burned; no card left it."""
     return turn.drawn.hand == "burn_count"
 
 
 def is_one_too_many(turn: Turn, card: Card) -> bool:
-    """The decks hold no further card with this face, by all that the shoe has read."""
+    """True if the decks hold no further card with this face, by all readings of the shoe."""
     shoe = turn.shoe
     known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
     return known >= shoe.decks
 
 
 def has_too_many(turn: Turn) -> bool:
-    """Of some card of the deck more were counted, or read, than the decks hold."""
+    """True if more cards with some face were counted or read than the decks hold."""
     shoe = turn.shoe
     codes = (card.code for card in turn.game.deck.cards)
     known = (shoe.counts.get(code, 0) + shoe.overruled.get(code, 0) for code in codes)
@@ -45,98 +46,56 @@ def has_too_many(turn: Turn) -> bool:
 
 
 def is_shoe_empty(turn: Turn) -> bool:
-    """Every card of the set is out."""
+    """True if every card of the set is out."""
     shoe = turn.shoe
     return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
 
 
 def has_no_shoe(turn: Turn) -> bool:
-    """The table has no set of cards, whatever state it is in."""
+    """True if the table has no set of cards. The table may be in any state."""
     return turn.now.shoe is None
 
 
-def has_lost_cards(turn: Turn) -> bool:
-    """The shoe says that more cards are out than ever reached this table."""
-    shoe = turn.now.shoe
-    return shoe is not None and shoe.told_drawn > shoe.drawn
+# Cards leave the shoe.
 
 
-def check_cutting_card(turn: Turn, _args: object = None) -> str | None:
-    """What stands against declaring that the cutting card came."""
-    if has_no_shoe(turn):
-        return "no shoe is known"
-    return "it is out already" if turn.shoe.cutting_card_out else None
+def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
+    """Count a card under its number; None means the next number.
 
-
-def is_change_due(turn: Turn) -> bool:
-    """The rounds that may follow the cutting card are played, or no card may be drawn again."""
-    shoe = turn.shoe
-    played = shoe.rounds_since_cutting_card > turn.settings.rounds_after_cutting_card
-    return is_shoe_empty(turn) or shoe.to_be_replaced or (shoe.cutting_card_out and played)
-
-
-def is_last_round(turn: Turn) -> bool:
-    """No further round may follow the one that is open, or was played last."""
-    shoe = turn.shoe
-    played = shoe.rounds_since_cutting_card + (0 if turn.now.round is None else 1)
-    over = shoe.cutting_card_out and played > turn.settings.rounds_after_cutting_card
-    return is_shoe_empty(turn) or over
-
-
-# What is done.
-
-
-def note_cutting_card(turn: Turn) -> None:
-    """The cutting card is out: it is removed, and the round is completed."""
-    if turn.shoe.cutting_card_out:
-        return
-    turn.set_shoe(cutting_card_out=True)
-    dealt = () if turn.now.round is None else turn.now.round.cards
-    first = not dealt and not turn.now.opening
-    seen = "the cutting card came " + ("before the first card" if first else "in a round")
-    rule = turn.game.rule("cutting_card", "completed")
-    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen, "rule": rule})
-    how = {"how": "removed", "rule": rule}
-    turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
-
-
-def check_if_empty(turn: Turn) -> None:
-    """With no card left the initial deal cannot be completed."""
-    if turn.state == "dealing" and is_shoe_empty(turn):
-        turn.then("cards_ran_out")
-
-
-def replace_before_next(turn: Turn, rule: str | None = None) -> None:
-    """No further round is dealt from these cards, whatever becomes of the one in progress.
-
-    For the rules that want the cards replaced (N/T/F 5.12.2; 5.11.5): as an action of an end.
-    ``rule`` is told when the change is due.
+    A number that was counted before changes nothing. Numbers that are passed over count as unseen
+    cards, and as missed.
     """
-    turn.set_shoe(to_be_replaced=True, replaced_under=rule)
-
-
-def announce_change(turn: Turn) -> None:
-    """No further round is dealt from this shoe."""
     shoe = turn.shoe
-    under = {"rule": shoe.replaced_under} if shoe.to_be_replaced else {}
-    turn.tell("shoe.change_due", {"shoe_id": shoe.id, **under})
+    number = shoe.drawn + 1 if number is None else number
+    if number <= shoe.drawn:
+        return
+    counts, unseen = shoe.counts, shoe.unseen + number - shoe.drawn - 1
+    if card is None:
+        unseen += 1
+    else:
+        counts = _one_more(counts, card)
+    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
+    if number > shoe.drawn + 1:
+        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
 
 
-def burn(turn: Turn) -> None:
-    """A card burned by the opening procedure: counted, never played."""
+def count_burned(turn: Turn) -> None:
+    """Count a card that the opening procedure burns; it is never played."""
     _count_unplaced(turn, turn.drawn.card, "burn", None, turn.drawn.number)
 
 
 def count_unplaced(turn: Turn) -> None:
-    """A card that the controller puts into no slot: counted, with the slot the shoe named."""
+    """Count the drawn card, which gets no slot; the slot that the shoe named is told."""
     drawn = turn.drawn
     _count_unplaced(turn, drawn.card, drawn.hand, drawn.index, drawn.number)
 
 
 def count_outside_game(turn: Turn) -> None:
-    """A card drawn while the shoe was in no game: counted as set aside, and noted by a halt."""
-    event, halt = turn.shoe_event, turn.now.halt
-    assert isinstance(event, CardOutsideGame)
+    """Count a card that the shoe gave while it was in no game, as set aside.
+
+    During a halt it also becomes an unplaced card: a round finished by hand may use it.
+    """
+    event, halt = turn.event(CardOutsideGame), turn.now.halt
     _count_unplaced(turn, event.card, "set_aside", None, None)
     if halt is not None and turn.now.shoe is not None:
         came_after = turn.now.irregularities
@@ -147,7 +106,7 @@ def count_outside_game(turn: Turn) -> None:
 
 
 def count_without_slot(turn: Turn, card: Card | None, number: int | None) -> None:
-    """A card for which nothing names a slot."""
+    """Count a card for which the shoe names no slot."""
     _count_unplaced(turn, card, None, None, number)
 
 
@@ -167,24 +126,26 @@ def _count_unplaced(
     turn.tell_restricted("round.card_drawn", data)
 
 
-def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
-    """Enter a card in the ledger under its number: no card twice, those passed over as unseen."""
-    shoe = turn.shoe
-    number = shoe.drawn + 1 if number is None else number
-    if number <= shoe.drawn:
-        return
-    counts, unseen = shoe.counts, shoe.unseen + number - shoe.drawn - 1
-    if card is None:
-        unseen += 1
-    else:
-        counts = _one_more(counts, card)
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
-    if number > shoe.drawn + 1:
-        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
+def detect_empty_shoe(turn: Turn) -> None:
+    """Fire ``cards_ran_out`` if the shoe is empty before the initial deal is complete."""
+    if turn.state == "dealing" and is_shoe_empty(turn):
+        turn.then("cards_ran_out")
+
+
+def note_entered(turn: Turn, number: int, code: str | None) -> None:
+    """Record that people entered this draw, and as which card.
+
+    The shoe may still report the draw itself.
+    """
+    missed = tuple(n for n in turn.shoe.missed if n != number)
+    turn.set_shoe(entered={**turn.shoe.entered, number: code}, missed=missed)
 
 
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
-    """The draw counted last never was: nothing was entered of it, or ``shown`` to the room."""
+    """Remove the last draw from the ledger: it never took place.
+
+    ``shown`` says that the room had been told of the card.
+    """
     shoe = turn.shoe
     entered = {n: code for n, code in shoe.entered.items() if n != shoe.drawn}
     if card is None:
@@ -195,31 +156,12 @@ def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
     turn.set_shoe(drawn=shoe.drawn - 1, entered=entered)
 
 
-def note_entered(turn: Turn, number: int, code: str | None) -> None:
-    """People entered this draw; the shoe's own record of it may still come."""
-    missed = tuple(n for n in turn.shoe.missed if n != number)
-    turn.set_shoe(entered={**turn.shoe.entered, number: code}, missed=missed)
-
-
-def show_card(turn: Turn, card: Card) -> None:
-    """The room has seen this card of the shoe."""
-    if turn.now.shoe is not None:
-        turn.set_shoe(shown=_one_more(turn.shoe.shown, card))
-
-
-def show_other_card(turn: Turn, wrong: Card, right: Card) -> None:
-    """What the room was told of as one card was another."""
-    turn.set_shoe(shown=_one_more(_one_less(turn.shoe.shown, wrong), right))
-
-
-def forget_card(turn: Turn, card: Card) -> None:
-    """A card that was counted lies where nobody knows it any more."""
-    shoe = turn.shoe
-    turn.set_shoe(unseen=shoe.unseen + 1, counts=_one_less(shoe.counts, card))
-
-
 def return_card(turn: Turn, card: Card | None) -> None:
-    """A card that was counted is in the shoe again: drawn anew, it is a draw of its own."""
+    """Remove a card from the ledger that is in the shoe again. Drawn anew, it is a new draw.
+
+    If the ledger does not have this card it counts it as another: only a count of the remaining
+    cards can decide between them, and nothing changes.
+    """
     shoe = turn.shoe
     known = shoe.unseen if card is None else shoe.counts.get(card.code, 0)
     if not known:
@@ -230,45 +172,71 @@ def return_card(turn: Turn, card: Card | None) -> None:
         turn.set_shoe(returned=shoe.returned + 1, counts=_one_less(shoe.counts, card))
 
 
+# Which card it is: revealed, named, corrected, forgotten.
+
+
+def show_card(turn: Turn, card: Card) -> None:
+    """Count the card among those that the room has seen."""
+    if turn.now.shoe is not None:
+        turn.set_shoe(shown=_one_more(turn.shoe.shown, card))
+
+
+def show_other_card(turn: Turn, wrong: Card, right: Card) -> None:
+    """Correct what the room has seen: the card shown as ``wrong`` was ``right``."""
+    turn.set_shoe(shown=_one_more(_one_less(turn.shoe.shown, wrong), right))
+
+
 def name_unknown_card(turn: Turn, card: Card) -> None:
-    """One of the cards that were counted and not known is this."""
+    """Record which card one of the unseen cards is."""
     shoe = turn.shoe
     turn.set_shoe(unseen=shoe.unseen - 1, counts=_one_more(shoe.counts, card))
-    _check_too_many(turn, card)
+    _detect_too_many(turn, card)
+
+
+def forget_card(turn: Turn, card: Card) -> None:
+    """Count a known card as unseen: nobody knows any more which card it is."""
+    shoe = turn.shoe
+    turn.set_shoe(unseen=shoe.unseen + 1, counts=_one_less(shoe.counts, card))
 
 
 def correct_count(turn: Turn, wrong: Card, right: Card) -> None:
-    """A card that was counted as another: what the room has seen is not touched."""
+    """Count the card as ``right`` instead of ``wrong``. What the room has seen stays."""
     turn.set_shoe(counts=_one_more(_one_less(turn.shoe.counts, wrong), right))
-    _check_too_many(turn, right)
+    _detect_too_many(turn, right)
 
 
 def overrule_reading(turn: Turn, read: Card, right: Card) -> None:
-    """The shoe read a card that lay face down otherwise than people know it: both are kept."""
+    """Count the card as people know it, and keep the reading of the shoe beside the count."""
     correct_count(turn, read, right)
     turn.set_shoe(overruled=_one_more(turn.shoe.overruled, read))
 
 
 def note_reading(turn: Turn, read: Card) -> None:
-    """The shoe's record names another card than people entered: one too many is looked for."""
+    """Keep a reading of the shoe that differs from what people entered, beside the count."""
     turn.set_shoe(overruled=_one_more(turn.shoe.overruled, read))
-    _check_too_many(turn, read)
+    _detect_too_many(turn, read)
 
 
 def confirm_reading(turn: Turn, read: Card) -> None:
-    """A reading that was overruled was right after all."""
+    """Remove an overruled reading: it was right after all."""
     turn.set_shoe(overruled=_one_less(turn.shoe.overruled, read))
 
 
 def recount_card(turn: Turn, was: Card, counted: Card) -> None:
-    """A card that left the table is the one that was counted, whatever the shoe read of it."""
+    """Count a card that has left the table as the one that was counted.
+
+    A different reading of the shoe is kept beside the count.
+    """
     if was != counted:
         counts = _one_more(_one_less(turn.shoe.counts, was), counted)
         turn.set_shoe(counts=counts, overruled=_one_more(turn.shoe.overruled, was))
 
 
-def _check_too_many(turn: Turn, card: Card) -> None:
-    """What people enter may show that a card still hidden was not the shoe's."""
+def _detect_too_many(turn: Turn, card: Card) -> None:
+    """Fire ``one_too_many`` if there cannot be that many cards with this face.
+
+    What people enter may show that another card, still hidden, is not one of the shoe's.
+    """
     shoe = turn.shoe
     known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
     if known > shoe.decks or card not in turn.game.deck:
@@ -284,10 +252,16 @@ def _one_less(counts: dict[str, int], card: Card) -> dict[str, int]:
     return {code: count for code, count in left.items() if count}
 
 
+# The shoe's own count, compared with the ledger's.
+
+COUNTS_DIFFER = "counts"
+"""The step at which a ``gap`` begins if the shoe refuses a draw and counts other cards than the
+table; also the subject that tells this gap from others."""
+
+
 def note_status(turn: Turn) -> None:
-    """Remember how many cards the shoe says are out."""
-    event = turn.shoe_event
-    assert isinstance(event, Status)
+    """Record how many cards the shoe says are out."""
+    event = turn.event(Status)
     if turn.now.loaded is not None:
         waiting = msgspec.structs.replace(turn.now.loaded, drawn=event.drawn)
         turn.change(loaded=waiting)
@@ -295,52 +269,51 @@ def note_status(turn: Turn) -> None:
         turn.set_shoe(told_drawn=event.drawn)
 
 
+def has_lost_cards(turn: Turn) -> bool:
+    """True if the shoe counts more cards out than were ever reported to this table."""
+    shoe = turn.now.shoe
+    return shoe is not None and shoe.told_drawn > shoe.drawn
+
+
 def write_off_lost_cards(turn: Turn) -> None:
-    """Cards that the shoe counts and this table will never hear of are unseen."""
+    """Count as unseen the cards that the shoe counts and will never report."""
     if has_lost_cards(turn):
         shoe = turn.shoe
         lost = shoe.told_drawn - shoe.drawn
         turn.set_shoe(drawn=shoe.told_drawn, unseen=shoe.unseen + lost)
 
 
-COUNT_PROFILES = "counts"
-"""The step at which a gap begins where the shoe refuses a draw and counts other cards out; what
-tells that gap from others."""
-
-
-# What was seen.
-
-
 def are_counts_known(now: TableState) -> bool:
-    """The shoe is there, says itself what it counts, and holds the cards of this table."""
+    """True if the connected shoe has said what it counts, and holds the cards of this table."""
     link = now.link
     known = link.up and link.met and link.replay
     return known and now.shoe is not None and now.loaded is None
 
 
+def shoe_has_fewer(standing: TableView) -> bool:
+    """True if the shoe counts fewer cards out than the table.
+
+    Only if people entered some of them, or the table halts for this very difference. Else the
+    status of the shoe is simply older than its last card.
+    """
+    now = standing.now
+    if not are_counts_known(now) or now.shoe is None or now.shoe.told_drawn >= now.shoe.drawn:
+        return False
+    return bool(uncounted_entries(standing)) or (
+        now.halt is not None and now.halt.top.subject == COUNTS_DIFFER
+    )
+
+
 def uncounted_entries(standing: TableView) -> tuple[int, ...]:
-    """The numbers of the draws that people entered and that the shoe does not count."""
+    """Return the numbers of the draws that people entered and the shoe does not count."""
     now = standing.now
     if not are_counts_known(now) or now.shoe is None:
         return ()
     return tuple(sorted(n for n in now.shoe.entered if n > now.shoe.told_drawn))
 
 
-def shoe_has_fewer(standing: TableView) -> bool:
-    """The shoe counts fewer cards out than the table: some were entered, or it is asked about it.
-
-    Else what the shoe shows of a card is only on its way behind the card.
-    """
-    now = standing.now
-    if not are_counts_known(now) or now.shoe is None or now.shoe.told_drawn >= now.shoe.drawn:
-        return False
-    return bool(uncounted_entries(standing)) or (
-        now.halt is not None and now.halt.top.subject == COUNT_PROFILES
-    )
-
-
 def last_entered(standing: TableView) -> DealtCard | None:
-    """The card of the round that was counted last, where people entered it and the shoe did not."""
+    """Return the card of the round that was counted last, if only people entered it."""
     played, numbers = standing.now.round, uncounted_entries(standing)
     cards = () if played is None else played.cards
     last = max(cards, key=lambda dealt: dealt.number, default=None)
@@ -348,7 +321,7 @@ def last_entered(standing: TableView) -> DealtCard | None:
 
 
 def public_counts(standing: TableView) -> dict[str, Any]:
-    """Both counts, where they differ: everyone at the table can count."""
+    """Return both counts if they differ. They are public: everyone at the table can count."""
     now = standing.now
     if not are_counts_known(now) or now.shoe is None:
         return {}
@@ -357,21 +330,10 @@ def public_counts(standing: TableView) -> dict[str, Any]:
     return {"counts": {"table": now.shoe.drawn, "shoe": now.shoe.told_drawn}}
 
 
-# What is done.
-
-
-def remove_never_drawn(turn: Turn, dealt: DealtCard) -> None:
-    """The card was never drawn: its place is free, and no draw is counted."""
-    uncount_last(turn, dealt.card, shown=dealt.revealed)
-    third = (dealt.hand, dealt.index) not in INITIAL_DEAL
-    cards = tuple(d for d in turn.round.cards if d is not dealt)
-    turn.set_round(cards=cards, due=dealt.hand if third else None, complete_us=None)
-
-
 def adopt_shoe_count(turn: Turn) -> None:
-    """The cards lie there, and the shoe missed them: its numbers count from here on.
+    """Go on with the shoe's count, which missed cards that lie on the table.
 
-    In the round they have numbers below zero, no two the same.
+    These cards get numbers below zero in the round, no two the same.
     """
     shoe = turn.shoe
     last = shoe.told_drawn

@@ -1,7 +1,8 @@
-"""The link and the power as the table sees them: connected, lost, restarted.
+"""The link to the shoe: connected, lost or suspended; who is at the other end; aligned or not.
 
-In: LinkUp, LinkLost, Restarted, who the shoe says it is, the time. Out: shoe.connected .refused
-.lost .not_aligned, what is known of the link. Must not know: ports, back-off, what a halt does.
+In: LinkUp, LinkLost, Restarted, line inputs, who the shoe says it is, the time. Out: shoe.connected
+.refused .lost .line_suspended .line_resumed .not_aligned, frame.discarded, the Link.
+Must not know: ports, back-off, what a halt does.
 """
 
 from __future__ import annotations
@@ -23,26 +24,12 @@ from ..state import Claim, Refusal, Suspended, TableState
 from ..turn import Turn
 from . import arming
 
+# Who is at the other end.
+
 PROOF_US: Final = 5_000_000
-"""A shoe answers a challenge in milliseconds and is asked for it once a second."""
+"""A shoe answers a challenge in milliseconds, and is challenged once a second."""
 
 NOT_PROVED: Final = "no_proof"
-
-HELLO_US: Final = 5_000_000
-"""A shoe is asked who it is once a second, and its answer takes 15 ms of a line at 115200 baud."""
-
-NO_HELLO: Final = "no_hello"
-_NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
-    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
-    "and run shoectl doctor, which tries the port itself"
-)
-
-GARBAGE: Final = "garbage"
-_GARBAGE_STEP: Final = (
-    "it brings too much garbage: look at cable, ground and baud rate, and at what is connected "
-    "there; it is opened again by itself once it is quiet"
-)
 
 REFUSALS: Final = {
     "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
@@ -50,95 +37,25 @@ REFUSALS: Final = {
     "wrong_key": "its proof does not fit the key of this table: is it this table's shoe?",
     NOT_PROVED: "it said who it is and did not prove it: is it this table's shoe?",
 }
-"""What is wrong with who speaks, by the code of the refusal, and what to do."""
-
-
-def cannot_replay(turn: Turn) -> bool:
-    """What this shoe says while the link is away is never heard."""
-    return not turn.now.link.replay
-
-
-def has_unnamed_sets(turn: Turn) -> bool:
-    """Shoes of this profile never say which set they hold: the table numbers sets itself."""
-    return isinstance(turn.happened, LinkUp) and not turn.happened.replay
-
-
-def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
-    """The shoe names its set: a person need not say that there is another."""
-    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
-
-
-def check_aligned(turn: Turn, _args: object = None) -> str | None:
-    """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
-    if turn.now.link.aligned or turn.now.link.names_hands:
-        return None
-    return "a person has to say first where the shoe stands: align"
-
-
-def check_unaligned(turn: Turn, _args: object = None) -> str | None:
-    """What stands against saying where the shoe stands: it is known."""
-    return "the shoe is aligned" if turn.now.link.aligned else None
-
-
-def may_hide_a_card(turn: Turn) -> bool:
-    """Of such a shoe a card that was lost is never missed: nothing counts or names its cards."""
-    return not turn.now.link.replay and not turn.now.link.names_hands
+"""By the code of the refusal: what is wrong with the device at the other end, and what to do."""
 
 
 def is_identified(now: TableState) -> bool:
-    """The shoe at the other end said who it is; one that never does is taken for the table's."""
+    """True if the shoe at the other end has said who it is.
+
+    A shoe that can never say so is taken to be the shoe of this table.
+    """
     return now.link.up and (now.link.met or not now.link.replay)
 
 
-def restarts_hand(turn: Turn) -> bool:
-    """The shoe is taken to count the hand from its first card again: this table does not."""
-    event = turn.shoe_event
-    assert isinstance(event, Redesignated)
-    return event.meaning == "dealt_anew"
-
-
-def link_state(now: TableState) -> str:
-    """``up``, ``unidentified`` (the port is open), ``refused``, ``suspended`` or ``lost``."""
-    link = now.link
-    if not link.up:
-        return "lost" if link.suspended is None else "suspended"
-    if is_identified(now):
-        return "up"
-    here = link.refusal is not None and link.refusal.connection == link.connection
-    return "refused" if here else "unidentified"
-
-
-def link_trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
-    """What is wrong at the other end of the line at this time: a code, and words with a next step.
-
-    A refusal is told until a shoe is connected.
-    """
-    link = now.link
-    if link.suspended is not None:
-        until = utc(link.suspended.until_us)[11:19]
-        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
-    if is_identified(now):
-        return None
-    if link.refusal is not None:
-        reason = link.refusal.reason
-        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
-    if link.up and t_us >= link.since_us + HELLO_US:
-        open_s = (t_us - link.since_us) // 1_000_000
-        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
-    return None
-
-
 def proof_due_us(now: TableState) -> int | None:
-    """When who said who it is should have proved it; None where nobody is waited for."""
+    """Return when the proof of the device that named itself is due, or None."""
     claim = now.link.claim
     return None if claim is None else claim.t_us + PROOF_US
 
 
-# What is done.
-
-
 def identify(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of who is at the other end."""
+    """Act on what this input says about who is at the other end, before anything else."""
     happened = turn.happened
     if isinstance(happened, Tick):
         claim, due_us = turn.now.link.claim, proof_due_us(turn.now)
@@ -155,32 +72,124 @@ def identify(turn: Turn) -> None:
             case Hello(device_id=who):
                 turn.set_link(claim=None, refusal=None)
                 if not turn.now.link.connected:
-                    _tell_connected(turn, device_id=who)
+                    _emit_connected(turn, device_id=who)
 
 
 def _refuse(turn: Turn, reason: str, device_id: str) -> None:
     turn.set_link(claim=None, refusal=Refusal(reason=reason, connection=turn.now.link.connection))
-    told = {"reason": reason}
-    turn.tell("shoe.refused", told, restricted={**told, "device_id": device_id})
+    data = {"reason": reason}
+    turn.tell("shoe.refused", data, restricted={**data, "device_id": device_id})
 
 
-def _tell_connected(turn: Turn, *, device_id: str | None) -> None:
-    """Said once a connection. A shoe of a profile without names is told as not identified."""
+def _emit_connected(turn: Turn, *, device_id: str | None) -> None:
+    """Emit shoe.connected, once for each connection.
+
+    A shoe of a profile without names is reported as not identified.
+    """
     link = turn.now.link
     turn.set_link(connected=True)
-    told = {
+    data = {
         "profile": link.profile,
         "authenticated": link.authenticated,
         "identified": device_id is not None,
     }
     who = {} if device_id is None else {"device_id": device_id}
-    turn.tell("shoe.connected", told, restricted={**told, **who})
+    turn.tell("shoe.connected", data, restricted={**data, **who})
+
+
+# How the link stands, for people.
+
+HELLO_US: Final = 5_000_000
+"""A shoe is asked for its hello once a second; the answer takes 15 ms on a line at 115200 baud."""
+
+NO_HELLO: Final = "no_hello"
+_NO_HELLO_STEP: Final = (
+    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
+    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
+    "and run shoectl doctor, which tries the port itself"
+)
+
+GARBAGE: Final = "garbage"
+_GARBAGE_STEP: Final = (
+    "it brings too much garbage: look at cable, ground and baud rate, and at what is connected "
+    "there; it is opened again by itself once it is quiet"
+)
+
+
+def link_state(now: TableState) -> str:
+    """Return the state of the link, in one word.
+
+    ``up``, ``unidentified`` (the port is open), ``refused``, ``suspended`` or ``lost``.
+    """
+    link = now.link
+    if not link.up:
+        return "lost" if link.suspended is None else "suspended"
+    if is_identified(now):
+        return "up"
+    here = link.refusal is not None and link.refusal.connection == link.connection
+    return "refused" if here else "unidentified"
+
+
+def link_trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
+    """Return what is wrong with the link at this time: a code, and words with a next step.
+
+    A refusal stands until a shoe is connected.
+    """
+    link = now.link
+    if link.suspended is not None:
+        until = utc(link.suspended.until_us)[11:19]
+        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
+    if is_identified(now):
+        return None
+    if link.refusal is not None:
+        reason = link.refusal.reason
+        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
+    if link.up and t_us >= link.since_us + HELLO_US:
+        open_s = (t_us - link.since_us) // 1_000_000
+        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
+    return None
+
+
+# What this shoe can do. Conditions.
+
+
+def cannot_replay(turn: Turn) -> bool:
+    """True if what this shoe says while the link is down is lost."""
+    return not turn.now.link.replay
+
+
+def has_unnamed_sets(turn: Turn) -> bool:
+    """True if shoes of this profile do not name their set: the table numbers sets itself."""
+    return isinstance(turn.happened, LinkUp) and not turn.happened.replay
+
+
+def may_hide_a_card(turn: Turn) -> bool:
+    """True if a lost message of this shoe may have been a card that nobody would miss.
+
+    Such a shoe neither numbers its cards nor names their hands.
+    """
+    return not turn.now.link.replay and not turn.now.link.names_hands
+
+
+def restarts_hand(turn: Turn) -> bool:
+    """True if the shoe counts the hand from its first card again, which this table does not."""
+    event = turn.event(Redesignated)
+    return event.meaning == "dealt_anew"
+
+
+def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
+    """Return why a person need not declare a new set: the shoe names its set itself."""
+    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
+
+
+# The link comes and goes.
 
 
 def connect(turn: Turn) -> None:
-    """The port is open. Who is there is not known yet; some shoes can never say.
+    """Record that the port is open.
 
-    A shoe that cannot replay is not aligned until Player card 1.
+    Who is there is not known yet, and some shoes can never say. A shoe that cannot replay is not
+    aligned until Player card 1.
     """
     up = turn.happened
     assert isinstance(up, LinkUp)
@@ -204,58 +213,30 @@ def connect(turn: Turn) -> None:
         since_us=turn.now.t_us,
     )
     if not up.replay:
-        _tell_connected(turn, device_id=None)
+        _emit_connected(turn, device_id=None)
         emit_not_aligned(turn)
 
 
 def disconnect(turn: Turn) -> None:
-    """The link is down."""
+    """Record that the link was lost."""
     lost = turn.happened
     assert isinstance(lost, LinkLost)
     if turn.now.link.up:
-        _note_stale_arm(turn, lost.reason)
+        _drop_link(turn, lost.reason)
 
 
 def note_restart(turn: Turn) -> None:
-    """The controller starts on what it remembers; its link is down."""
+    """Record that the controller was restarted: its link is down."""
     again = turn.happened
     assert isinstance(again, Restarted)
     if turn.now.link.up:
-        _note_stale_arm(turn, link_lost_reason(again))
+        _drop_link(turn, link_lost_reason(again))
     turn.set_link(suspended=None)
     turn.change(host_boot=again.host_boot)
 
 
-def link_lost_reason(again: Restarted) -> str:
-    """What cost the link: a controller that goes on after a storage fault was not restarted."""
-    if again.reopened:
-        return "the storage failed, and the controller closed the link"
-    return "the controller was restarted"
-
-
-def suspend_line(turn: Turn) -> None:
-    """The line brought more garbage than is kept; that it still does is told to staff alone."""
-    found = turn.happened
-    assert isinstance(found, LineSuspended)
-    turn.set_link(suspended=Suspended(until_us=turn.now.t_us + found.wait_s * 1_000_000))
-    told = {"reason": GARBAGE, "wait_s": found.wait_s}
-    secret = {**told, "unkept": found.unkept}
-    if found.again:
-        turn.tell_restricted("shoe.line_suspended", secret)
-    else:
-        turn.tell("shoe.line_suspended", told, restricted=secret)
-
-
-def resume_line(turn: Turn) -> None:
-    """The line is quiet, and is opened again."""
-    found = turn.happened
-    assert isinstance(found, LineResumed)
-    turn.set_link(suspended=None)
-    turn.tell("shoe.line_resumed", {}, restricted={"unkept": found.unkept})
-
-
-def _note_stale_arm(turn: Turn, reason: str) -> None:
-    """The shoe is out of reach, and stays armed for what it was armed for."""
+def _drop_link(turn: Turn, reason: str) -> None:
+    """Record that the shoe is out of reach. It stays armed as it was."""
     was_connected = turn.now.link.connected
     turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
     arming.on_link_lost(turn)
@@ -263,28 +244,76 @@ def _note_stale_arm(turn: Turn, reason: str) -> None:
         turn.tell("shoe.lost", {"reason": reason})
 
 
-def emit_not_aligned(turn: Turn) -> None:
-    """Say that the host does not know where in the round the shoe is."""
-    by_card = "player card 1, or " if turn.now.link.names_hands else ""
-    turn.tell("shoe.not_aligned", {"until": f"{by_card}a person's decision"})
+def link_lost_reason(again: Restarted) -> str:
+    """Return why a restart cost the link. After a storage fault the process went on running."""
+    if again.reopened:
+        return "the storage failed, and the controller closed the link"
+    return "the controller was restarted"
+
+
+def suspend_line(turn: Turn) -> None:
+    """Record that the line brought more garbage than is kept, and is closed for a while.
+
+    That it still does after it was opened again is data to the restricted stream alone.
+    """
+    found = turn.happened
+    assert isinstance(found, LineSuspended)
+    turn.set_link(suspended=Suspended(until_us=turn.now.t_us + found.wait_s * 1_000_000))
+    data = {"reason": GARBAGE, "wait_s": found.wait_s}
+    secret = {**data, "unkept": found.unkept}
+    if found.again:
+        turn.tell_restricted("shoe.line_suspended", secret)
+    else:
+        turn.tell("shoe.line_suspended", data, restricted=secret)
+
+
+def resume_line(turn: Turn) -> None:
+    """Record that the line is quiet and is opened again."""
+    found = turn.happened
+    assert isinstance(found, LineResumed)
+    turn.set_link(suspended=None)
+    turn.tell("shoe.line_resumed", {}, restricted={"unkept": found.unkept})
+
+
+def emit_discarded(turn: Turn) -> None:
+    """Emit to the restricted stream that bytes were discarded, and how many."""
+    event = turn.event(Discarded)
+    run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
+    data = {name: value for name, value in run.items() if value is not None}
+    turn.tell_restricted("frame.discarded", {"reason": event.reason, **data})
+
+
+def emit_quarantined(turn: Turn) -> None:
+    """Emit to the restricted stream that a result was discarded: no round awaits it."""
+    turn.tell_restricted("frame.discarded", {"reason": "a result that no round awaits"})
+
+
+# Alignment: whether the table knows where in the round the shoe is.
+
+
+def check_aligned(turn: Turn, _args: object = None) -> str | None:
+    """Return why no round can begin: a person must first say where the shoe is.
+
+    That is so if the shoe is not aligned and names no hands: no card can then align it.
+    """
+    if turn.now.link.aligned or turn.now.link.names_hands:
+        return None
+    return "a person has to say first where the shoe stands: align"
+
+
+def check_unaligned(turn: Turn, _args: object = None) -> str | None:
+    """Return why a person need not say where the shoe is: it is known."""
+    return "the shoe is aligned" if turn.now.link.aligned else None
 
 
 def lose_alignment(turn: Turn) -> None:
-    """The shoe started anew in a round: where it stands is not known."""
+    """Record that it is not known where in the round the shoe is, as it started anew."""
     if turn.now.link.aligned and not turn.now.link.replay:
         turn.set_link(aligned=False)
         emit_not_aligned(turn)
 
 
-def emit_discarded(turn: Turn) -> None:
-    """Bytes that did not fit: counted where the restricted stream is read."""
-    event = turn.shoe_event
-    assert isinstance(event, Discarded)
-    run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
-    told = {name: value for name, value in run.items() if value is not None}
-    turn.tell_restricted("frame.discarded", {"reason": event.reason, **told})
-
-
-def emit_quarantined(turn: Turn) -> None:
-    """A result that no round awaits is kept apart, never applied."""
-    turn.tell_restricted("frame.discarded", {"reason": "a result that no round awaits"})
+def emit_not_aligned(turn: Turn) -> None:
+    """Emit that the table does not know where in the round the shoe is."""
+    by_card = "player card 1, or " if turn.now.link.names_hands else ""
+    turn.tell("shoe.not_aligned", {"until": f"{by_card}a person's decision"})

@@ -1,7 +1,8 @@
-"""Cards that lie on the table without a slot: added, given another role, changed, dropped.
+"""Unplaced cards: cards that lie on the table without a slot, each in a role.
 
-In: cards of the state. Out: the state's one tuple of such cards; those of one role stay in the
-order in which they came to it. Must not know: why a card has its role, what becomes of it.
+In: cards, roles. Out: ``TableState.unplaced``; the cards of one role stay in the order in which
+they came to it.
+Must not know: why a card has its role, what is decided about it.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from ..turn import Turn
 
 
 def draw_of(card: CardOnTable) -> int:
-    """The number of the card's draw. Only a card that came where no shoe was known has none."""
+    """Return the number of the card's draw.
+
+    Only a card that came where no shoe was known has none.
+    """
     assert card.number is not None
     return card.number
 
 
 def held_since(now: TableState, opened: OpenIrregularity) -> tuple[UnplacedCard, ...]:
-    """The held cards that came since this irregularity was raised."""
+    """Return the held cards that came since this irregularity was raised."""
     return tuple(card for card in now.held if card.came_after >= opened.number)
 
 
@@ -42,7 +46,7 @@ def add_card(  # noqa: PLR0913 - what is known of the card, each by name
     seen: bool = False,
     counted: bool = True,
 ) -> None:
-    """Add a card that came now."""
+    """Add a card that came with this input."""
     added = UnplacedCard(
         card=card,
         number=number,
@@ -56,25 +60,25 @@ def add_card(  # noqa: PLR0913 - what is known of the card, each by name
 
 
 def move_cards(turn: Turn, cards: tuple[UnplacedCard, ...], role: Role) -> None:
-    """Give these cards another role, behind those that have it, in the order given."""
+    """Give these cards another role. They go behind those that have it, in the order given."""
     drop_cards(turn, cards)
     moved = tuple(msgspec.structs.replace(card, role=role) for card in cards)
     turn.change(unplaced=(*turn.now.unplaced, *moved))
 
 
 def change_card(turn: Turn, lying: UnplacedCard, /, **fields: Any) -> None:
-    """Replace fields of this card, where it stands."""
+    """Replace fields of this card; it keeps its place in the order."""
     changed = msgspec.structs.replace(lying, **fields)
     turn.change(unplaced=tuple(changed if one is lying else one for one in turn.now.unplaced))
 
 
 def drop_cards(turn: Turn, cards: tuple[UnplacedCard, ...]) -> None:
-    """These cards lie without a slot no longer. The ledger still counts them."""
+    """Remove these cards from the unplaced ones. The ledger still counts them."""
     if cards:
         left = (one for one in turn.now.unplaced if not any(one is card for card in cards))
         turn.change(unplaced=tuple(left))
 
 
 def drop_roles(turn: Turn, *roles: Role) -> None:
-    """The same for all cards of these roles."""
+    """Remove all cards of these roles from the unplaced ones."""
     drop_cards(turn, tuple(card for card in turn.now.unplaced if card.role in roles))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from firmware_proto.events import Armed
 from shoe_ctl.table import state
-from shoe_ctl.table.round.methods import find_recipient, may_draw
+from shoe_ctl.table.round.entitlement import find_recipient, may_draw
 from shoe_ctl.table.state import Player
 from tests.table.methods.handing import CASINO, at
 from tests.table.playing import SHIFT, Playing

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.games.catalog import load
-from shoe_ctl.table.round.methods import find_recipient
+from shoe_ctl.table.round.entitlement import find_recipient
 from shoe_ctl.table.state import Player
 from shoe_ctl.table.wagers.ledger import decrease, increase, withdraw
 from shoe_ctl.table.wagers.types import Wagers

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.table.round import methods
+from shoe_ctl.table.round import entitlement
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED
 from tests.table.playing import Playing
@@ -116,7 +116,7 @@ def test_what_is_declared_makes_no_record_of_all_wagers_of_a_table() -> None:
     table = closed()
     declares(table, "late_wager", "player", 200)
     declares(table, "over_maximum", "banker", 1500)
-    assert not methods.has_wager_feed(table.now.wagers)
+    assert not entitlement.has_wager_feed(table.now.wagers)
 
 
 def test_a_halt_does_not_keep_what_is_late_from_being_declared() -> None:
