@@ -18,14 +18,11 @@ from .entitlement import may_draw
 # Which irregularity a card is.
 
 DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
-
 UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
 NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
 LEFT_OVER = Cause("overdraw", "a card was drawn that may be of the round that ended before")
-
 _FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
 _EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
-
 _ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
 
 
@@ -132,10 +129,8 @@ def is_repeat(turn: Turn) -> bool:
 # Cards that are reported late.
 
 LATE_CARD_KEYS = frozenset({"power_failure", "link_lost", "cutting_card"})
-"""The irregularities during which a card may be reported that was drawn in its turn, before the
+"""While one of these is open, the shoe may report a card that was drawn in its turn, before the
 halt."""
-
-DRAWS = ("closed", "dealing", "drawing")
 
 
 def is_late_report(turn: Turn) -> bool:
@@ -144,7 +139,9 @@ def is_late_report(turn: Turn) -> bool:
     It was armed and drawn before the power or the link was lost, and is not out of turn.
     """
     halt, now, drawn = turn.now.halt, turn.now, turn.drawn
-    if halt is None or halt.back_to not in DRAWS or now.held or now.loaded or now.pending:
+    if halt is None or halt.back_to not in takes_cards(implied=False):
+        return False
+    if now.held or now.loaded or now.pending:
         return False
     if not any(opened.key in LATE_CARD_KEYS for opened in halt.stack):
         return False

@@ -2,7 +2,7 @@
 
 In: arguments that name cards. Out: cards, or why a card cannot be the one; round.card_corrected
 .card_entered.
-Must not know: which irregularity is open, who may enter a card.
+Must not know: which irregularity is open, what else an open step asks.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | str | None:
     """Return why this cannot be the card that people see in a slot."""
     if args is None:
         return None
-    if args.against_reading and (low := check_against_reading(turn)) is not None:
-        return low
+    if args.against_reading and (why := check_against_reading(turn)) is not None:
+        return why
     return check_card(turn, args.card)
 
 

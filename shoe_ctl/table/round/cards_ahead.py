@@ -76,8 +76,8 @@ def set_aside_two(turn: Turn) -> None:
     If the shoe does not know their order, nobody knows which is which.
     """
     event = turn.event(CardsDrawn)
-    for place, card in enumerate(event.cards):
-        number = None if event.number is None else event.number + place
+    for offset, card in enumerate(event.cards):
+        number = None if event.number is None else event.number + offset
         card_ledger.count_card(turn, card, number)
         _lay_aside(turn, card, turn.shoe.drawn)
     if not event.order_known:
@@ -96,6 +96,7 @@ def set_aside_pending(turn: Turn) -> None:
 
 
 def _lay_aside(turn: Turn, card: Card | None, number: int) -> None:
+    """Lay a counted card face down behind those laid aside before."""
     index = len(turn.now.ahead) + 1
     unplaced.add_card(turn, card, number, role="ahead", named_slot=(ASIDE, index))
     place = {"hand": ASIDE, "index": index}

@@ -22,7 +22,7 @@ from . import pulls
 
 
 def has_implied_announcements(turn: Turn) -> bool:
-    """True if the table makes no announcements itself: they follow from the cards."""
+    """True if announcements are implied: they follow from the cards."""
     return turn.implied
 
 
@@ -112,7 +112,7 @@ def place_pending_card(turn: Turn) -> None:
 
 
 def detect_unread(turn: Turn, slot: tuple[str, int]) -> None:
-    """Raise ``unread_card`` if the card in this slot could not be read."""
+    """Fire ``card_unread`` if the card in this slot could not be read."""
     if find_card(turn, slot).card is None:
         turn.then("card_unread")
 

@@ -33,13 +33,15 @@ def has_overdrawn(turn: Turn) -> bool:
 
 def find_overdrawn(now: TableState, named: str | None) -> UnplacedCard | None:
     """Return the overdrawn card that an irregularity with this subject is about."""
-    return next((k for k in now.early if k.number is not None and k.subject == named), None)
+    return next(
+        (card for card in now.early if card.number is not None and card.subject == named), None
+    )
 
 
 def is_disputed(turn: Turn) -> bool:
     """True if a third card is due and the shoe gives the first overdrawn card another place.
 
-    So also if the shoe objected to the card and gave it no place.
+    That includes a card to which the shoe objected and gave no place.
     """
     if not turn.now.early:
         return False
@@ -114,8 +116,11 @@ def note_reported_slot(turn: Turn) -> None:
 def _relocated_card(turn: Turn) -> UnplacedCard | None:
     """Return the card to which this event of the shoe gives another place."""
     event = turn.event(Redesignated)
-    lying = (*turn.now.early, *turn.now.opening)
-    return next((k for k in lying if event.card is not None and k.card == event.card), None)
+    if event.card is None:
+        return None
+    return next(
+        (one for one in (*turn.now.early, *turn.now.opening) if one.card == event.card), None
+    )
 
 
 def draw_number(turn: Turn) -> int:

@@ -40,9 +40,9 @@ def find_recipient(
     reached first. After a refusal it is the next equal total counter-clockwise from who refused,
     and only then the next highest. None if nobody is left: a Pit Supervisor names the Player.
     """
-    gone = {player.id for player in refused}
+    refusers = {player.id for player in refused}
     stakes = _stakes(wagers, hand, rules)
-    left = [stake for stake in stakes.values() if stake.player not in gone]
+    left = [stake for stake in stakes.values() if stake.player not in refusers]
     if not left:
         return None
     highest = max(stake.total for stake in left)

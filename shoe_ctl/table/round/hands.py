@@ -24,12 +24,11 @@ from ..state import HandCustody, Player
 from ..turn import TableView, Turn
 from ..wagers.limits import WagerRules
 from . import entitlement
-from .entitlement import Recipient
 
 # Who is to have a hand, and who has it.
 
 
-def entitled_player(turn: Turn, hand: str) -> Recipient | None:
+def entitled_player(turn: Turn, hand: str) -> entitlement.Recipient | None:
     """Return who is to have the hand in Method A by the recorded wagers.
 
     None once a card of it is revealed, and where wagers are not recorded: then the dealer decides.
@@ -62,6 +61,7 @@ def is_unopened(turn: Turn, hand: str) -> bool:
 
 
 def _lies_face_down(turn: Turn, hand: str) -> bool:
+    """True if a card of this hand lies face down."""
     return bool(turn.round.face_down(hand))
 
 
@@ -76,6 +76,7 @@ def check_pass(turn: Turn, args: HandToPlayer | None) -> str | None:
 
 
 def _check_passing(turn: Turn, hand: str) -> str | None:
+    """Return why this hand cannot be passed to whoever is to have it."""
     return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
 
 
@@ -118,6 +119,7 @@ def check_refusal(turn: Turn, args: HandName | None) -> str | None:
 
 
 def _check_refusing(turn: Turn, hand: str) -> str | None:
+    """Return why no Player can refuse this hand: nobody has it, or is to have it."""
     if (why := _check_face_down(turn, hand)) is not None:
         return why
     if turn.round.hands.of(hand).holder is None and entitled_player(turn, hand) is None:
@@ -331,12 +333,12 @@ def retrieve_hand(turn: Turn, hand: str, taker: Player, rule: str | None) -> Non
     """Take the hand back from a Player who should not have it, or no longer (5.7)."""
     _set_custody(turn, hand, HandCustody(refused=turn.round.hands.of(hand).refused))
     data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
-    who = turn.actor()
-    turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **who})
+    secret = {"player": taker.id, **turn.actor()}
+    turn.tell("cards.retrieved", data, restricted={**data, **secret})
 
 
 def take_back_hand(turn: Turn, hand: str, rule: str | None) -> None:
-    """Return the hand to the dealer, to be passed anew, from a Player who may hold it."""
+    """Let the dealer pass the hand anew. A Player who holds it gives it back."""
     custody = turn.round.hands.of(hand)
     if custody.holder is None:
         _set_custody(turn, hand, HandCustody(refused=custody.refused))
@@ -396,7 +398,7 @@ def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
     if custody.with_dealer:
         return {"by": "dealer", "rule": turn.game.rule("holder_absent", "exposed")}
     if entitled_player(turn, hand) is not None:
-        # Passed to no Player: the outcome stands (5.7.1).
+        # It was not passed to the entitled Player: the outcome stands (5.7.1).
         return {"by": "dealer", "rule": turn.game.rule("wrong_player", "stands")}
     return {"by": "dealer"}
 
@@ -404,6 +406,7 @@ def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
 def _give_hand(
     turn: Turn, hand: str, taker: Player, rule: str | None, *, through_dealer: bool = False
 ) -> None:
+    """Make the Player the holder of the hand, and emit cards.passed."""
     _set_custody(turn, hand, HandCustody(holder=taker, refused=turn.round.hands.of(hand).refused))
     data = {
         "round_id": turn.round.id,
@@ -427,4 +430,5 @@ def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
 
 
 def _set_first(turn: Turn, hand: str) -> None:
+    """Record which hand is revealed first."""
     turn.set_round(hands=msgspec.structs.replace(turn.round.hands, first=hand))

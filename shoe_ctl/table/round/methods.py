@@ -47,6 +47,7 @@ def check_change(turn: Turn, args: ChosenMethod | None) -> str | None:
 
 
 def _check_method(turn: Turn, method: str) -> str | None:
+    """Return why the table cannot change to this method of the game."""
     if method == turn.method:
         return f"Method {method} is in force"
     chosen = turn.game.methods[method]

@@ -37,7 +37,8 @@ def can_be_named(now: TableState, faces: Iterable[tuple[int | None, Card]]) -> b
 
 
 def _can_assign(pull: Pull | None, faces: list[Card]) -> bool:
-    assert pull is not None, "looked for before"
+    """True if the cards not yet named may have these faces."""
+    assert pull is not None, "found before"
     known, unread, unmatched = _unnamed(pull)
     return (Counter(faces) - Counter(known)).total() <= max(0, unread - unmatched)
 
@@ -90,7 +91,7 @@ def name_pulled_card(turn: Turn, number: int, face: Card) -> None:
 
 
 def _recount(turn: Turn, pull: Pull, before: list[Card | None], now: list[Card | None]) -> None:
-    """Replace what the ledger counts for this pull, ``before`` naming a card, by ``now``."""
+    """Change what the ledger counts for this pull from ``before`` to ``now``."""
     for gone, come in zip(
         (Counter(before) - Counter(now)).elements(),
         (Counter(now) - Counter(before)).elements(),
@@ -101,7 +102,7 @@ def _recount(turn: Turn, pull: Pull, before: list[Card | None], now: list[Card |
             card_ledger.name_unknown_card(turn, come)
         else:
             card_ledger.overrule_reading(turn, gone, come)
-            if come in pull.read:  # overruled before, and there all the same
+            if come in pull.read:  # it was overruled before, and is in the pull after all
                 card_ledger.confirm_reading(turn, come)
 
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 import msgspec
 
 from firmware_proto.cards import Card
-from shoe_ctl.games.table_of_play import next_hand
 
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
@@ -46,7 +45,7 @@ def due_slot(at: TableView) -> tuple[str, int] | None:
     slot, played = next_slot(at.now), at.now.round
     if slot is not None or played is None or not played.all_revealed:
         return slot
-    hand = next_hand(played.hand("player"), played.hand("banker"))
+    hand = reveal.due_hand(at)
     return None if hand is None else (hand, 3)
 
 
@@ -55,8 +54,8 @@ def free_slot(at: TableView) -> tuple[str, int] | None:
     if not pending_cards(at.now):
         return due_slot(at)
     played, now = at.now.round, at.now
-    lie = len((() if played is None else played.cards) or now.opening) + 1
-    return INITIAL_DEAL[lie] if lie < len(INITIAL_DEAL) else None
+    placed = len((() if played is None else played.cards) or now.opening) + 1
+    return INITIAL_DEAL[placed] if placed < len(INITIAL_DEAL) else None
 
 
 # Placing cards; announcements that were skipped are made first.
@@ -67,7 +66,7 @@ def deal_next(turn: Turn, card: Card | None, number: int | None = None) -> tuple
     slot = _complete_announcements(turn)
     deal.place_card(turn, slot, card, number)
     _reveal_if_face_up(turn, slot)
-    _continue_round(turn, slot)
+    _continue_round(turn)
     return slot
 
 
@@ -79,13 +78,13 @@ def deal_late_reading(turn: Turn) -> None:
     slot = _complete_announcements(turn)
     deal.place_card(turn, slot, turn.drawn.card, turn.drawn.number)
     reveal.reveal_due(turn)
-    _continue_round(turn, slot)
+    _continue_round(turn)
 
 
 def place_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     """Put a card that the ledger has counted into the slot that is due; return that slot."""
     slot = _place_counted(turn, card, number)
-    _continue_round(turn, slot)
+    _continue_round(turn)
     return slot
 
 
@@ -98,12 +97,12 @@ def place_all(turn: Turn, cards: tuple[UnplacedCard, ...]) -> tuple[UnplacedCard
         _start_deal(turn)
         deal.place_pending_card(turn)
         set_phase(turn)
-    for place, kept in enumerate(cards):
-        if due_slot(turn) is None or kept.number is None:
-            _continue_after(turn, place)
-            return cards[place:]
-        _place_counted(turn, kept.card, kept.number)
-    _continue_after(turn, len(cards))
+    for placed, card in enumerate(cards):
+        if due_slot(turn) is None or card.number is None:
+            _continue_round(turn, placed)
+            return cards[placed:]
+        _place_counted(turn, card.card, card.number)
+    _continue_round(turn, len(cards))
     return ()
 
 
@@ -143,7 +142,7 @@ def _complete_announcements(turn: Turn) -> tuple[str, int]:
     _start_deal(turn)
     deal.place_pending_card(turn)
     slot = due_slot(turn)
-    assert slot is not None, "looked at before"
+    assert slot is not None, "checked before"
     if slot not in INITIAL_DEAL and not turn.round.totals_announced:
         reveal.announce_totals(turn)
     return slot
@@ -165,17 +164,11 @@ def _reveal_if_face_up(turn: Turn, slot: tuple[str, int]) -> None:
         reveal.reveal(turn, [deal.find_card(turn, slot)])
 
 
-def _continue_round(turn: Turn, slot: tuple[str, int]) -> None:
-    """Set the phase after this card, and raise ``unread_card`` if it was not read."""
-    set_phase(turn)
-    deal.detect_unread(turn, slot)
-
-
-def _continue_after(turn: Turn, laid: int) -> None:
-    """Do the same after the last ``laid`` cards of the round."""
-    if laid:
+def _continue_round(turn: Turn, placed: int = 1) -> None:
+    """Set the phase after so many cards were placed, and act on those that were not read."""
+    if placed:
         set_phase(turn)
-        for dealt in turn.round.cards[-laid:]:
+        for dealt in turn.round.cards[-placed:]:
             deal.detect_unread(turn, (dealt.hand, dealt.index))
 
 
@@ -201,7 +194,7 @@ def last_drawn(now: TableState, count: int) -> tuple[CardOnTable, ...]:
     """
     if now.round is None:
         return ()
-    early = [kept for kept in now.early if kept.number is not None and kept.counted]
+    early = [card for card in now.early if card.number is not None and card.counted]
     cards: list[CardOnTable] = [*now.round.cards, *early]
     numbers = itertools.accumulate(
         map(unplaced.draw_of, cards[: len(now.round.cards)]), _draw_order
@@ -240,7 +233,7 @@ def place_in_order(
         early_cards.deal_opening(turn)
     pulls.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))
     ordered = tuple(_as_unknown(one) if one.number in of_no_order else one for one in cards)
-    # Cards drawn early before them go first, and their turn has not come.
+    # Cards that were overdrawn before go first, and no slot is due for them yet.
     left = place_all(turn, ordered) if deals and not turn.now.early else ordered
     unplaced.move_cards(turn, left, "early")
     if turn.now.early:
@@ -252,12 +245,12 @@ def forget_identity(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
 
     Each is entered by people when it lies open. The ledger keeps what the shoe read.
     """
-    of = {card.number for card in cards}
+    numbers = {card.number for card in cards}
     pulls.begin_pull(turn, cards)
-    cards = tuple(_as_unknown(d) if d.number in of else d for d in turn.round.cards)
-    turn.set_round(cards=cards)
+    dealt = tuple(_as_unknown(one) if one.number in numbers else one for one in turn.round.cards)
+    turn.set_round(cards=dealt)
     for card in turn.now.early:
-        if card.number in of:
+        if card.number in numbers:
             unplaced.change_card(turn, card, card=None)
     turn.then("card_unread")
 
@@ -265,8 +258,9 @@ def forget_identity(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
 _Card = TypeVar("_Card", DealtCard, UnplacedCard)
 
 
-def _as_unknown(cards: _Card) -> _Card:
-    return msgspec.structs.replace(cards, card=None)
+def _as_unknown(card: _Card) -> _Card:
+    """Return the card as one that nobody knows."""
+    return msgspec.structs.replace(card, card=None)
 
 
 # Cards taken out of the round.

@@ -16,9 +16,8 @@ from shoe_ctl.games.table_of_play import next_hand, total
 from ..arguments import HandName, require_args
 from ..shoe import ledger as card_ledger
 from ..state import DealtCard, TableState
-from ..turn import Turn
+from ..turn import TableView, Turn
 from . import hands
-from .hands import check_exposure, check_exposure_by_anyone
 
 
 class ExposedCards(HandName, frozen=True, kw_only=True):
@@ -40,9 +39,9 @@ def check_expose(turn: Turn, args: ExposedCards | None) -> str | None:
     if args is not None:
         if not cards_to_expose(turn, args):
             return none
-        return check_exposure(turn, args.hand, args.by)
-    hands = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
-    found = [check_exposure_by_anyone(turn, hand) for hand in hands]
+        return hands.check_exposure(turn, args.hand, args.by)
+    face_down = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
+    found = [hands.check_exposure_by_anyone(turn, hand) for hand in face_down]
     if None in found:
         return None
     return "; ".join(filter(None, found)) or none
@@ -71,12 +70,12 @@ def is_complete(turn: Turn) -> bool:
     return played.totals_announced and played.all_revealed and due_hand(turn) is None
 
 
-def due_hand(turn: Turn) -> str | None:
+def due_hand(at: TableView) -> str | None:
     """Return the hand that gets a third card by the Table of Play, or None.
 
     All cards dealt so far must be revealed.
     """
-    return next_hand(turn.round.hand("player"), turn.round.hand("banker"))
+    return next_hand(at.round.hand("player"), at.round.hand("banker"))
 
 
 def is_result_awaited(now: TableState) -> bool:

@@ -71,22 +71,22 @@ def check_leave(turn: Turn, args: NamedPlayer | None) -> str | None:
 
 def check_holder(turn: Turn, _args: object = None) -> str | None:
     """Return that no Player has the shoe."""
-    out = check_method(turn)
-    if out is None and turn.now.control.holder is None:
+    why = check_method(turn)
+    if why is None and turn.now.control.holder is None:
         return "no Player has the shoe: it is with the dealer"
-    return out
+    return why
 
 
 def check_player_named(turn: Turn, args: NamedPlayer | None) -> str | None:
-    """Return that no Player can have the shoe, or that the command names none."""
-    out = check_method(turn)
-    if out is None and args is not None and not args.is_named:
+    """Return that no Player can be given the shoe, or that the command names none."""
+    why = check_method(turn)
+    if why is None and args is not None and not args.is_named:
         return "name the Player, by player or by seat"
-    return out
+    return why
 
 
 def check_method(turn: Turn, _args: object = None) -> str | None:
-    """Return that no Player has the shoe in the method in force, with the rule."""
+    """Return that in the method in force no Player is given the shoe, with the rule."""
     if turn.method == "C":
         return None
     if turn.method is None or not turn.game.methods:

@@ -45,7 +45,10 @@ def _armed_for(now: TableState, slot: tuple[str, int] | None) -> Armed | Locked:
 
 
 def order(turn: Turn, draw: Armed | Locked) -> None:
-    """Order the shoe to be this, unless it was ordered before."""
+    """Order the shoe to be this, unless it was ordered before.
+
+    A refusal does not outlast the link on which the shoe gave it.
+    """
     if draw != ordered(turn.now):
         turn.effects.append(draw)
         arming = _as_withdrawn(turn.now) if isinstance(draw, Locked) else _new_arm(turn.now, draw)
@@ -63,7 +66,7 @@ def ordered(now: TableState) -> Armed | Locked:
 def _new_arm(now: TableState, draw: Armed) -> Arming:
     """Return the new arm.
 
-    An earlier arm for the same draw hands on what the shoe reported and refused of that draw.
+    What the shoe reported about an earlier arm for the same draw holds for the new one.
     """
     before = now.arming
     again = before if before is not None and before.number == draw.number else None

@@ -58,13 +58,15 @@ class Remainder(NoArgs, frozen=True, kw_only=True):
     """Each of the cards, by its code ("7D TS")."""
 
 
-# A set is announced. Conditions.
+# Announced and pending sets: conditions.
+
+UNNAMED_SET = LoadedSet(set_id=None, decks=None, fits=True)
+"""A set that the shoe cannot name, of which the table knows only what it sees."""
 
 
 def holds_no_cards(turn: Turn) -> bool:
     """True if the hello says that no cards are in the shoe."""
-    event = turn.event(Hello)
-    return event.set_id is None
+    return turn.event(Hello).set_id is None
 
 
 def is_another_set(turn: Turn) -> bool:
@@ -75,17 +77,12 @@ def is_another_set(turn: Turn) -> bool:
     return event.set_id != (known.set_id if known is not None else None)
 
 
-def is_unsuitable(turn: Turn) -> bool:
-    """True if the announced set does not fit the game and settings of this table."""
-    return not _announced(turn).fits
-
-
 def repeats_known_set(turn: Turn) -> bool:
     """True if the shoe sends its loading again, of the set that the table knows by a hello.
 
     No card of the set was reported so far.
     """
-    if is_unsuitable(turn):
+    if not _announced(turn).fits:
         return False
     shoe, event = turn.now.shoe, turn.shoe_event
     assert isinstance(event, ShoeLoaded)
@@ -104,8 +101,8 @@ def shows_new_shoe(turn: Turn) -> bool:
 
 def has_no_pending_cards(turn: Turn) -> bool:
     """True if the shoe was emptied by hand during the round."""
-    shown = turn.now.loaded
-    return shown is not None and (shown.set_id, shown.decks) == (None, 0)
+    pending = turn.now.loaded
+    return pending is not None and (pending.set_id, pending.decks) == (None, 0)
 
 
 def is_pending_set_unsuitable(turn: Turn) -> bool:
@@ -140,7 +137,7 @@ def _announced(turn: Turn) -> LoadedSet:
     )
 
 
-# A set is announced. Actions.
+# Announced and pending sets: actions.
 
 
 def note_device(turn: Turn) -> None:
@@ -160,20 +157,22 @@ def receive_set(turn: Turn) -> None:
 
 def receive_unnamed_set(turn: Turn) -> None:
     """Take the cards in the shoe as a set, although the shoe cannot name it."""
-    turn.change(loaded=LoadedSet(set_id=None, decks=None, fits=True))
+    turn.change(loaded=UNNAMED_SET)
     turn.then("set_shown")
 
 
 def keep_pending_set(turn: Turn) -> None:
-    """Keep the announced set as pending until the round ends.
+    """Keep the announced set as pending until the round ends, or drop the pending one.
 
-    That is another set than the known one, or the known one if its loading was reported after a
-    card: a later hello does not change that.
+    A set is pending if it is not the one the table knows, or was loaded anew. A hello of a pending
+    set that was loaded anew leaves it pending.
     """
-    shown, waits = _announced(turn), turn.now.loaded
-    loaded = isinstance(turn.shoe_event, ShoeLoaded) or is_another_set(turn)
-    still = waits is not None and waits.set_id is not None and waits.set_id == shown.set_id
-    turn.change(loaded=shown if loaded or still else None)
+    announced, pending = _announced(turn), turn.now.loaded
+    is_new = isinstance(turn.shoe_event, ShoeLoaded) or is_another_set(turn)
+    is_pending = (
+        pending is not None and pending.set_id is not None and pending.set_id == announced.set_id
+    )
+    turn.change(loaded=announced if is_new or is_pending else None)
 
 
 def admit_pending_set(turn: Turn) -> None:
@@ -184,10 +183,10 @@ def admit_pending_set(turn: Turn) -> None:
 
 def admit_unnamed_set(turn: Turn) -> None:
     """Admit a set that the shoe cannot name."""
-    _admit(turn, LoadedSet(set_id=None, decks=None, fits=True))
+    _admit(turn, UNNAMED_SET)
 
 
-def _admit(turn: Turn, shown: LoadedSet) -> None:
+def _admit(turn: Turn, announced: LoadedSet) -> None:
     """Begin a shoe of this table with the set.
 
     Cards that were drawn from it before count as unseen.
@@ -196,12 +195,12 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
     number = turn.now.shoes + 1
     shoe = Shoe(
         id=f"{turn.settings.table}-s{number}",
-        set_id=shown.set_id,
-        decks=shown.decks or turn.settings.decks,
-        drawn=shown.drawn,
-        unseen=shown.drawn,
-        told_drawn=shown.drawn,
-        cutting_card_out=shown.cutting_card_out,
+        set_id=announced.set_id,
+        decks=announced.decks or turn.settings.decks,
+        drawn=announced.drawn,
+        unseen=announced.drawn,
+        told_drawn=announced.drawn,
+        cutting_card_out=announced.cutting_card_out,
     )
     turn.change(shoes=number, shoe=shoe, loaded=None)
     replaces = f"{turn.settings.table}-s{number - 1}" if number > 1 else None
@@ -359,14 +358,14 @@ def count_remainder(turn: Turn) -> None:
 def count_causes(turn: Turn) -> list[Cause]:
     """Return the irregularities that the count shows, in words that name no card."""
     found = _compare_with_ledger(turn)
-    told = []
+    causes = []
     if found["foreign"]:
-        told.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
+        causes.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
     if found["extra"] or found["too_many"]:
-        told.append(Cause("extra_card", "more cards are left than the ledger allows"))
+        causes.append(Cause("extra_card", "more cards are left than the ledger allows"))
     if found["missing"] or found["too_few"]:
-        told.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
-    return told
+        causes.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
+    return causes
 
 
 def _compare_with_ledger(turn: Turn) -> dict[str, Any]:

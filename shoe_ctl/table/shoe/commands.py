@@ -37,8 +37,8 @@ TEST_US: Final = 60_000_000
 """A self-test may move every part of the shoe."""
 
 DONE_BY_EVENT: Final = frozenset({"reset", "self_test", "rotate_key"})
-"""A shoe that stores its events reports with one that it has done these. The event is the answer:
-the mere acceptance may be lost."""
+"""A shoe that stores its events reports with an event that it has done one of these. Only the event
+is the answer: the mere acceptance may get lost."""
 
 SECRET: Final = frozenset({"clear_error"})
 """Never public: whether a shoe takes this depends on its error, which may give away a card."""
@@ -63,6 +63,7 @@ def next_deadline_us(now: TableState) -> int | None:
 
 
 def _due_us(pending: PendingCommand) -> int:
+    """Return when the answer to this command is due."""
     return pending.since_us + (TEST_US if pending.command == "self_test" else ANSWER_US)
 
 
@@ -92,8 +93,7 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
         device_id=link.device_id if link.replay else None,
     )
     _change_outbox(turn, count=outbox.count + 1, waiting=(*outbox.waiting, pending))
-    who = turn.actor()
-    _emit(turn, "shoe.told", pending, {}, **_identity(pending), **who)
+    _emit(turn, "shoe.told", pending, {}, **_identity(pending), **turn.actor())
     if is_identified(turn.now):
         _send(turn, pending)
     return number
@@ -110,7 +110,8 @@ def process_answer(turn: Turn) -> None:
         if (pending := turn.now.outbox.find(happened.number)) is not None:
             _abandon(turn, pending, happened.why)
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
-        # Its wire carries no ids: told again, it might do it twice, or clear another error.
+        # The wire of such a shoe carries no ids: if the command were sent again, the shoe might do
+        # it twice, or clear another error.
         lost = "the link was lost"
         why = lost if isinstance(happened, LinkLost) else link_lost_reason(happened)
         for pending in turn.now.outbox.waiting:
@@ -120,6 +121,7 @@ def process_answer(turn: Turn) -> None:
 
 
 def _receive(turn: Turn, event: ShoeEvent) -> None:
+    """Resolve or abandon the pending command that this event of the shoe answers."""
     outbox = turn.now.outbox
     if isinstance(event, KeyRotated):
         pending = outbox.of("rotate_key")
@@ -146,6 +148,7 @@ def _receive(turn: Turn, event: ShoeEvent) -> None:
 
 
 def _detect_overdue(turn: Turn) -> None:
+    """Emit, once for each, that a pending command was not answered in time. It stays pending."""
     for pending in turn.now.outbox.waiting:
         if not pending.overdue and turn.now.t_us >= _due_us(pending):
             late = msgspec.structs.replace(pending, overdue=True)
@@ -157,8 +160,8 @@ def _detect_overdue(turn: Turn) -> None:
 def resend(turn: Turn) -> None:
     """Send all pending commands again to a shoe that says hello, and its time once.
 
-    The shoe knows by a number what it has done already. The time is not sent again later: it would
-    be wrong by then.
+    By the number of a command the shoe knows whether it has done it already. The time is not sent
+    again later: it would be wrong by then.
     """
     hello = turn.happened.event if isinstance(turn.happened, ShoeSaid) else None
     if not isinstance(hello, Hello):
@@ -176,6 +179,7 @@ def resend(turn: Turn) -> None:
 
 
 def _send(turn: Turn, pending: PendingCommand) -> None:
+    """Hand the pending command to the connected shoe."""
     turn.effects.append(ShoeCommand(number=pending.number, command=pending.command, of=pending.of))
 
 
@@ -187,14 +191,16 @@ def _resolve(
     more: dict[str, Any] | None = None,
     **secret: object,
 ) -> None:
-    told = {"accepted": accepted, **(more or {})}
+    """Remove the pending command and emit the answer; ``more`` is public, ``secret`` is not."""
+    answer = {"accepted": accepted, **(more or {})}
     _remove(turn, pending)
     if pending.command not in SECRET:
-        _change_outbox(turn, last={"command": pending.command, **told})
-    _emit(turn, "shoe.answered", pending, told, **_identity(pending), **secret)
+        _change_outbox(turn, last={"command": pending.command, **answer})
+    _emit(turn, "shoe.answered", pending, answer, **_identity(pending), **secret)
 
 
 def _abandon(turn: Turn, pending: PendingCommand, why: str) -> None:
+    """Remove the pending command without an answer, and emit why."""
     _remove(turn, pending)
     _emit(turn, "shoe.unanswered", pending, {"given_up": True}, **_identity(pending), reason=why)
 
@@ -218,6 +224,7 @@ def _identity(pending: PendingCommand) -> dict[str, Any]:
 def _emit(
     turn: Turn, kind: str, pending: PendingCommand, data: dict[str, Any], **secret: object
 ) -> None:
+    """Emit an event about the command, to the restricted stream alone if the command is secret."""
     data = {"command": pending.command, **data}
     if pending.command in SECRET:
         turn.tell_restricted(kind, {**data, **secret})
@@ -296,7 +303,7 @@ def check_send(turn: Turn, command: Command) -> str | None:
         return "no command is sent to this shoe: its configuration does not say commands = true"
     if not is_identified(now):
         return "the shoe has not said yet who it is"
-    # Whether a secret one is on its way may follow from a card: it is never an objection.
+    # Whether a secret command is pending may depend on a card: that is never an objection.
     before = None if command in SECRET else now.outbox.of(command)
     if before is not None and not before.overdue:
         return "the shoe was told so, and has not answered yet"
@@ -342,6 +349,7 @@ def check_display(turn: Turn, _args: object = None) -> str | None:
 
 
 def _profile_words(turn: Turn) -> str:
+    """Return which kind of shoe is connected, in words."""
     profile = turn.now.link.profile
     return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
 

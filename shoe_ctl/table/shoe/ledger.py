@@ -14,8 +14,9 @@ import msgspec
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
 
-from ..state import DealtCard, TableState, UnplacedCard
+from ..state import DealtCard, Shoe, TableState
 from ..turn import TableView, Turn
+from . import unplaced
 
 # Conditions.
 
@@ -32,17 +33,18 @@ def is_burn_report(turn: Turn) -> bool:
 
 def is_one_too_many(turn: Turn, card: Card) -> bool:
     """True if the decks hold no further card with this face, by all readings of the shoe."""
-    shoe = turn.shoe
-    known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
-    return known >= shoe.decks
+    return _readings(turn.shoe, card.code) >= turn.shoe.decks
 
 
 def has_too_many(turn: Turn) -> bool:
     """True if more cards with some face were counted or read than the decks hold."""
     shoe = turn.shoe
-    codes = (card.code for card in turn.game.deck.cards)
-    known = (shoe.counts.get(code, 0) + shoe.overruled.get(code, 0) for code in codes)
-    return any(count > shoe.decks for count in known)
+    return any(_readings(shoe, card.code) > shoe.decks for card in turn.game.deck.cards)
+
+
+def _readings(shoe: Shoe, code: str) -> int:
+    """Return how many cards with this face were counted, or read and overruled."""
+    return shoe.counts.get(code, 0) + shoe.overruled.get(code, 0)
 
 
 def is_shoe_empty(turn: Turn) -> bool:
@@ -85,7 +87,7 @@ def count_burned(turn: Turn) -> None:
 
 
 def count_unplaced(turn: Turn) -> None:
-    """Count the drawn card, which gets no slot; the slot that the shoe named is told."""
+    """Count the drawn card, which gets no slot."""
     drawn = turn.drawn
     _count_unplaced(turn, drawn.card, drawn.hand, drawn.index, drawn.number)
 
@@ -95,14 +97,10 @@ def count_outside_game(turn: Turn) -> None:
 
     During a halt it also becomes an unplaced card: a round finished by hand may use it.
     """
-    event, halt = turn.event(CardOutsideGame), turn.now.halt
-    _count_unplaced(turn, event.card, "set_aside", None, None)
-    if halt is not None and turn.now.shoe is not None:
-        came_after = turn.now.irregularities
-        out = UnplacedCard(
-            card=event.card, number=turn.shoe.drawn, role="outside_game", came_after=came_after
-        )
-        turn.change(unplaced=(*turn.now.unplaced, out))
+    card = turn.event(CardOutsideGame).card
+    _count_unplaced(turn, card, "set_aside", None, None)
+    if turn.now.halt is not None and turn.now.shoe is not None:
+        unplaced.add_card(turn, card, turn.shoe.drawn, role="outside_game")
 
 
 def count_without_slot(turn: Turn, card: Card | None, number: int | None) -> None:
@@ -113,6 +111,10 @@ def count_without_slot(turn: Turn, card: Card | None, number: int | None) -> Non
 def _count_unplaced(
     turn: Turn, card: Card | None, hand: str | None, index: int | None, number: int | None
 ) -> None:
+    """Count a card that gets no slot, and tell the restricted stream of it.
+
+    If no shoe is known the card is told and not counted.
+    """
     if turn.now.shoe is not None:
         count_card(turn, card, number)
         number = turn.shoe.drawn if number is None else number
@@ -159,13 +161,13 @@ def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
 def return_card(turn: Turn, card: Card | None) -> None:
     """Remove a card from the ledger that is in the shoe again. Drawn anew, it is a new draw.
 
-    If the ledger does not have this card it counts it as another: only a count of the remaining
-    cards can decide between them, and nothing changes.
+    If the ledger does not have this card, it counts it as another one. Nothing changes then: only a
+    count of the cards that are left can decide between them.
     """
     shoe = turn.shoe
     known = shoe.unseen if card is None else shoe.counts.get(card.code, 0)
     if not known:
-        return  # the ledger has it as something else: between them only a count decides
+        return
     if card is None:
         turn.set_shoe(returned=shoe.returned + 1, unseen=shoe.unseen - 1)
     else:
@@ -223,9 +225,9 @@ def confirm_reading(turn: Turn, read: Card) -> None:
 
 
 def recount_card(turn: Turn, was: Card, counted: Card) -> None:
-    """Count a card that has left the table as the one that was counted.
+    """Count a card that left the table as what people counted it as.
 
-    A different reading of the shoe is kept beside the count.
+    If the shoe had read it as another card, that reading is kept beside the count.
     """
     if was != counted:
         counts = _one_more(_one_less(turn.shoe.counts, was), counted)
@@ -237,17 +239,17 @@ def _detect_too_many(turn: Turn, card: Card) -> None:
 
     What people enter may show that another card, still hidden, is not one of the shoe's.
     """
-    shoe = turn.shoe
-    known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
-    if known > shoe.decks or card not in turn.game.deck:
+    if _readings(turn.shoe, card.code) > turn.shoe.decks or card not in turn.game.deck:
         turn.then("one_too_many")
 
 
 def _one_more(counts: dict[str, int], card: Card) -> dict[str, int]:
+    """Return the counts with one more of this card."""
     return {**counts, card.code: counts.get(card.code, 0) + 1}
 
 
 def _one_less(counts: dict[str, int], card: Card) -> dict[str, int]:
+    """Return the counts with one less of this card. Counts of zero are left out."""
     left = {**counts, card.code: counts[card.code] - 1}
     return {code: count for code, count in left.items() if count}
 
@@ -263,8 +265,7 @@ def note_status(turn: Turn) -> None:
     """Record how many cards the shoe says are out."""
     event = turn.event(Status)
     if turn.now.loaded is not None:
-        waiting = msgspec.structs.replace(turn.now.loaded, drawn=event.drawn)
-        turn.change(loaded=waiting)
+        turn.change(loaded=msgspec.structs.replace(turn.now.loaded, drawn=event.drawn))
     elif turn.now.shoe is not None and turn.now.shoe.told_drawn != event.drawn:
         turn.set_shoe(told_drawn=event.drawn)
 

@@ -76,6 +76,7 @@ def identify(turn: Turn) -> None:
 
 
 def _refuse(turn: Turn, reason: str, device_id: str) -> None:
+    """Record that the device at the other end is not the shoe of this table."""
     turn.set_link(claim=None, refusal=Refusal(reason=reason, connection=turn.now.link.connection))
     data = {"reason": reason}
     turn.tell("shoe.refused", data, restricted={**data, "device_id": device_id})
@@ -173,8 +174,7 @@ def may_hide_a_card(turn: Turn) -> bool:
 
 def restarts_hand(turn: Turn) -> bool:
     """True if the shoe counts the hand from its first card again, which this table does not."""
-    event = turn.event(Redesignated)
-    return event.meaning == "dealt_anew"
+    return turn.event(Redesignated).meaning == "dealt_anew"
 
 
 def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
@@ -227,12 +227,12 @@ def disconnect(turn: Turn) -> None:
 
 def note_restart(turn: Turn) -> None:
     """Record that the controller was restarted: its link is down."""
-    again = turn.happened
-    assert isinstance(again, Restarted)
+    restart = turn.happened
+    assert isinstance(restart, Restarted)
     if turn.now.link.up:
-        _drop_link(turn, link_lost_reason(again))
+        _drop_link(turn, link_lost_reason(restart))
     turn.set_link(suspended=None)
-    turn.change(host_boot=again.host_boot)
+    turn.change(host_boot=restart.host_boot)
 
 
 def _drop_link(turn: Turn, reason: str) -> None:
@@ -244,9 +244,9 @@ def _drop_link(turn: Turn, reason: str) -> None:
         turn.tell("shoe.lost", {"reason": reason})
 
 
-def link_lost_reason(again: Restarted) -> str:
+def link_lost_reason(restart: Restarted) -> str:
     """Return why a restart cost the link. After a storage fault the process went on running."""
-    if again.reopened:
+    if restart.reopened:
         return "the storage failed, and the controller closed the link"
     return "the controller was restarted"
 
@@ -254,14 +254,14 @@ def link_lost_reason(again: Restarted) -> str:
 def suspend_line(turn: Turn) -> None:
     """Record that the line brought more garbage than is kept, and is closed for a while.
 
-    That it still does after it was opened again is data to the restricted stream alone.
+    If that happens again after it was opened, only the restricted stream is told.
     """
-    found = turn.happened
-    assert isinstance(found, LineSuspended)
-    turn.set_link(suspended=Suspended(until_us=turn.now.t_us + found.wait_s * 1_000_000))
-    data = {"reason": GARBAGE, "wait_s": found.wait_s}
-    secret = {**data, "unkept": found.unkept}
-    if found.again:
+    suspension = turn.happened
+    assert isinstance(suspension, LineSuspended)
+    turn.set_link(suspended=Suspended(until_us=turn.now.t_us + suspension.wait_s * 1_000_000))
+    data = {"reason": GARBAGE, "wait_s": suspension.wait_s}
+    secret = {**data, "unkept": suspension.unkept}
+    if suspension.again:
         turn.tell_restricted("shoe.line_suspended", secret)
     else:
         turn.tell("shoe.line_suspended", data, restricted=secret)
@@ -269,10 +269,10 @@ def suspend_line(turn: Turn) -> None:
 
 def resume_line(turn: Turn) -> None:
     """Record that the line is quiet and is opened again."""
-    found = turn.happened
-    assert isinstance(found, LineResumed)
+    resumption = turn.happened
+    assert isinstance(resumption, LineResumed)
     turn.set_link(suspended=None)
-    turn.tell("shoe.line_resumed", {}, restricted={"unkept": found.unkept})
+    turn.tell("shoe.line_resumed", {}, restricted={"unkept": resumption.unkept})
 
 
 def emit_discarded(turn: Turn) -> None:
@@ -307,7 +307,10 @@ def check_unaligned(turn: Turn, _args: object = None) -> str | None:
 
 
 def lose_alignment(turn: Turn) -> None:
-    """Record that it is not known where in the round the shoe is, as it started anew."""
+    """Record that the table does not know any more where in the round the shoe is.
+
+    A shoe that can replay stays aligned.
+    """
     if turn.now.link.aligned and not turn.now.link.replay:
         turn.set_link(aligned=False)
         emit_not_aligned(turn)

@@ -66,10 +66,10 @@ def move_cards(turn: Turn, cards: tuple[UnplacedCard, ...], role: Role) -> None:
     turn.change(unplaced=(*turn.now.unplaced, *moved))
 
 
-def change_card(turn: Turn, lying: UnplacedCard, /, **fields: Any) -> None:
+def change_card(turn: Turn, old: UnplacedCard, /, **fields: Any) -> None:
     """Replace fields of this card; it keeps its place in the order."""
-    changed = msgspec.structs.replace(lying, **fields)
-    turn.change(unplaced=tuple(changed if one is lying else one for one in turn.now.unplaced))
+    changed = msgspec.structs.replace(old, **fields)
+    turn.change(unplaced=tuple(changed if one is old else one for one in turn.now.unplaced))
 
 
 def drop_cards(turn: Turn, cards: tuple[UnplacedCard, ...]) -> None:
