@@ -65,9 +65,9 @@ def test_an_irregularity_knows_the_cards_that_came_since_it_was_raised() -> None
         turn.change(irregularities=number)
     assert numbers(unplaced.held_since(turn.now, opened(1))) == [2, 3]
     assert not unplaced.held_since(turn.now, opened(3))
-    assert unplaced.held_before(turn.now, opened(1))
+    assert unplaced.has_held_before(turn.now, opened(1))
     unplaced.drop_cards(turn, turn.now.held[:1])
-    assert not unplaced.held_before(turn.now, opened(1))
+    assert not unplaced.has_held_before(turn.now, opened(1))
     assert numbers(unplaced.held_since(turn.now, opened(1))) == [2, 3]
 
 

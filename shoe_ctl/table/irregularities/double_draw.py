@@ -138,7 +138,7 @@ def follows_initial_deal(at: TableView) -> bool:
 
 def has_earlier_held_cards(at: TableView) -> bool:
     """Cards that came before them lie in no slot."""
-    return unplaced.held_before(at.now, at.current)
+    return unplaced.has_held_before(at.now, at.current)
 
 
 def may_miss_cards(at: TableView) -> bool:
@@ -162,7 +162,7 @@ def why_not_laid(turn: Turn, _args: object = None) -> str | None:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
         return "the shoe holds another set of cards than the round began with"
-    if unplaced.held_before(turn.now, turn.current):
+    if unplaced.has_held_before(turn.now, turn.current):
         return "cards that were drawn before them have no place yet"
     numbers = [card.number for card in own_kept(turn) if card.number is not None]
     if not numbers or turn.resume_state not in _PLAYS:

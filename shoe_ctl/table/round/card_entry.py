@@ -22,14 +22,14 @@ from . import deal, pulls
 
 
 class CardArgs(ChoiceArgs, frozen=True, kw_only=True):
-    """Which card lies there."""
+    """A card that people name."""
 
     card: Name
     """Its code: rank, then suit (``TS``)."""
 
 
 class SeenCardArgs(CardArgs, frozen=True, kw_only=True):
-    """Which card lies there, by what people see."""
+    """A card that people see on the table and name."""
 
     against_reading: bool = False
     """The shoe read another card and is overruled."""
@@ -152,7 +152,7 @@ def correct_revealed_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
 
 
 def emit_card_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:
-    """Tell the restricted stream which card people entered, and who they are."""
+    """Emit to the restricted stream which card people entered, and who they are."""
     command = turn.command
     data = {
         "hand": hand,

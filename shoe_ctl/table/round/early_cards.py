@@ -104,7 +104,7 @@ def record_overdrawn_reading(turn: Turn) -> None:
 def note_reported_slot(turn: Turn) -> None:
     """Record the place that the shoe gives the card.
 
-    Only the restricted stream is told: the place follows from what the shoe has read.
+    The event goes to the restricted stream only: the place follows from what the shoe has read.
     """
     event, moved = turn.event(Redesignated), _relocated_card(turn)
     assert moved is not None

@@ -3,6 +3,8 @@
 In: the draw that is due, the shoe's statuses and replies, a lost link, the end of a round.
 Out: the effects Armed and Locked, shoe.arm_refused .arm_taken, ``Shoe.stale_arm``.
 Must not know: which step or Player wants a draw, what is done with a card.
+
+An *arm* is the order to let one numbered draw out, an ``Arming`` what is known of it.
 """
 
 from __future__ import annotations
@@ -114,8 +116,8 @@ def _on_locked(turn: Turn, arming: Arming) -> None:
     shoe = turn.now.shoe
     if shoe is not None and shoe.stale_arm is not None and shoe.stale_arm.number == arming.number:
         turn.set_shoe(stale_arm=None)
-    again = None if arming.withdrawn else msgspec.structs.replace(arming, confirmed=False)
-    turn.change(arming=again)
+    wanted_still = None if arming.withdrawn else msgspec.structs.replace(arming, confirmed=False)
+    turn.change(arming=wanted_still)
 
 
 def counts_differ(turn: Turn) -> bool:
@@ -197,7 +199,7 @@ def describe_refusal(arming: Arming) -> str:
     return f"the shoe refuses draw {arming.number}: {_TO_DO[arming.refused]}"
 
 
-# A draw of an arm that is no longer wanted.
+# Stale arms: a card may still come of an arm whose link or round has ended.
 
 
 def on_link_lost(turn: Turn) -> None:

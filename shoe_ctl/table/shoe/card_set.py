@@ -320,7 +320,7 @@ def is_last_round(turn: Turn) -> bool:
 def replace_before_next(turn: Turn, rule: str | None = None) -> None:
     """Require that the cards are replaced before the next round.
 
-    For ends of procedures whose rule says so (N/T/F 5.12.2; 5.11.5). ``rule`` is told with
+    For ends of procedures whose rule says so (N/T/F 5.12.2; 5.11.5). ``rule`` is part of
     shoe.change_due.
     """
     turn.set_shoe(to_be_replaced=True, replaced_under=rule)

@@ -68,7 +68,7 @@ def _due_us(pending: PendingCommand) -> int:
 
 
 def public_commands(now: TableState) -> dict[str, Any]:
-    """Return what the shoe was told and what it last answered, for everyone."""
+    """Return the pending commands and the last answer, for everyone."""
     told = [e.command for e in now.outbox.waiting if e.command not in SECRET]
     return {"told": told, "answered": now.outbox.last}
 
@@ -247,7 +247,7 @@ def _new_number(turn: Turn, count: int) -> int:
         count += 1
 
 
-# What people may have the shoe do. Arguments.
+# Commands that people give. Arguments.
 
 
 class Question(NoArgs, frozen=True, kw_only=True):
@@ -291,7 +291,7 @@ _SAYS: dict[Command, str] = {
 
 
 def check_send(turn: Turn, command: Command) -> str | None:
-    """Return why the shoe cannot be told this: it cannot, may not, or was told just now."""
+    """Return why this command cannot be sent: no such shoe, not allowed, or pending already."""
     now = turn.now
     if not now.link.up:
         return "the link to the shoe is down"
@@ -311,12 +311,12 @@ def check_send(turn: Turn, command: Command) -> str | None:
 
 
 def check_test(turn: Turn, _args: object = None) -> str | None:
-    """Return why the shoe cannot be told to test itself."""
+    """Return why a self-test cannot be sent."""
     return check_send(turn, "self_test")
 
 
 def check_question(turn: Turn, args: Question | None) -> str | None:
-    """Return why the shoe cannot be asked this."""
+    """Return why this question cannot be sent."""
     if (why := check_send(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
@@ -326,7 +326,7 @@ def check_question(turn: Turn, args: Question | None) -> str | None:
 
 
 def check_clearing(turn: Turn, _args: object = None) -> str | None:
-    """Return why the shoe cannot be told to clear an error.
+    """Return why the command to clear an error cannot be sent.
 
     Which error is open only the shoe knows.
     """
@@ -334,7 +334,7 @@ def check_clearing(turn: Turn, _args: object = None) -> str | None:
 
 
 def check_rotation(turn: Turn, args: KeyId | None) -> str | None:
-    """Return why the shoe cannot be given a new key.
+    """Return why a new key cannot be sent.
 
     Whether the key file has the key was checked before.
     """
@@ -344,7 +344,7 @@ def check_rotation(turn: Turn, args: KeyId | None) -> str | None:
 
 
 def check_display(turn: Turn, _args: object = None) -> str | None:
-    """Return why the shoe cannot be told to show a text."""
+    """Return why a text cannot be sent to the display."""
     return check_send(turn, "show")
 
 
@@ -358,25 +358,25 @@ def _profile_words(turn: Turn) -> str:
 
 
 def test_shoe(turn: Turn) -> None:
-    """Tell the shoe to test itself."""
+    """Send the shoe a self-test."""
     send(turn, "self_test")
 
 
 def query_shoe(turn: Turn) -> None:
-    """Ask the shoe a question."""
+    """Send the shoe a question."""
     send(turn, "query", require_args(turn, Question).what)
 
 
 def clear_error(turn: Turn) -> None:
-    """Tell the shoe to clear its error."""
+    """Send the shoe the command to clear its error."""
     send(turn, "clear_error", require_args(turn, ErrorClearance).overdraw)
 
 
 def rotate_key(turn: Turn) -> None:
-    """Give the shoe a new key. From its next connection on it proves itself with that one."""
+    """Send the shoe a new key, with which it proves itself from its next connection on."""
     send(turn, "rotate_key", require_args(turn, KeyId).key_id)
 
 
 def show_text(turn: Turn) -> None:
-    """Tell the shoe to show a text. People wrote it: no hidden card is part of it."""
+    """Send the shoe a text to show. People wrote it: no hidden card is part of it."""
     send(turn, "show", require_args(turn, DisplayText).text)

@@ -111,9 +111,9 @@ def count_without_slot(turn: Turn, card: Card | None, number: int | None) -> Non
 def _count_unplaced(
     turn: Turn, card: Card | None, hand: str | None, index: int | None, number: int | None
 ) -> None:
-    """Count a card that gets no slot, and tell the restricted stream of it.
+    """Count a card that gets no slot, and emit it to the restricted stream.
 
-    If no shoe is known the card is told and not counted.
+    If no shoe is known the card is not counted; the event is emitted all the same.
     """
     if turn.now.shoe is not None:
         count_card(turn, card, number)
@@ -146,7 +146,7 @@ def note_entered(turn: Turn, number: int, code: str | None) -> None:
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
     """Remove the last draw from the ledger: it never took place.
 
-    ``shown`` says that the room had been told of the card.
+    ``shown``: the room has seen the card.
     """
     shoe = turn.shoe
     entered = {n: code for n, code in shoe.entered.items() if n != shoe.drawn}

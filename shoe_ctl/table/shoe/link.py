@@ -254,7 +254,7 @@ def link_lost_reason(restart: Restarted) -> str:
 def suspend_line(turn: Turn) -> None:
     """Record that the line brought more garbage than is kept, and is closed for a while.
 
-    If that happens again after it was opened, only the restricted stream is told.
+    If that happens again after it was opened, the event goes to the restricted stream only.
     """
     suspension = turn.happened
     assert isinstance(suspension, LineSuspended)

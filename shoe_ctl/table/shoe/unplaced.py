@@ -31,7 +31,7 @@ def held_since(now: TableState, opened: OpenIrregularity) -> tuple[UnplacedCard,
     return tuple(card for card in now.held if card.came_after >= opened.number)
 
 
-def held_before(now: TableState, opened: OpenIrregularity) -> bool:
+def has_held_before(now: TableState, opened: OpenIrregularity) -> bool:
     """True if a card is held that came before this irregularity was raised."""
     return any(card.came_after < opened.number for card in now.held)
 
