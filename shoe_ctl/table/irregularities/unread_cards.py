@@ -21,7 +21,7 @@ from ..procedures.shared import (
 )
 from ..round import card_check, card_entry, pulls, reconstruct, reveal
 from ..round import deal as dealing
-from ..round.reveal import ExposedCards, advance_round, cards_to_expose, expose, shows_cards_at_once
+from ..round.reveal import ExposedCards, advance_round, cards_to_expose, expose, is_dealt_face_up
 from ..state import DealtCard, OpenIrregularity
 from ..turn import Cause, Turn
 
@@ -98,7 +98,7 @@ def take_late_reading(turn: Turn) -> None:
     assert turn.drawn.card is not None
     slot = unread_slot(turn)
     dealing.apply_late_reading(turn, slot, turn.drawn.card)
-    if reveal.shows_cards_at_once(turn):
+    if reveal.is_dealt_face_up(turn):
         reveal.reveal_due(turn)
     else:
         reveal.reveal(turn, [dealing.find_card(turn, slot)])
@@ -187,7 +187,7 @@ def would_expose_unread(turn: Turn) -> bool:
 
 def is_due_for_entry(turn: Turn) -> bool:
     """A card that nobody could read lies for all to see, and nothing is open for it yet."""
-    return shows_cards_at_once(turn) and bool(_open(turn))
+    return is_dealt_face_up(turn) and bool(_open(turn))
 
 
 def _open(turn: Turn) -> list[DealtCard]:

@@ -160,7 +160,7 @@ def _start_deal(turn: Turn) -> None:
 
 def _reveal_if_face_up(turn: Turn, slot: tuple[str, int]) -> None:
     """Reveal the card in this slot at once where cards are dealt face up."""
-    if reveal.shows_cards_at_once(turn):
+    if reveal.is_dealt_face_up(turn):
         reveal.reveal(turn, [deal.find_card(turn, slot)])
 
 

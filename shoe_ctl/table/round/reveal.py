@@ -59,7 +59,7 @@ def check_totals(turn: Turn, _args: object = None) -> str | None:
     return "the totals are announced" if turn.round.totals_announced else None
 
 
-def shows_cards_at_once(turn: Turn) -> bool:
+def is_dealt_face_up(turn: Turn) -> bool:
     """True if cards are dealt face up: they count as revealed after a set time."""
     return turn.faces == "face_up"
 
@@ -97,7 +97,7 @@ def expose(turn: Turn) -> None:
 
 def reveal_due(turn: Turn) -> None:
     """Reveal the cards that have lain face up for ``face_up_after_ms``."""
-    if shows_cards_at_once(turn):
+    if is_dealt_face_up(turn):
         drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
         due = [d for d in turn.round.cards if not d.revealed and d.drawn_us <= drawn_by_us]
         if due:
