@@ -16,6 +16,7 @@ from shoe_ctl.games.game import Game
 
 from . import (
     arming,
+    commands,
     conduct,
     engine,
     freed,
@@ -57,7 +58,6 @@ from .settings import TableSettings
 from .slots import PHASES, armed_for, desired_shoe, phase
 from .state import TableState
 from .turn import TableView, Turn
-from .wording import in_line
 
 __all__ = ["REMEMBERED_COMMANDS", "TableController"]
 
@@ -141,7 +141,7 @@ class TableController:
         if first is not None:
             turn.effects.append(first.again())
         else:
-            if not _refuse_unfit(turn, command):
+            if not (_refuse_unfit(turn, command) or commands.refuse_unfit(turn)):
                 engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
@@ -164,33 +164,25 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
 
 def _meant(unknown: str) -> str:
     """The command that was likely meant, where one is spelt much alike."""
-    alike = difflib.get_close_matches(unknown, positions.COMMANDS, n=1, cutoff=0.75)
+    alike = difflib.get_close_matches(unknown, commands.COMMANDS, n=1, cutoff=0.75)
     return f" (is it {alike[0]}?)" if alike else ""
 
 
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
     open_round = turn.now.round.id if turn.now.round is not None else None
-    if command.command not in positions.COMMANDS:
+    if command.command not in commands.COMMANDS:
         turn.refuse(f"no such command: {command.command}{_meant(command.command)}")
-    elif not positions.may_give(
+    elif not commands.may_give(
         command.position,
         command.command,
-        needed := positions.needed(command.command, turn.game, command.args),
+        needed := commands.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
         turn.refuse(f"{command.command} needs {positions.one(needed)}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
-    elif command.args and _is_taken_bare(turn, command.command):
-        named = in_line(next(iter(command.args)))
-        turn.refuse(f"{command.command} takes no arguments: there is no {named}=... here")
     return turn.refusal is not None
-
-
-def _is_taken_bare(turn: Turn, command: str) -> bool:
-    """This state takes the command, and without arguments."""
-    return command in positions.BARE and turn.state in transitions.states_that_take(command)
 
 
 def _assert_desires(turn: Turn) -> None:
