@@ -151,7 +151,7 @@ class _Command(click.Command):
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(table_pages.summary(name))
-            if name in table_pages.PAGES and (more := table_pages.PAGES[name].more):
+            if more := table_pages.PAGES[name].more:
                 formatter.write_text(more)
             formatter.write_paragraph()
             for line in _example_lines(table_pages.example(name), formatter.width):
@@ -416,7 +416,7 @@ def _path(config_file: str | None, socket_path: str | None) -> Path:
         if socket_path is None:
             raise UsageError("which daemon? give --config FILE or --socket PATH")
         return Path(socket_path)
-    from shoe_ctl.config import load
+    from shoe_ctl.config.schema import load
 
     path = load(config_file).socket_path
     if path is None:

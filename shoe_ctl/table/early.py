@@ -65,9 +65,9 @@ def lacks_its_card(turn: Turn) -> bool:
     return event.mode == IN_ERROR and bool(early) and early[-1].card is None
 
 
-def opens_a_round(turn: Turn) -> bool:
-    """A card drawn before is to be the round's first."""
-    return bool(turn.now.opening)
+def opens_no_round(turn: Turn) -> bool:
+    """No card drawn before is to be the round's first."""
+    return not turn.now.opening
 
 
 # What is done.
@@ -178,6 +178,5 @@ def set_aside_opening(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
-        data = {"key": "overdraw", "step": "set aside: its shoe deals no further round"}
-        public = {**data, "key": "drawn_early"}
-        turn.tell("irregularity.step", public, restricted=data)
+        data = {"step": "set aside: its shoe deals no further round"}
+        turn.emit_irregularity("irregularity.step", "overdraw", data)

@@ -33,8 +33,9 @@ HELLO_US: Final = 5_000_000
 
 NO_HELLO: Final = "no_hello"
 _NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? "
-    "shoectl doctor says more"
+    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
+    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
+    "and run shoectl doctor, which tries the port itself"
 )
 
 GARBAGE: Final = "garbage"
@@ -62,14 +63,21 @@ def cannot_name_its_set(turn: Turn) -> bool:
     return isinstance(turn.happened, LinkUp) and not turn.happened.replay
 
 
-def says_itself_what_it_holds(turn: Turn) -> bool:
+def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
     """The shoe names its set: a person need not say that there is another."""
-    return turn.now.link.replay
+    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
 
 
-def only_a_person_aligns(turn: Turn) -> bool:
+def check_aligned(turn: Turn, _args: object = None) -> str | None:
     """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
-    return not turn.now.link.aligned and not turn.now.link.names_hands
+    if turn.now.link.aligned or turn.now.link.names_hands:
+        return None
+    return "a person has to say first where the shoe stands: align"
+
+
+def check_unaligned(turn: Turn, _args: object = None) -> str | None:
+    """What stands against saying where the shoe stands: it is known."""
+    return "the shoe is aligned" if turn.now.link.aligned else None
 
 
 def may_have_been_a_card(turn: Turn) -> bool:
@@ -223,12 +231,6 @@ def why_restarted(again: Restarted) -> str:
     if again.reopened:
         return "the storage failed, and the controller closed the link"
     return "the controller was restarted"
-
-
-def why_restarted_in_a_round(turn: Turn) -> str:
-    """The same of a round whose cards are out."""
-    assert isinstance(turn.happened, Restarted)
-    return f"{why_restarted(turn.happened)} in a round"
 
 
 def suspend(turn: Turn) -> None:

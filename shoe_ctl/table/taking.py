@@ -7,16 +7,16 @@ opinion. Must not know: which step is open, who may say it.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
 
 from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
-from .irregularities.grounds import halt_of, note
+from .irregularities.grounds import note
 from .rows import Objection
 from .state import DealtCard, Round, TableState
-from .turn import Turn
+from .turn import TableView, Turn
 
 KEY = "card_taken"
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
@@ -51,15 +51,10 @@ class OfCount(OfCards, frozen=True, kw_only=True):
     short: str | None = None
 
 
-class _Standing(Protocol):
-    @property
-    def now(self) -> TableState: ...
-
-
 # What was seen.
 
 
-def gone(standing: _Standing) -> list[DealtCard]:
+def gone(standing: TableView) -> list[DealtCard]:
     """The cards that are gone: those named that nobody has seen, Player's before Banker's."""
     halt, played = standing.now.halt, standing.now.round
     assert halt is not None and played is not None
@@ -81,32 +76,40 @@ def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
     return [dealt for name in _HANDS[hand] for dealt in played.face_down(name, index)]
 
 
-def told(standing: _Standing) -> dict[str, Any]:
+def told(standing: TableView) -> dict[str, Any]:
     """Which places are empty: all at the table can see them."""
     return {"gone": [dealt.place for dealt in gone(standing)]}
 
 
-def why_nothing_is_gone(turn: Turn) -> str | None:
+def check_taken(turn: Turn, args: OfTaken | None) -> str | None:
     """What stands against declaring that a Player left with these cards."""
-    args = checked(turn, OfTaken)
-    if _face_down(turn.round, args.hand, args.index):
+    hand, index = ("both", None) if args is None else (args.hand, args.index)
+    if _face_down(turn.round, hand, index):
         return None
     return "no such card lies face down: what was seen is known"
 
 
-def why_not_seen(turn: Turn) -> str | None:
+def check_seen(turn: Turn, args: OfCards | None) -> str | None:
     """What is wrong with the cards that surveillance names."""
-    return _why_not(turn, checked(turn, OfCards).cards)
+    return None if args is None else _check_codes(turn, args.cards)
 
 
-def why_not_known(turn: Turn) -> Objection | str | None:
+def check_source(turn: Turn, args: OfSource | None) -> Objection | str | None:
     """What stands against going on with the value: whoever is named does not know it."""
-    args = checked(turn, OfSource)
+    if args is None:
+        why = _check_surveillance(turn)
+        return None if why is None else _check_shoe(turn) and why
     if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
         return low
-    if args.source == "surveillance":
-        known = "cards" in halt_of(turn).top.noted
-        return None if known else "surveillance did not say yet what was seen: seen"
+    return _check_surveillance(turn) if args.source == "surveillance" else _check_shoe(turn)
+
+
+def _check_surveillance(turn: Turn) -> str | None:
+    known = "cards" in turn.current.noted
+    return None if known else "surveillance did not say yet what was seen: seen"
+
+
+def _check_shoe(turn: Turn) -> str | None:
     unknown = [dealt for dealt in gone(turn) if dealt.card is None]
     if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
         return "it was drawn with others, and the shoe does not know which of them it is"
@@ -118,7 +121,7 @@ def contradicts_reading(turn: Turn) -> bool:
     args = checked(turn, OfSource)
     if args.source != "surveillance" or args.against_reading:
         return False
-    named = zip(gone(turn), halt_of(turn).top.noted["cards"], strict=True)
+    named = zip(gone(turn), turn.current.noted["cards"], strict=True)
     return _differs(turn, [(dealt, card(code)) for dealt, code in named])
 
 
@@ -130,23 +133,24 @@ def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     return not pulls.can_be(turn.now, unknown)
 
 
-def why_no_count(turn: Turn) -> str | None:
+def check_count(turn: Turn, args: OfCount | None) -> str | None:
     """What is wrong with the cards that were counted."""
-    args = checked(turn, OfCount)
-    if (why := _why_not(turn, args.cards)) is not None or args.short is None:
+    if args is None:
+        return None
+    if (why := _check_codes(turn, args.cards)) is not None or args.short is None:
         return why
     wanted = len(gone(turn)) + len(turn.now.ahead)
-    return _why_not_cards(turn, args.short, wanted)
+    return _check_cards(turn, args.short, wanted)
 
 
-def _why_not(turn: Turn, codes: str) -> str | None:
-    return _why_not_cards(turn, codes, len(gone(turn)))
+def _check_codes(turn: Turn, codes: str) -> str | None:
+    return _check_cards(turn, codes, len(gone(turn)))
 
 
-def _why_not_cards(turn: Turn, codes: str, wanted: int) -> str | None:
+def _check_cards(turn: Turn, codes: str, wanted: int) -> str | None:
     """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
     for code in codes.split():
-        if (why := entering.why_not_of_deck(turn, code)) is not None:
+        if (why := entering.check_card_of_deck(turn, code)) is not None:
             return why
     named = len(codes.split())
     return None if named == wanted else f"{named} cards are named, and {wanted} are missing"
@@ -166,7 +170,7 @@ def take_value(turn: Turn) -> None:
     """The value is known: the room knows the cards too, and the round finishes with them."""
     missing = gone(turn)
     if checked(turn, OfSource).source == "surveillance":
-        for dealt, code in zip(missing, halt_of(turn).top.noted["cards"], strict=True):
+        for dealt, code in zip(missing, turn.current.noted["cards"], strict=True):
             _name(turn, dealt, card(code))
     _show(turn, missing, "value_known")
 
@@ -218,7 +222,7 @@ def _tell_opinion(turn: Turn, step: str, codes: list[str], **opinions: str | Non
 def replace(turn: Turn) -> None:
     """Cards of the same face from a complete deck lie in their place; the room has seen them."""
     missing = gone(turn)
-    for dealt, code in zip(missing, halt_of(turn).top.noted["counted"], strict=True):
+    for dealt, code in zip(missing, turn.current.noted["counted"], strict=True):
         face = card(code)
         if dealt.card is None:
             pulls.name(turn, dealt.number, face)

@@ -6,6 +6,7 @@ import getpass
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 from click.testing import CliRunner
 
@@ -14,7 +15,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from tests.journal.making import dealt, spoil, stored
+from tests.journal.making import dealt, opened, spoil, stored
 
 NEWER = schema.VERSION + 1
 OTHERS = {1: "shoe-ctl 0.1.0", 2: "shoe-ctl 0.1.0", NEWER: "a newer shoe-ctl"}
@@ -75,3 +76,18 @@ def test_every_command_says_so(
     said = CliRunner().invoke(shoectl, [word.format(path) for word in words])
     assert isinstance(said.exception, JournalError)
     assert str(said.exception) == line(path, 2)
+
+
+def test_what_a_restart_looks_for_is_found_by_its_index(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with opened(path):
+        connection = apsw.Connection(str(path))
+        plan = connection.execute(
+            'EXPLAIN QUERY PLAN SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ?'
+            f" AND n < ? AND {schema.LANDMARKS} ORDER BY n DESC LIMIT 1",
+            ("bac-07", "meta", 100),
+        ).fetchall()
+        connection.close()
+    assert [row[3] for row in plan] == [
+        "SEARCH record USING INDEX landmark (table=? AND kind=? AND n<?)"
+    ]

@@ -13,10 +13,10 @@ import msgspec
 from shoe_ctl.table.arguments import OfChoice, checked
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable, DealtCard, Opened, subject_of_draw
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .grounds import tell_moved
-from .procedure import Choice, Standing
+from .procedure import Choice
 
 Place = Literal[
     "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
@@ -35,16 +35,16 @@ class OfTwoCards(OfChoice, frozen=True, kw_only=True):
 def exchange(then: str) -> Choice:
     """Two cards were recorded in each other's place: what was seen decides, not a guess."""
     return Choice(
-        "exchange", "pit_supervisor", then, (_exchange,), _why_not, in_round=True, second=True,
-        takes=OfTwoCards, when=_two_lie_face_down,
+        "exchange", "pit_supervisor", then, (_exchange,), _check_exchange, in_round=True,
+        second=True, takes=OfTwoCards, when=_two_lie_face_down,
     )  # fmt: skip
 
 
-def _two_lie_face_down(at: Standing) -> bool:
+def _two_lie_face_down(at: TableView) -> bool:
     return at.now.round is not None and sum(not one.seen for one in _lying(at).values()) > 1
 
 
-def _lying(at: Standing) -> dict[str, CardOnTable]:
+def _lying(at: TableView) -> dict[str, CardOnTable]:
     """What lies in each place."""
     assert at.now.round is not None
     lying: dict[str, CardOnTable] = {dealt.place: dealt for dealt in at.now.round.cards}
@@ -53,8 +53,10 @@ def _lying(at: Standing) -> dict[str, CardOnTable]:
     return lying
 
 
-def _why_not(turn: Turn) -> str | None:
-    args = checked(turn, OfTwoCards)
+def _check_exchange(turn: Turn, args: OfTwoCards | None) -> str | None:
+    if args is None:
+        known = [one for one in _lying(turn).values() if one.card and not one.seen]
+        return None if len(known) > 1 else "no two cards that are known lie there unseen"
     if args.one == args.other:
         return "name two cards"
     lying = _lying(turn)
