@@ -51,6 +51,7 @@ from shoe_ctl.table.inputs import (
     StorageRestored,
     TableCommand,
     Tick,
+    fault_place,
 )
 from shoe_ctl.table.irregularities.stack import is_held
 
@@ -551,7 +552,7 @@ class TableRunner:
         except Exception as error:
             log.exception("%s: an input could not be handled", self.table)
             what = f"{type(error).__name__}: {error}"
-            fault = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
+            fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
             return fault, self.controller.handle(fault)
 
     async def _commit(self, group: Group) -> CommitResult:

@@ -14,7 +14,7 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.games import form
 from shoe_ctl.games.game import Game
 from shoe_ctl.journal.bodies import Meta
-from shoe_ctl.records import NO_EPOCH
+from shoe_ctl.records import NO_EPOCH, key_difference
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.settings import TableSettings
 
@@ -49,6 +49,8 @@ def controller(kept: Meta, before: TableController | None = None) -> TableContro
     try:
         settings = msgspec.convert(kept.settings, TableSettings)
         game = form.parse(kept.game, "the journal's game file")
+        if (differs := key_difference(kept.settings, msgspec.to_builtins(settings))) is not None:
+            raise ValueError(differs)
     except ValueError as error:
         raise JournalError(f"the journal's settings cannot be read: {error}") from None
     if before is None:

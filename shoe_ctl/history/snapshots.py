@@ -7,7 +7,6 @@ them, and a replay holds each one against them.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -20,7 +19,15 @@ from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.group import EventIds, Group
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.recovery import chained, head_of, kept_from, meta_of, started_before
+from shoe_ctl.journal.recovery import (
+    chained,
+    head_of,
+    kept_from,
+    meta_of,
+    snapshot_of,
+    spoilt,
+    started_before,
+)
 from shoe_ctl.records import Record
 from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
@@ -114,7 +121,7 @@ def unheard_since(reader: Reader, table: str, epoch: str) -> int:
     """
     since = upto = reader.heads()[0]
     for meta in reader.landmarks(table, Kind.META):
-        if meta_of(meta).epoch != epoch:
+        if meta_of(meta, reader.path).epoch != epoch:
             break
         starts = False
         stored = reader.records(after=meta.n, upto=upto, table=table, kinds=(Kind.INPUT,))
@@ -172,13 +179,13 @@ def take(
 def recover(reader: Reader, table: str) -> Resumed:
     """The table as its records left it: from its last snapshot that holds here, and those since.
 
-    A snapshot that this software did not write, or not under the rules that the journal names, is
+    A snapshot that other software wrote, or this one under other rules than the journal names, is
     passed over, at worst to the table's first record. Where that was taken out, the first snapshot
-    that can be read is gone on from, whoever wrote it.
+    is gone on from, whichever software wrote it.
 
     Raises:
-        JournalError: the journal cannot be read, is damaged where it was read, or has nothing of
-            the table that this software can go on from.
+        JournalError: the journal cannot be read, is damaged or of another format where it was
+            read, or has nothing of the table to go on from.
     """
     found = (_start(reader, record) for record in reader.landmarks(table, Kind.SNAPSHOT))
     start = next((start for start in found if start is not None), None)
@@ -191,7 +198,7 @@ def recover(reader: Reader, table: str) -> Resumed:
         if record.kind in _EVENTS:
             told.read((record.body,))
         if record.kind == Kind.META.value:
-            started = meta_of(record)
+            started = meta_of(record, reader.path)
             if now is None or kept is None or not started.same_rules(kept):
                 now = rules.controller(started, now)
             kept = started
@@ -204,23 +211,15 @@ def recover(reader: Reader, table: str) -> Resumed:
     return Resumed(controller=now, kept=kept, answers=gathering.answers(known), told=told)
 
 
-def resume(
-    under: Meta, snapshot: Snapshot, *, of_other_software: bool = False
-) -> TableController | None:
-    """The controller that stood so; None where this software would not write these very bytes.
-
-    ``of_other_software``: whose bytes may be others, if only they can be read.
+def resume(under: Meta, snapshot: Snapshot) -> TableController | None:
+    """The controller that stood so; None where that is how it stood after other inputs.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
+        ValueError: the state is not one of this format.
     """
-    body = bytes(snapshot.state)
-    try:
-        state = states.from_bytes(body)
-    except ValueError:
-        return None
-    same = of_other_software or states.to_bytes(state) == body
-    if not same or state.inputs != snapshot.inputs:
+    state = states.from_bytes(bytes(snapshot.state))
+    if state.inputs != snapshot.inputs:
         return None
     controller = rules.controller(under)
     controller.state = state
@@ -239,26 +238,26 @@ def agrees(controller: TableController, snapshot: Snapshot) -> bool:
 
 def _start(reader: Reader, record: Record) -> _Start | None:
     """From this snapshot on; None where it is not one to go by."""
-    try:
-        snapshot = Snapshot.from_bytes(record.body)
-    except ValueError:
-        return None
     kept = started_before(reader, record.table, record.n)
-    if kept is None or (snapshot.software, snapshot.rules) != (rules.software(), kept.rules):
-        return None
-    return _from(kept, snapshot, resume(kept, snapshot))
+    try:
+        snapshot = snapshot_of(record, reader.path)
+        if kept is None or (snapshot.software, snapshot.rules) != (rules.software(), kept.rules):
+            return None
+        return _from(kept, snapshot, resume(kept, snapshot))
+    except ValueError as error:
+        raise spoilt(record, reader.path, f"how table {record.table} stood", error) from None
 
 
 def begin_late(under: Meta, snapshot: Snapshot) -> tuple[TableController, Told] | None:
     """A table as it stood where a journal begins, whose inputs until then are not in it.
 
-    None where this software cannot read that. The outcomes told until then come with it.
+    None where it stood so after other inputs. The outcomes told until then come with it.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
+        ValueError: the state is not one of this format.
     """
-    other = snapshot.software != rules.software()
-    start = _from(under, snapshot, resume(under, snapshot, of_other_software=other))
+    start = _from(under, snapshot, resume(under, snapshot))
     if start is None or start.controller is None:
         return None
     return start.controller, Told(start.told)
@@ -273,13 +272,15 @@ def _earliest(reader: Reader, table: str) -> _Start:
     if head_of(reader, table).n < begins.n:
         raise JournalError(f"{where} was served long ago, and is taken out: use another id")
     for record in reader.landmarks(table, Kind.META, after=begins.n):
-        kept = meta_of(record)
+        kept = meta_of(record, reader.path)
         for stood in reader.landmarks(table, Kind.SNAPSHOT, after=record.n):
-            with suppress(ValueError):
-                snapshot = Snapshot.from_bytes(stood.body)
-                controller = resume(kept, snapshot, of_other_software=True)
-                if (start := _from(kept, snapshot, controller)) is not None:
-                    return start
+            try:
+                snapshot = snapshot_of(stood, reader.path)
+                start = _from(kept, snapshot, resume(kept, snapshot))
+            except ValueError as error:
+                raise spoilt(stood, reader.path, f"how table {table} stood", error) from None
+            if start is not None:
+                return start
             break
     raise JournalError(f"{where} cannot go on: this version reads nothing of how it stood")
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from shoe_ctl.history.recording import record_input
 from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.group import Counters, Group
-from shoe_ctl.journal.recovery import meta_of
+from shoe_ctl.journal.recovery import meta_of, snapshot_of, spoilt
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text, told
 from shoe_ctl.table.effects import Effect
@@ -52,9 +53,10 @@ class Rerunning(Generic[H]):
     a whole, and at the latest where ``resume`` makes the handler that a snapshot has.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a table is run with
         self,
         table: str,
+        journal: Path,
         make_handler: Callable[[Meta, H | None], H],
         agrees: Callable[[H, Snapshot], bool],
         begin_late: BeginLate[H] | None = None,
@@ -65,6 +67,7 @@ class Rerunning(Generic[H]):
         self._out_of_step = False
         self._same_since_opened = False
         self._table = table
+        self._journal = journal
         self._make_handler = make_handler
         self._agrees = agrees
         self._begin_late = begin_late
@@ -80,7 +83,7 @@ class Rerunning(Generic[H]):
         """The table's next record; ``round_id`` is the round that is open at it, if any.
 
         Raises:
-            JournalError: a start was spoilt.
+            JournalError: a start was spoilt, or a record is of another format.
             ShoeCtlError: ``make_handler`` cannot take what the table was started with.
         """
         if self._begin_late is not None:
@@ -95,7 +98,7 @@ class Rerunning(Generic[H]):
         elif record.kind == Kind.SNAPSHOT.value:
             yield from self._held_against(record)
         elif record.kind == Kind.META.value:
-            meta = meta_of(record)
+            meta = meta_of(record, self._journal)
             if self._meta is None or not meta.same_rules(self._meta):
                 self._handler = self._make_handler(meta, self._handler)
             self._meta = meta
@@ -107,14 +110,18 @@ class Rerunning(Generic[H]):
 
     def _begin(self, record: Record, begin_late: BeginLate[H]) -> None:
         if record.kind == Kind.META.value:
-            self._meta = meta_of(record)
+            self._meta = meta_of(record, self._journal)
         elif record.kind == Kind.SNAPSHOT.value and self._meta is not None:
-            with suppress(ValueError):
-                snapshot = Snapshot.from_bytes(record.body)
-                if (stood := begin_late(self._meta, snapshot)) is not None:
-                    self._handler, self._told = stood
-                    self._counters = Counters(snapshot.public, snapshot.restricted)
-                    self._begin_late = None
+            try:
+                snapshot = snapshot_of(record, self._journal)
+                stood = begin_late(self._meta, snapshot)
+            except ValueError as error:
+                what = f"how table {self._table} stood"
+                raise spoilt(record, self._journal, what, error) from None
+            if stood is not None:
+                self._handler, self._told = stood
+                self._counters = Counters(snapshot.public, snapshot.restricted)
+                self._begin_late = None
 
     def settle(self, round_id: str | None) -> Iterator[Difference]:
         """No more was recorded of the last input: runs it and compares, counting on by what is."""
@@ -196,7 +203,7 @@ class Rerunning(Generic[H]):
     def _held_against(self, record: Record) -> Iterator[Difference]:
         why = ""
         try:
-            snapshot = Snapshot.from_bytes(record.body)
+            snapshot = snapshot_of(record, self._journal)
         except ValueError as error:
             why = f"snapshot cannot be read: {error}"
         else:
@@ -214,7 +221,10 @@ class Rerunning(Generic[H]):
         """Whether a table that was out of step goes on from here, as the snapshot has it."""
         if not self._out_of_step or self._resume is None or self._meta is None:
             return False
-        if (stood := self._resume(self._meta, snapshot)) is None:
+        stood = None
+        with suppress(ValueError):  # the snapshot was spoilt, and differs
+            stood = self._resume(self._meta, snapshot)
+        if stood is None:
             return False
         self._handler, self._told = stood
         self._counters = Counters(snapshot.public, snapshot.restricted)

@@ -43,7 +43,7 @@ class OtherGames:
         return rules.controller(kept, before)
 
     def begin_late(self, kept: Meta, snapshot: Snapshot) -> tuple[TableController, Told] | None:
-        """As ``resuming.begin_late``, but from then on under the other file of the same game.
+        """As ``snapshots.begin_late``, but from then on under the other file of the same game.
 
         Raises:
             JournalError: the settings or the game file that was kept cannot be read.

@@ -125,7 +125,7 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
                 )
             late = begin_late if record.table in begun_before else None
             resume = begin_late if resynchronise else None
-            rerunning = Rerunning(record.table, make_handler, agrees, late, resume)
+            rerunning = Rerunning(record.table, reader.path, make_handler, agrees, late, resume)
             table = _Table(rerunning, decoding)
             tables[record.table] = table
         table.see(record, found)

@@ -29,7 +29,7 @@ from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, first_difference, text
 from shoe_ctl.replay.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.replay.wire_resync import LateLine
-from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
+from shoe_ctl.table.inputs import FAULT_IN_SHOE_INPUT, Fault, ShoeSaid, from_bytes, to_bytes
 
 VerdictOf = Callable[[int], ShoeEvent | None]
 """What was recorded of the frame whose first byte stands here; None where nothing was."""
@@ -39,9 +39,6 @@ _CALLS, _CONNECTION = Kind.CALLS.value, Kind.CONNECTION.value
 
 _FAULT = b'{"input":"fault"'
 """How the bytes of such an input begin."""
-
-_HANDLING = ShoeSaid.__name__
-"""Where a fault was that stands in the place of what the shoe said."""
 
 
 class SessionOf(Protocol):
@@ -140,7 +137,7 @@ class Redecoding:
         if replayed == recorded:
             return
         for at, body in enumerate(recorded[: len(replayed)]):
-            if _fault_in(body) == _HANDLING:
+            if _fault_in(body) == FAULT_IN_SHOE_INPUT:
                 replayed[at] = body  # whatever it was, it could not be handled
         at, left, right = first_difference(recorded, replayed)
         if at < max(len(recorded), len(replayed)):
@@ -181,7 +178,9 @@ class Redecoding:
 
     def _input(self, record: Record, round_id: str | None) -> Iterator[Difference]:
         fault = _fault_in(record.body)
-        if self._session is None or (fault is not None and fault not in (DECODING, _HANDLING)):
+        if self._session is None or (
+            fault is not None and fault not in (DECODING, FAULT_IN_SHOE_INPUT)
+        ):
             return
         if self._portion is not None:
             self._portion.inputs.append(record)
