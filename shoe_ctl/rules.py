@@ -57,7 +57,13 @@ def controller(kept: Meta, before: TableController | None = None) -> TableContro
     same_cards = (before.game.deck, before.settings.decks) == (game.deck, settings.decks)
     if not same_cards and state.state != "no_shoe":
         state = msgspec.structs.replace(
-            state, state="no_shoe", shoe=None, halt=None, kept=(), loaded=None, armed=None
+            state,
+            state="no_shoe",
+            shoe=None,
+            halt=None,
+            unplaced=tuple(c for c in state.unplaced if c.role not in ("held", "outside_game")),
+            loaded=None,
+            arming=None,
         )
     return TableController(game, settings, state)
 

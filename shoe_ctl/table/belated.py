@@ -12,8 +12,8 @@ from firmware_proto.cards import Card
 from shoe_ctl.games.table_of_play import next_hand
 
 from . import dealing, early, placing, revealing
-from .slots import ASIDE, INITIAL_DEAL, next_slot, pending_cards, takes_cards
-from .state import Kept
+from .slots import INITIAL_DEAL, is_drawn_ahead, next_slot, pending_cards, takes_cards
+from .state import UnplacedCard
 from .turn import Turn
 
 
@@ -59,7 +59,7 @@ def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     return slot
 
 
-def lay_all(turn: Turn, lying: tuple[Kept, ...]) -> tuple[Kept, ...]:
+def lay_all(turn: Turn, lying: tuple[UnplacedCard, ...]) -> tuple[UnplacedCard, ...]:
     """Lay cards that are counted already where each is due. Gives those for which none is."""
     if turn.now.pending is not None and due_slot(turn) is not None:
         _begin(turn)
@@ -84,7 +84,7 @@ def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
 def deals_pending_next(turn: Turn) -> bool:
     """A card that was drawn as the table halted takes its slot as soon as the table goes on."""
     card = turn.now.pending
-    if card is None or card.hand == ASIDE or due_slot(turn) is None:
+    if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
     return turn.state in takes_cards(implied=turn.implied)
 

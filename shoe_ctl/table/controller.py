@@ -14,16 +14,13 @@ from firmware_proto.events import Armed, Locked
 from shoe_ctl.games.game import Game
 
 from . import (
-    arming,
     conduct,
     engine,
-    freed,
     known_commands,
     link_facts,
     machine,
     methods,
     outbox,
-    pending,
     positions,
     replayed,
     status,
@@ -51,7 +48,7 @@ from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
-from .slots import armed_for, desired_shoe
+from .shoe import arming
 from .state import TableState
 from .turn import Turn
 from .wording import in_line
@@ -93,7 +90,7 @@ class TableController:
     @property
     def desired(self) -> Armed | Locked:
         """What the shoe should be now."""
-        return Locked() if self.state.armed is None else Armed(*self.state.armed)
+        return arming.ordered(self.state)
 
     def handle(self, happened: Input) -> list[Effect]:
         """What this input makes of the table.
@@ -142,7 +139,7 @@ class TableController:
 def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
-    stands = msgspec.structs.replace(turn.now, state=turn.state, refused=None)
+    stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
     todo = status.next_text(stands, turn.game, turn.settings)
     return Answer(
         command_id=command.command_id,
@@ -187,30 +184,14 @@ def _is_taken_bare(turn: Turn, command: str) -> bool:
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    desired = _desired(turn)
-    armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
-    if armed != now.armed:
-        turn.effects.append(desired)
-        if armed is not None:
-            freed.order(turn, armed[0])
-        pending.note_disarmed(turn, armed)
+    may_draw = methods.may_draw(now.control, now.wagers)
+    step_draw = stack.draw_wanted(turn)
+    arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
-    if armed != now.armed or wake_us != now.wake_us:
-        turn.change(armed=armed, wake_us=wake_us)
-    arming.forget(turn, armed)
-
-
-def _desired(turn: Turn) -> Armed | Locked:
-    """Open for the draw that the round or the open step wants, and for nothing else."""
-    now = turn.now
-    if now.halt is not None:
-        wanted = stack.draw_wanted(turn)
-        return Locked() if wanted is None or now.shoe is None else armed_for(now.shoe, wanted)
-    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
-        return Locked()
-    return desired_shoe(now, implied=conduct.implied(now, turn.settings))
+    if wake_us != now.wake_us:
+        turn.change(wake_us=wake_us)
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

@@ -12,7 +12,7 @@ import msgspec
 
 from . import shoe_cards
 from .slots import INITIAL_DEAL
-from .state import Dealt, TableState
+from .state import DealtCard, TableState
 from .turn import Turn
 
 COUNTS = "counts"
@@ -54,7 +54,7 @@ def shoe_has_fewer(standing: _Standing) -> bool:
     return bool(beyond(standing)) or (now.halt is not None and now.halt.top.subject == COUNTS)
 
 
-def last_entered(standing: _Standing) -> Dealt | None:
+def last_entered(standing: _Standing) -> DealtCard | None:
     """The card of the round that was counted last, where people entered it and the shoe did not."""
     played, numbers = standing.now.round, beyond(standing)
     cards = () if played is None else played.cards
@@ -75,7 +75,7 @@ def told(standing: _Standing) -> dict[str, Any]:
 # What is done.
 
 
-def take_out(turn: Turn, dealt: Dealt) -> str:
+def take_out(turn: Turn, dealt: DealtCard) -> str:
     """The card was never drawn: its place is free, and no draw is counted. Gives the state."""
     shoe_cards.uncount_last(turn, dealt.card, shown=dealt.revealed)
     third = (dealt.hand, dealt.index) not in INITIAL_DEAL

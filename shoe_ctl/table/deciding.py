@@ -275,7 +275,7 @@ def resume(turn: Turn) -> None:
 def _take_pending(turn: Turn) -> None:
     """The open step wanted the card that was drawn for it while something else was decided."""
     card, wanted = turn.now.pending, stack.draw_wanted(turn)
-    if card is None or wanted is None or (card.hand, card.index) != wanted:
+    if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
     set_aside.lay_pending(turn)
@@ -305,7 +305,7 @@ def go_on(turn: Turn) -> None:
 
 def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
-    astray = bool(turn.now.kept or turn.now.early) and not turn.now.link.replay
+    astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
     data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}

@@ -13,7 +13,7 @@ from firmware_proto.cards import Card, card
 from . import placing, positions, pulls, second_person, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
-from .state import Dealt
+from .state import DealtCard
 from .turn import Turn
 
 
@@ -84,7 +84,7 @@ def too_low_against_reading(turn: Turn) -> Objection | None:
     return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
 
 
-def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
+def may_be(turn: Turn, dealt: DealtCard, face: Card) -> bool:
     """What the shoe read of this card, or of those of its pull, does not say otherwise."""
     if dealt.card is not None:
         return dealt.card == face
@@ -113,7 +113,7 @@ def why_not_of_deck(turn: Turn, code: str) -> str | None:
     return None if face in turn.game.deck else f"{code} is not a card of this deck"
 
 
-def name(turn: Turn, dealt: Dealt, face: Card) -> None:
+def name(turn: Turn, dealt: DealtCard, face: Card) -> None:
     """This is the card that lies there, by what people see of it."""
     if dealt.card is None:
         pulls.name(turn, dealt.number, face)
@@ -122,7 +122,7 @@ def name(turn: Turn, dealt: Dealt, face: Card) -> None:
     placing.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
 
 
-def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
+def correct(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """The ledger counts the right card; what the shoe read in its place it keeps beside it."""
     assert dealt.card is not None, "it was counted as some card"
     by_people = dealt.entered or dealt.number in turn.shoe.entered
@@ -130,7 +130,7 @@ def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
     change(turn, dealt.card, right)
 
 
-def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
+def replace(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """A card that lies open was read as another: ledger, slot and streams have the right one."""
     wrong = dealt.card
     assert wrong is not None, "it lies open"

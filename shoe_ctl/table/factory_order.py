@@ -6,7 +6,7 @@ Must not know: cards that are not revealed, what anyone makes of the alarm.
 
 from __future__ import annotations
 
-from .state import Dealt, Run
+from .state import DealtCard, Run
 from .turn import Turn
 
 ALARM = 5
@@ -24,7 +24,7 @@ def look(turn: Turn) -> None:
     turn.set_shoe(run=run)
 
 
-def _followed(turn: Turn, run: Run | None, dealt: Dealt) -> Run | None:
+def _followed(turn: Turn, run: Run | None, dealt: DealtCard) -> Run | None:
     """The run with this card at its end, or a new one that begins with it."""
     ranks = turn.game.deck.ranks
     if dealt.card is None or dealt.card not in turn.game.deck:

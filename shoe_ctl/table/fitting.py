@@ -7,10 +7,12 @@ Must not know: what is done with a card, how a halt ends.
 from __future__ import annotations
 
 from firmware_proto.cards import Card
+from firmware_proto.events import CardDrawn
 
 from . import shoe_cards
 from .cause import Cause
 from .methods import may_draw
+from .shoe import arming
 from .slots import INITIAL_DEAL, next_slot, takes_cards
 from .turn import Turn
 
@@ -50,15 +52,8 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
 
 
 def is_left_over(turn: Turn) -> bool:
-    """The shoe was left armed for this draw by a round that has ended.
-
-    Nobody can tell whether the card was drawn for that round or for the one that is open now.
-    """
-    shoe, played = turn.now.shoe, turn.now.round
-    if shoe is None or shoe.left_armed is None:
-        return False
-    number, round_id = shoe.left_armed
-    return turn.drawn.number == number and (played is None or played.id != round_id)
+    """The shoe was left armed for this draw by a round that has ended."""
+    return arming.is_stale(turn.now, turn.drawn.number)
 
 
 def not_the_shoes(turn: Turn) -> Cause | None:
@@ -81,6 +76,11 @@ def is_for(turn: Turn, slot: tuple[str, int] | None) -> bool:
     if drawn.card is None or not_the_shoes(turn) is not None:
         return False
     return slot is not None and (drawn.hand, drawn.index) == slot and drawn.number is None
+
+
+def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
+    """The hand and index that the shoe names for this card, None where it names none."""
+    return None if drawn.hand is None else (drawn.hand, drawn.index)
 
 
 def in_sequence(turn: Turn) -> bool:

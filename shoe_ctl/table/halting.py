@@ -18,7 +18,7 @@ from .inputs import Fault, Restarted
 from .irregularities import stakes
 from .irregularities.reviewing import is_on_top
 from .irregularities.stack import go_to, raise_irregularity, tell_of
-from .state import Kept
+from .round import unplaced
 from .turn import Turn
 
 OVERDRAW = "overdraw"
@@ -148,7 +148,7 @@ def halt_for_count(turn: Turn) -> None:
 
 def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
-    out = turn.round.cards or turn.now.kept or turn.now.pending is not None
+    out = turn.round.cards or turn.now.held or turn.now.pending is not None
     step = stakes.RULING if out else None
     raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
 
@@ -275,14 +275,8 @@ def keep(turn: Turn) -> None:
     after = turn.now.shoe
     number = after.drawn if drawn.number is None and after is not None else drawn.number
     face_up.look_at_kept(turn)
-    kept = Kept(
-        card=drawn.card,
-        number=number,
-        hand=drawn.hand,
-        index=drawn.index,
-        counted=before != after,
-    )
-    turn.change(kept=(*turn.now.kept, kept))
+    named, counted = fitting.named_slot(drawn), before != after
+    unplaced.add_card(turn, drawn.card, number, role="held", named_slot=named, counted=counted)
 
 
 def align(turn: Turn) -> None:

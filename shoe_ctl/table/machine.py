@@ -7,7 +7,6 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 from __future__ import annotations
 
 from . import (
-    arming,
     by_hand,
     causes,
     composition,
@@ -15,7 +14,6 @@ from . import (
     dealing,
     early,
     fitting,
-    freed,
     halting,
     heard_later,
     known_commands,
@@ -78,6 +76,7 @@ from .revealing import (
     why_misnamed,
 )
 from .rows import Refuse, Row, refuse, spell, unless
+from .shoe import arming
 from .wagering import (
     bets_are_closed,
     change_wager,
@@ -219,10 +218,10 @@ ROWS: tuple[Row, ...] = spell(
     ("discarded",         STATES,            "=",           (),                                      (link_facts.tell_discarded,)),
     *((told,              STATES,            "=",           (),                                      ()) for told in ("standby", "lock", "preset_changed", "repeated")),
     ("warning",           STATES,            "=",           (),                                      (halting.tell_warning,)),
-    ("status",            ("idle", *BEGUN, *CARDS_OUT, "suspended"), "suspended", (arming.counts_differ,), (freed.note, shoe_cards.note_status, heard_later.halt_for_counts)),
-    ("status",            STATES,            "=",           (arming.is_taken,),                      (freed.note, shoe_cards.note_status, arming.tell_taken)),
-    ("status",            STATES,            "=",           (),                                      (freed.note, shoe_cards.note_status)),
-    ("reply",             STATES,            "=",           (arming.is_refused,),                    (arming.note,)),
+    ("status",            ("idle", *BEGUN, *CARDS_OUT, "suspended"), "suspended", (arming.counts_differ,), (arming.on_status, shoe_cards.note_status, heard_later.halt_for_counts)),
+    ("status",            STATES,            "=",           (arming.is_taken,),                      (arming.on_status, shoe_cards.note_status, arming.tell_taken)),
+    ("status",            STATES,            "=",           (),                                      (arming.on_status, shoe_cards.note_status)),
+    ("reply",             STATES,            "=",           (arming.is_refused,),                    (arming.on_reply,)),
     ("reply",             STATES,            "=",           (),                                      ()),
     ("unforeseen",        ("no_shoe", "suspended"), "=",    (),                                      (halting.tell_unforeseen,)),
     ("unforeseen",        STATES,            "suspended",   (),                                      (halting.halt_for_unforeseen,)),

@@ -60,7 +60,9 @@ def _is_undecided_after_it(turn: Turn) -> bool:
 def is_known_already(turn: Turn) -> bool:
     """The shoe objects to the card that it gave just now."""
     lying = turn.now.early
-    return bool(lying) and lying[-1].hand == "set_aside" and lying[-1].number == turn.shoe.drawn
+    if not lying or lying[-1].number != turn.shoe.drawn:
+        return False
+    return early.was_objected_to(lying[-1])
 
 
 def is_objected_to(turn: Turn) -> bool:
@@ -137,7 +139,7 @@ def has_no_round_for_it(turn: Turn) -> bool:
 
 
 def _unraised(turn: Turn) -> list[Cause]:
-    subjects = [early.subject(lying.number) for lying in turn.now.early if lying.number is not None]
+    subjects = [lying.subject for lying in turn.now.early if lying.number is not None]
     causes = [fitting.DRAWN_EARLY._replace(subject=subject) for subject in subjects]
     return [cause for cause in causes if not stack.is_open(turn, KEY, cause.subject)]
 
@@ -169,9 +171,7 @@ def bring_up(turn: Turn) -> None:
 
 def _opened(turn: Turn) -> Opened:
     """What is open for the first card drawn early."""
-    number = turn.now.early[0].number
-    assert number is not None
-    named = early.subject(number)
+    named = turn.now.early[0].subject
     if not stack.is_open(turn, KEY, named):
         wait_left_over(turn)
     return next(o for o in turn.now.waiting if (o.key, o.subject) == (KEY, named))

@@ -10,6 +10,7 @@ from firmware_proto.events import Hello
 
 from . import conduct, dealing, passing, shoe_sets, wagering
 from .handling import Hands
+from .round import unplaced
 from .settings import TableSettings
 from .state import TableState
 from .turn import Turn
@@ -32,7 +33,7 @@ def some_are_exposed(now: TableState, settings: TableSettings) -> bool:
     cards = () if now.round is None else now.round.cards
     face_up = conduct.faces(now, settings) == "face_up"
     pending = now.pending
-    if pending is not None and (pending.exposed or face_up):
+    if pending is not None and (pending.seen or face_up):
         return True
     return any(dealt.revealed or face_up for dealt in cards)
 
@@ -47,7 +48,7 @@ def cards_open_the_round(turn: Turn) -> bool:
 
 def clear_hands(turn: Turn) -> None:
     """The cards of the round are set aside: they stay counted, and are in no hand."""
-    turn.change(kept=(), pending=None)
+    unplaced.drop_roles(turn, "held", "pending")
     turn.set_round(
         cards=(), due=None, totals_announced=False, result=None, complete_us=None, hands=Hands()
     )

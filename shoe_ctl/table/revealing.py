@@ -14,7 +14,7 @@ from shoe_ctl.games.table_of_play import next_hand, total
 
 from . import passing, shoe_cards
 from .arguments import OfHand, read
-from .state import Dealt, TableState
+from .state import DealtCard, TableState
 from .turn import Turn
 
 
@@ -74,14 +74,10 @@ def result_is_awaited(now: TableState) -> bool:
     return played.result is None and not played.result_overruled
 
 
-def named_to_expose(turn: Turn) -> list[Dealt]:
+def named_to_expose(turn: Turn) -> list[DealtCard]:
     """The cards lying face down that the command names, also those nobody could read."""
     hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
-    return [
-        d
-        for d in turn.round.cards
-        if d.hand == hand and not d.revealed and index in (None, d.index)
-    ]
+    return turn.round.face_down(hand, index)
 
 
 def due_hand(turn: Turn) -> str | None:
@@ -107,7 +103,7 @@ def reveal_due(turn: Turn) -> None:
             reveal(turn, due)
 
 
-def reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:
+def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | None = None) -> None:
     """The room has seen these cards; one that nobody could read stays as it is."""
     known = [(d, d.card) for d in seen if d.card is not None]
     shown = [dealt for dealt, _ in known]

@@ -11,7 +11,7 @@ import msgspec
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
 
-from .state import Kept
+from .state import UnplacedCard
 from .turn import Turn
 
 # What was seen.
@@ -137,8 +137,11 @@ def count_outside_game(turn: Turn) -> None:
     assert isinstance(event, CardOutsideGame)
     _count_unplaced(turn, event.card, "set_aside", None, None)
     if halt is not None and turn.now.shoe is not None:
-        out = Kept(card=event.card, number=turn.shoe.drawn, hand=None, index=None)
-        turn.change(halt=msgspec.structs.replace(halt, outside=(*halt.outside, out)))
+        came_after = turn.now.irregularities
+        out = UnplacedCard(
+            card=event.card, number=turn.shoe.drawn, role="outside_game", came_after=came_after
+        )
+        turn.change(unplaced=(*turn.now.unplaced, out))
 
 
 def count_nowhere(turn: Turn, card: Card | None, number: int | None) -> None:

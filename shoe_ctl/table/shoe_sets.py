@@ -9,6 +9,7 @@ from __future__ import annotations
 from firmware_proto.events import Hello, ShoeLoaded
 
 from . import early, shoe_cards
+from .shoe import arming
 from .state import LoadedSet, Shoe
 from .turn import Turn
 
@@ -91,9 +92,8 @@ def note_device(turn: Turn) -> None:
     assert isinstance(event, Hello)
     turn.set_link(device_id=event.device_id, boot_id=event.boot_id, met=True)
     if turn.now.shoe is not None and not another_set(turn):
-        left = turn.shoe.left_armed
-        came = left is not None and left[0] <= event.drawn
-        turn.set_shoe(told_drawn=event.drawn, left_armed=left if came else None)
+        turn.set_shoe(told_drawn=event.drawn)
+        arming.on_hello(turn, event.drawn)
 
 
 def admit_set(turn: Turn) -> None:
@@ -130,7 +130,7 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
 def count_from_its_loading(turn: Turn) -> None:
     """All that was drawn of the set is sent again: count it from the first card."""
     turn.set_shoe(
-        drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, left_armed=None
+        drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, stale_arm=None
     )
 
 

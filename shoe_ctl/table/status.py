@@ -13,7 +13,6 @@ from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
 from . import (
-    arming,
     conduct,
     link_facts,
     machine,
@@ -31,8 +30,9 @@ from .irregularities.power_lost import REFER
 from .irregularities.reviewing import is_on_top
 from .revealing import result_is_awaited
 from .settings import TableSettings
+from .shoe import arming
 from .slots import next_slot
-from .state import Dealt, Halt, Opened, Round, TableState
+from .state import DealtCard, Halt, Opened, Round, TableState
 from .trying import Trial
 
 HANDS = ("player", "banker")
@@ -68,7 +68,7 @@ def status(
         "link": link_facts.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
         "told": outbox.shown(now),
-        "refused": arming.shown(now),
+        "refused": arming.public(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
@@ -135,7 +135,7 @@ def _round(played: Round) -> dict[str, Any]:
     return {"round_id": played.id, "hands": hands, "totals": totals}
 
 
-def _code(dealt: Dealt) -> str | None:
+def _code(dealt: DealtCard) -> str | None:
     return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
@@ -153,7 +153,8 @@ def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
         "choices": choices,
     }
     if at.now.pending is not None:
-        told["pending"] = {"hand": at.now.pending.hand, "index": at.now.pending.index}
+        hand, index = at.now.pending.named_slot or (None, None)
+        told["pending"] = {"hand": hand, "index": index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.publicly, "rules": rules}
@@ -279,7 +280,7 @@ def _revealing(
     return _do("announce_outcome", "announce the outcome")
 
 
-def _down(dealt: Dealt, hand: str) -> bool:
+def _down(dealt: DealtCard, hand: str) -> bool:
     return dealt.hand == hand and not dealt.revealed
 
 
@@ -293,8 +294,9 @@ def _do(command: str, text: str, **args: Any) -> dict[str, Any]:
 
 def _draw(text: str, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
     """A card is awaited: nothing comes while the shoe refuses to give it."""
-    refused = "" if now.refused is None else f"; {arming.words(now.refused)}"
-    return _wait(text + refused, hand=slot[0], index=slot[1])
+    refused = "" if now.arming is None else arming.words(now.arming)
+    said = f"{text}; {refused}" if refused else text
+    return _wait(said, hand=slot[0], index=slot[1])
 
 
 def _wait(text: str, **draw: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
 from .irregularities.grounds import halt_of, note
 from .rows import Objection
-from .state import Dealt, TableState
+from .state import DealtCard, Round, TableState
 from .turn import Turn
 
 KEY = "card_taken"
@@ -59,12 +59,12 @@ class _Standing(Protocol):
 # What was seen.
 
 
-def gone(standing: _Standing) -> list[Dealt]:
+def gone(standing: _Standing) -> list[DealtCard]:
     """The cards that are gone: those named that nobody has seen, Player's before Banker's."""
     halt, played = standing.now.halt, standing.now.round
     assert halt is not None and played is not None
     noted = halt.top.noted
-    return _face_down(played.cards, noted["hand"], noted.get("index"))
+    return _face_down(played, noted["hand"], noted.get("index"))
 
 
 def places(now: TableState) -> set[tuple[str, int]]:
@@ -73,24 +73,23 @@ def places(now: TableState) -> set[tuple[str, int]]:
     if played is None:
         return set()
     noted = [opened.noted for opened in stack if opened.key == KEY]
-    missing = (_face_down(played.cards, each["hand"], each.get("index")) for each in noted)
+    missing = (_face_down(played, each["hand"], each.get("index")) for each in noted)
     return {(dealt.hand, dealt.index) for each in missing for dealt in each}
 
 
-def _face_down(cards: tuple[Dealt, ...], hand: str, index: int | None) -> list[Dealt]:
-    down = [d for d in cards if not d.revealed and index in (None, d.index)]
-    return [d for name in _HANDS[hand] for d in down if d.hand == name]
+def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
+    return [dealt for name in _HANDS[hand] for dealt in played.face_down(name, index)]
 
 
 def told(standing: _Standing) -> dict[str, Any]:
     """Which places are empty: all at the table can see them."""
-    return {"gone": [f"{dealt.hand} {dealt.index}" for dealt in gone(standing)]}
+    return {"gone": [dealt.place for dealt in gone(standing)]}
 
 
 def why_nothing_is_gone(turn: Turn) -> str | None:
     """What stands against declaring that a Player left with these cards."""
     args = checked(turn, OfTaken)
-    if _face_down(turn.round.cards, args.hand, args.index):
+    if _face_down(turn.round, args.hand, args.index):
         return None
     return "no such card lies face down: what was seen is known"
 
@@ -123,7 +122,7 @@ def contradicts_reading(turn: Turn) -> bool:
     return _differs(turn, [(dealt, card(code)) for dealt, code in named])
 
 
-def _differs(turn: Turn, named: list[tuple[Dealt, Card]]) -> bool:
+def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     """What the shoe read of these cards says otherwise."""
     if any(dealt.card not in (None, face) for dealt, face in named):
         return True
@@ -136,7 +135,7 @@ def why_no_count(turn: Turn) -> str | None:
     args = checked(turn, OfCount)
     if (why := _why_not(turn, args.cards)) is not None or args.short is None:
         return why
-    wanted = len(gone(turn)) + len(turn.round.set_aside)
+    wanted = len(gone(turn)) + len(turn.now.ahead)
     return _why_not_cards(turn, args.short, wanted)
 
 
@@ -172,7 +171,7 @@ def take_value(turn: Turn) -> None:
     _show(turn, missing, "value_known")
 
 
-def _name(turn: Turn, dealt: Dealt, face: Card) -> None:
+def _name(turn: Turn, dealt: DealtCard, face: Card) -> None:
     """This is the card that lay there, by what was seen of it."""
     entering.name(turn, dealt, face)
     entering.tell_entered(turn, dealt.hand, dealt.index, face)
@@ -202,7 +201,7 @@ def _shoes_opinion(turn: Turn, codes: list[str]) -> str:
 
 def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
     """What the decks lack, less the cards laid aside, against what is said to be missing."""
-    aside = turn.round.set_aside
+    aside = turn.now.ahead
     laid = [kept.card.code for kept in aside if kept.card is not None]
     if (pull := pulls.find(turn.now, aside[0].number if aside else None)) is not None:
         laid += [card.code for card in pulls.left(pull) if card is not None]
@@ -235,7 +234,7 @@ def replace(turn: Turn) -> None:
     _show(turn, missing, "replaced")
 
 
-def _show(turn: Turn, missing: list[Dealt], end: str) -> None:
+def _show(turn: Turn, missing: list[DealtCard], end: str) -> None:
     """The room knows the cards; what is still to come of these hands the dealer exposes."""
     exposed = {"by": "dealer", "rule": turn.game.rule(KEY, end)}
     places = [(dealt.hand, dealt.index) for dealt in missing]

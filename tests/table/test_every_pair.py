@@ -139,7 +139,7 @@ def distinct() -> list[tuple[str, int, TableState]]:
     for shoe, way, now in passed_through():
         played, halt, link = now.round, now.halt, now.link
         kind = (
-            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
+            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.held),
             link.up, link.aligned,
             halt and (halt.top.key, halt.top.step, halt.back_to, halt.earlier),
             played and (len(played.cards), played.all_revealed, played.result is None, played.due),

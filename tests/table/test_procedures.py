@@ -226,7 +226,7 @@ def test_each_decides_on_the_cards_that_came_with_it() -> None:
     table.draw("4C")
     declares(table, "unshuffled")
     table.rules("play_on")
-    assert (table.key, len(table.now.kept)) == ("other", 1)
+    assert (table.key, len(table.now.held)) == ("other", 1)
     declares(table, "unshuffled")
     table.draw("5C")
     refused = table.asks("decide", choice="play_on", reason="r")

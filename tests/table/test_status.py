@@ -51,8 +51,8 @@ def with_other_secrets(now: TableState) -> TableState:
         unlike = {"seen": "the seven of diamonds"}
         opened = tuple(msgspec.structs.replace(o, **unlike) for o in now.halt.stack)
         now = msgspec.structs.replace(now, halt=msgspec.structs.replace(now.halt, stack=opened))
-    kept = tuple(msgspec.structs.replace(k, card=OTHER) for k in now.kept)
-    return msgspec.structs.replace(now, kept=kept)
+    unplaced = tuple(msgspec.structs.replace(k, card=OTHER) for k in now.unplaced)
+    return msgspec.structs.replace(now, unplaced=unplaced)
 
 
 @pytest.mark.parametrize(("session", "shoe", "way"), SESSIONS)

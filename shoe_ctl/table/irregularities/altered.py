@@ -6,8 +6,9 @@ In: nothing. Out: its procedure. Must not know: which card it was, what the roun
 from __future__ import annotations
 
 from shoe_ctl.table import ordering, retaking
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL
-from shoe_ctl.table.state import Dealt, Kept
+from shoe_ctl.table.state import CardOnTable, DealtCard
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
@@ -15,7 +16,6 @@ from .grounds import (
     ALIGN_FIRST,
     CARDS_OUT,
     close_taken_back,
-    drop_kept,
     halt_of,
     own_kept,
     shoe_cannot_go_on,
@@ -43,7 +43,7 @@ def _is_not_told(at: Standing) -> bool:
     return not _is_told(at)
 
 
-def _card(at: Standing) -> Dealt | Kept | None:
+def _card(at: Standing) -> CardOnTable | None:
     """The card that went back, where it has a place on the table."""
     assert at.now.halt is not None
     return retaking.find(at.now, at.now.halt.top.noted[PUSHED_BACK]) if _is_told(at) else None
@@ -55,27 +55,26 @@ def _is_the_next(at: Standing) -> bool:
     if card is None:
         return _is_told(at)
     last = ordering.drawn_last(at.now, 1)
-    return last == (card,) and not ordering.was_seen(card) and not _is_decided_on(at, card)
+    return last == (card,) and not card.seen and not _is_decided_on(at, card)
 
 
-def _is_decided_on(at: Standing, card: Dealt | Kept) -> bool:
+def _is_decided_on(at: Standing, card: CardOnTable) -> bool:
     """Something else that is open, and halts the table, is about this card or its hand."""
     assert at.now.halt is not None
-    subject = retaking.subject_of(card)
     under = at.now.halt.stack[:-1]
-    return any(opened.subject == subject or "hand" in opened.noted for opened in under)
+    return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
 def _drawn_again(at: Standing) -> int:
     """How many cards came since."""
     assert at.now.halt is not None
-    return len(at.now.kept) - at.now.halt.deciding[0].kept_before
+    return len(unplaced.held_since(at.now, at.now.halt.deciding[0]))
 
 
 def _leads(at: Standing) -> str:
     """The state that the table is in with the card in the shoe again, and those drawn since."""
     card = _card(at)
-    if not isinstance(card, Dealt):
+    if not isinstance(card, DealtCard):
         return BACK
     since = _drawn_again(at)
     if (card.hand, card.index) not in INITIAL_DEAL:
@@ -103,18 +102,14 @@ def _take_out(turn: Turn) -> None:
     if card is not None:
         waits = retaking.waits_for(turn.now, card)
         retaking.take_out(turn, card)
-        tell_moved(turn, "taken_back", [_place(card)])
+        tell_moved(turn, "taken_back", [card.place])
         if waits is not None:
             close_taken_back(turn, waits, turn.game.rule(*_END))
     elif len(halt_of(turn).stack) > 1:
         return  # what came since is for the one under it to put in its place
     again = own_kept(turn)
-    drop_kept(turn, again)
+    unplaced.drop_cards(turn, again)
     ordering.lay(turn, again, frozenset())
-
-
-def _place(card: Dealt | Kept) -> str:
-    return f"{card.hand} {card.index}" if isinstance(card, Dealt) else "drawn early"
 
 
 def _leave(turn: Turn) -> None:

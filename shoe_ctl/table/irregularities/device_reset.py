@@ -31,7 +31,7 @@ def _has_no_rule(standing: Standing) -> bool:
 
 def _cards_are_out(standing: Standing) -> bool:
     played = standing.now.round
-    lie = standing.now.kept or standing.now.pending is not None
+    lie = standing.now.held or standing.now.pending is not None
     return bool(lie) or (played is not None and bool(played.cards))
 
 

@@ -6,12 +6,13 @@ In: nothing. Out: its procedure. Must not know: which cards, who knows their ord
 from __future__ import annotations
 
 from shoe_ctl.table import ordering
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import Turn
 
 from . import pulled
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
-from .grounds import CARDS_OUT, drop_kept, note, own_kept
+from .grounds import CARDS_OUT, note, own_kept
 from .misread import NAME_CARD
 from .misread import enter as name_card
 from .missed import ENTER, PLACE
@@ -29,7 +30,7 @@ NAME = "name"
 def _lay(turn: Turn) -> None:
     """Each card to the place that is due in the order drawn; the rest came early."""
     lying = own_kept(turn)
-    drop_kept(turn, lying)
+    unplaced.drop_cards(turn, lying)
     ordering.lay(turn, lying, pulled.of_no_order(turn))
     align(turn)
 

@@ -6,9 +6,10 @@ Must not know: what raised it.
 
 from __future__ import annotations
 
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import Turn
 
-from .grounds import CARDS_OUT, cards_are_in_play, drop_kept, own_kept, something_is_missing
+from .grounds import CARDS_OUT, cards_are_in_play, own_kept, something_is_missing
 from .procedure import DECIDES, VOID, Choice, End, Standing, Step
 
 RULED = ("other", "ruled")
@@ -33,7 +34,7 @@ def overrule_result(turn: Turn) -> None:
 
 def lay_aside(turn: Turn) -> None:
     """The cards stay counted in the ledger and are in no hand."""
-    drop_kept(turn, own_kept(turn))
+    unplaced.drop_cards(turn, own_kept(turn))
 
 
 # Choices.

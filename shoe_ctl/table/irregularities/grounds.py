@@ -6,7 +6,6 @@ Must not know: which irregularity asks, how it ends.
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from firmware_proto.events import Hello
 from shoe_ctl.table import shoe_cards, shoe_sets
 from shoe_ctl.table.arguments import by_whom
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Halt, Kept, Opened
+from shoe_ctl.table.state import Halt, Opened, UnplacedCard
 from shoe_ctl.table.turn import Turn
 
 from .procedure import Standing
@@ -65,35 +64,14 @@ def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
     turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
 
 
-def own_kept(at: Standing) -> tuple[Kept, ...]:
+def own_kept(at: Standing) -> tuple[UnplacedCard, ...]:
     """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
     deciding = halt_of(at).deciding
-    before = deciding[0].kept_before
+    since = deciding[0].number
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
-        kept
-        for place, kept in enumerate(at.now.kept)
-        if place >= before or kept.number in inspected
+        card for card in at.now.held if card.came_after >= since or card.number in inspected
     )
-
-
-def drop_kept(turn: Turn, gone: tuple[Kept, ...]) -> None:
-    """These are kept no longer; of the others it stays known what they came with."""
-    halt = halt_of(turn)
-    stays = [not any(kept is one for one in gone) for kept in turn.now.kept]
-    stack = tuple(
-        msgspec.structs.replace(opened, kept_before=sum(stays[: opened.kept_before]))
-        for opened in halt.stack
-    )
-    left = tuple(compress(turn.now.kept, stays))
-    turn.change(kept=left, halt=msgspec.structs.replace(halt, stack=stack))
-
-
-def take_first_kept(turn: Turn) -> Kept:
-    """The card that was kept first leaves those kept, whichever irregularity it came with."""
-    first = turn.now.kept[0]
-    drop_kept(turn, (first,))
-    return first
 
 
 def cards_were_out(turn: Turn) -> bool:

@@ -19,7 +19,7 @@ from shoe_ctl.table.arguments import (
     player,
 )
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Dealt
+from shoe_ctl.table.state import DealtCard
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
@@ -66,12 +66,11 @@ def _noted_hand(standing: Standing) -> str | None:
     return None if hand is None else str(hand)
 
 
-def _face_down(standing: Standing, hand: str | None) -> list[Dealt]:
+def _face_down(standing: Standing, hand: str | None) -> list[DealtCard]:
     """Cards of the hand that lie there, and nobody has seen."""
     played, taken = standing.now.round, taking.places(standing.now)
     assert played is not None
-    down = (d for d in played.cards if d.hand == hand and not d.revealed)
-    return [d for d in down if (d.hand, d.index) not in taken]
+    return [d for d in played.face_down(hand) if (d.hand, d.index) not in taken]
 
 
 def _is_unopened(standing: Standing, hand: str | None) -> bool:
@@ -145,7 +144,7 @@ def _why_not_seen(turn: Turn) -> str | None:
     return None if _seen(turn) else "no such card of the hand lies face down"
 
 
-def _seen(turn: Turn) -> list[Dealt]:
+def _seen(turn: Turn) -> list[DealtCard]:
     index = checked(turn, OfSeen).index
     return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
 

@@ -6,9 +6,8 @@ Must not know: what was wrong with the card as it was read.
 
 from __future__ import annotations
 
-import msgspec
-
 from shoe_ctl.table import belated, entering, shoe_cards
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
@@ -38,12 +37,11 @@ def correct(turn: Turn) -> None:
     if wrong.counted:
         shoe_cards.correct(turn, wrong.card, right)
     if halt_of(turn).top.noted.get("due") and belated.free_slot(turn) is not None:
-        turn.change(kept=tuple(kept for kept in turn.now.kept if kept is not wrong))
+        unplaced.drop_cards(turn, (wrong,))
         slot = belated.lay_next(turn, right, wrong.number)
         entering.tell_entered(turn, *slot, right)
     else:
-        named = msgspec.structs.replace(wrong, card=right)
-        turn.change(kept=tuple(named if kept is wrong else kept for kept in turn.now.kept))
+        unplaced.change_card(turn, wrong, card=right)
         note(turn, **{INSPECTS: None})
         entering.tell_entered(turn, None, None, right)
 

@@ -79,7 +79,7 @@ def enter(turn: Turn) -> None:
 def take_reading(turn: Turn) -> None:
     """The card is what the shoe reads it to be: somebody exposed it, or it was dealt face up.
 
-    Dealt so it is seen in its time, as if it had been read at once.
+    DealtCard so it is seen in its time, as if it had been read at once.
     """
     assert turn.drawn.card is not None
     slot = slot_of(turn)

@@ -10,8 +10,8 @@ import msgspec
 
 from shoe_ctl.table import belated, counts, entering, retaking, shoe_cards
 from shoe_ctl.table.arguments import by_whom, checked
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
-from shoe_ctl.table.state import Kept
 from shoe_ctl.table.turn import Turn
 
 from .endings import GO_ON, PLAY_ON, align
@@ -21,7 +21,6 @@ from .grounds import (
     halt_of,
     note,
     something_is_missing,
-    take_first_kept,
     tell_moved,
 )
 from .procedure import Choice, End, Standing
@@ -46,12 +45,12 @@ def none_were_entered(standing: Standing) -> bool:
 
 def cannot_enter(turn: Turn) -> str | None:
     """No card was missed, none is due, or the one that is named cannot be it."""
-    number, kept = first_missed(turn), turn.now.kept
+    number, kept = first_missed(turn), turn.now.held
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if number is None:
         return "no card was missed"
-    if kept and _drawn_as(kept[0]) < number:
+    if kept and unplaced.draw_of(kept[0]) < number:
         return "a card that was kept was drawn before it: place that one first"
     code = checked(turn, entering.MissedCard).card
     if turn.faces != "face_up":
@@ -61,7 +60,7 @@ def cannot_enter(turn: Turn) -> str | None:
 
 def cannot_place(turn: Turn) -> str | None:
     """No card was kept, none is due, or one before it was missed."""
-    kept = turn.now.kept
+    kept = turn.now.held
     if not kept:
         return "no card was kept"
     if any(opened.key in INSPECTED for opened in halt_of(turn).stack):
@@ -90,8 +89,10 @@ def _no_slot(turn: Turn) -> str | None:
 
 def _came_together(turn: Turn) -> bool:
     """The card that was kept first is one of those that the shoe told as one."""
+    came_after = turn.now.held[0].came_after
     return any(
-        DRAWN_AS_ONE in opened.noted and opened.kept_before == 0 for opened in halt_of(turn).stack
+        DRAWN_AS_ONE in opened.noted and opened.number <= came_after
+        for opened in halt_of(turn).stack
     )
 
 
@@ -99,11 +100,6 @@ def numbers_in_place(standing: Standing) -> set[int]:
     """The numbers of the draws that the round has a card for."""
     played = standing.now.round
     return set() if played is None else {dealt.number for dealt in played.cards}
-
-
-def _drawn_as(kept: Kept) -> int:
-    assert kept.number is not None, "a shoe was there to count it"
-    return kept.number
 
 
 def first_missed(turn: Turn) -> int | None:
@@ -123,7 +119,7 @@ def cannot_take_back(turn: Turn) -> str | None:
     """What was made of the card, or came after it, stands on it."""
     last, played = counts.last_entered(turn), turn.round
     assert last is not None, "else it is no choice"
-    if turn.now.kept or turn.now.early or last.number != turn.shoe.drawn:
+    if turn.now.held or turn.now.early or last.number != turn.shoe.drawn:
         return "a card was drawn after it"
     if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
         return "the totals were announced with it"
@@ -160,8 +156,9 @@ def enter(turn: Turn) -> None:
 
 def place(turn: Turn) -> None:
     """The card that was kept first lies where one was due: it is that hand's card."""
-    first = take_first_kept(turn)
-    slot = belated.lay_next(turn, first.card, _drawn_as(first))
+    first = turn.now.held[0]
+    unplaced.drop_cards(turn, (first,))
+    slot = belated.lay_next(turn, first.card, unplaced.draw_of(first))
     entering.tell_entered(turn, *slot, None)
     note(turn, entered=True)
 
@@ -173,7 +170,7 @@ def take_back(turn: Turn) -> None:
     waits = retaking.waits_for(turn.now, last)
     back_to = counts.take_out(turn, last)
     turn.change(halt=msgspec.structs.replace(halt, back_to=back_to))
-    tell_moved(turn, "taken_back", [f"{last.hand} {last.index}"])
+    tell_moved(turn, "taken_back", [last.place])
     if waits is not None:
         close_taken_back(turn, waits, turn.game.rule(halt.top.key, "entered"))
     note(turn, entered=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table import early, link_facts, outbox, shoe_cards
 from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
-from shoe_ctl.table.state import Kept
+from shoe_ctl.table.state import UnplacedCard
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, RULED, aside, void
@@ -26,7 +26,7 @@ def _back_to(at: Standing) -> str:
     return at.now.halt.back_to
 
 
-def _card(at: Standing) -> Kept | None:
+def _card(at: Standing) -> UnplacedCard | None:
     assert at.now.halt is not None
     return early.find(at.now, at.now.halt.top.subject)
 
@@ -62,7 +62,7 @@ def _is_of_no_round(at: Standing) -> bool:
 
 def _may_be_exposed(at: Standing) -> bool:
     card = _card(at)
-    return _is_of_no_round(at) and card is not None and not card.exposed
+    return _is_of_no_round(at) and card is not None and not card.seen
 
 
 def _why_not_first(turn: Turn) -> str | None:
@@ -72,7 +72,7 @@ def _why_not_first(turn: Turn) -> str | None:
     assert card is not None
     if card.card is None:
         return "it is not known which card it is"
-    if card.exposed:
+    if card.seen:
         return "a card that was seen never opens a round"
     if turn.now.opening:
         return "a card lies there already that opens the round"
@@ -85,7 +85,7 @@ def _why_not_first(turn: Turn) -> str | None:
 # What is done.
 
 
-def _decided(turn: Turn) -> Kept:
+def _decided(turn: Turn) -> UnplacedCard:
     card = _card(turn)
     assert card is not None
     return card
@@ -106,7 +106,7 @@ def _expose(turn: Turn) -> None:
 
 def _tell_shoe(turn: Turn, fate: str) -> None:
     """The shoe that objected to the card hears what was decided of it, where it can be told."""
-    objected = _decided(turn).hand == "set_aside"
+    objected = early.was_objected_to(_decided(turn))
     if objected and outbox.can(turn.now, "clear_error"):
         outbox.give(turn, "clear_error", fate)
 
@@ -116,7 +116,7 @@ def _drop(turn: Turn) -> None:
     card = _decided(turn)
     _tell_shoe(turn, "discard")
     early.drop(turn, card)
-    if card.hand in ("player", "banker"):
+    if card.named_slot is not None and card.named_slot[0] in ("player", "banker"):
         link_facts.lose_alignment(turn)
 
 

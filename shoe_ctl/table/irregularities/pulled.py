@@ -12,8 +12,9 @@ import msgspec
 
 from shoe_ctl.table import ordering
 from shoe_ctl.table.arguments import OfKey, checked
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
-from shoe_ctl.table.state import Dealt, Kept
+from shoe_ctl.table.state import CardOnTable
 from shoe_ctl.table.turn import Turn
 
 from .grounds import ALIGN_FIRST, CARDS_OUT, halt_of, own_kept
@@ -53,7 +54,7 @@ def _is_declared(at: Standing) -> bool:
     return AS_DECLARED in _noted(at)
 
 
-def lying(at: Standing) -> tuple[Dealt | Kept, ...]:
+def lying(at: Standing) -> tuple[CardOnTable, ...]:
     """The cards that were declared drawn together: they lie where the shoe's count put them."""
     return ordering.drawn_last(at.now, _noted(at)[AS_DECLARED]) if _is_declared(at) else ()
 
@@ -69,7 +70,7 @@ def _nobody_told(at: Standing) -> bool:
 
 def _offers_window(at: Standing) -> bool:
     """Players may withdraw while nobody has seen the cards (5.8.1)."""
-    unseen = not any(ordering.was_seen(card) for card in lying(at))
+    unseen = not any(card.seen for card in lying(at))
     return unseen and _back_to(at) in _PLAYS and has_window(at, KEY)
 
 
@@ -118,13 +119,13 @@ def touches_the_deal(at: Standing) -> bool:
 def comes_after_the_deal(at: Standing) -> bool:
     """All are third cards, and whoever orders them cannot know one."""
     later = _back_to(at) in ("revealing", "drawing") and not _is_of_the_deal(at)
-    return _nobody_told(at) and later and not any(map(ordering.was_seen, lying(at)))
+    return _nobody_told(at) and later and not any(card.seen for card in lying(at))
 
 
 def some_were_kept_before(at: Standing) -> bool:
     """Cards that came before them lie in no slot."""
     assert at.now.halt is not None
-    return at.now.halt.top.kept_before > 0
+    return unplaced.held_before(at.now, at.now.halt.top)
 
 
 def some_may_be_missing(at: Standing) -> bool:
@@ -146,12 +147,12 @@ def _lies(at: Standing) -> int:
     dealt = len(cards or at.now.opening)
     assert at.now.halt is not None
     dealt += pending_cards(at.now)
-    return dealt + len(at.now.kept) - at.now.halt.top.kept_before
+    return dealt + len(unplaced.held_since(at.now, at.now.halt.top))
 
 
 def _some_are_kept(at: Standing) -> bool:
     assert at.now.halt is not None
-    return len(at.now.kept) > at.now.halt.top.kept_before
+    return bool(unplaced.held_since(at.now, at.now.halt.top))
 
 
 def leads_to_deal(at: Standing) -> bool:
@@ -180,7 +181,7 @@ def why_not_laid(turn: Turn) -> str | None:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
         return "the shoe holds another set of cards than the round began with"
-    if halt_of(turn).top.kept_before:
+    if unplaced.held_before(turn.now, halt_of(turn).top):
         return "cards that were drawn before them have no place yet"
     numbers = [card.number for card in own_kept(turn) if card.number is not None]
     if not numbers or _back_to(turn) not in _PLAYS:

@@ -14,6 +14,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
 from shoe_ctl.table.cause import Cause
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import Halt, Opened, TableState
 from shoe_ctl.table.turn import Turn
 
@@ -194,15 +195,21 @@ def _opened(turn: Turn, cause: Cause) -> Opened:
     first = procedure.steps[0].name
     assert step in (None, first, *procedure.begins), cause
     return Opened(
+        number=_next_number(turn),
         key=cause.key,
         subject=cause.subject,
         step=step or first,
         seen=cause.seen,
         publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
-        kept_before=len(turn.now.kept),
         noted={**facts, **cause.noted},
     )
+
+
+def _next_number(turn: Turn) -> int:
+    number = turn.now.irregularities + 1
+    turn.change(irregularities=number)
+    return number
 
 
 def _push(turn: Turn, opened: Opened) -> None:
@@ -274,8 +281,8 @@ def close(turn: Turn, end: End) -> None:
     halt, left = halt_of(turn), left_open(turn, end)
     ending = tuple(opened for opened in halt.stack if opened not in left)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    kept = len(turn.now.kept) - ending[0].kept_before
-    said = {"cards_kept": kept, **who_said(turn, "decide")}
+    kept = unplaced.held_since(turn.now, ending[0])
+    said = {"cards_kept": len(kept), **who_said(turn, "decide")}
     for opened in reversed(ending):
         tell_of(turn, "irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID or end.clears:
@@ -284,8 +291,6 @@ def close(turn: Turn, end: End) -> None:
         action(turn)
     as_left = zip(halt.stack, halt_of(turn).stack, strict=True)
     left = tuple(now for before, now in as_left if before in left)
-    if end.clears:
-        left = tuple(msgspec.structs.replace(opened, kept_before=0) for opened in left)
     back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
     _back_to(turn, msgspec.structs.replace(halt, back_to=back_to, stack=left))
 
@@ -296,19 +301,20 @@ def _back_to(turn: Turn, halt: Halt) -> None:
         turn.change(halt=halt)
         _tell_step(turn)
         return
-    turn.change(halt=None, kept=())
+    turn.change(halt=None)
+    unplaced.drop_roles(turn, "held", "outside_game")
     turn.tell("table.resumed", {})
 
 
 def pause(turn: Turn, procedure: Procedure, seen: str, **noted: Any) -> None:
     """Halt the table without an irregularity, or let the pause lie on top of what halts it."""
     opened = Opened(
+        number=_next_number(turn),
         key=procedure.key,
         step=procedure.steps[0].name,
         seen=seen,
         publicly=seen,
         since_us=turn.now.t_us,
-        kept_before=len(turn.now.kept),
         noted=noted,
     )
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
@@ -335,7 +341,8 @@ def close_all(turn: Turn, how: str) -> None:
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
         tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(halt=None, kept=(), waiting=(), early=(), pending=None)
+    turn.change(halt=None, waiting=())
+    unplaced.drop_roles(turn, "held", "early", "pending", "outside_game")
     turn.tell("table.resumed", {})
 
 
@@ -343,7 +350,8 @@ def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
     """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:
         tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(waiting=(), early=())
+    turn.change(waiting=())
+    unplaced.drop_roles(turn, "early")
 
 
 def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:

@@ -116,7 +116,7 @@ def holds(table: Playing) -> None:
     assert (now.state == "suspended") is (now.halt is not None)
     if now.round is None:
         return
-    lying = [*now.round.cards, *now.round.set_aside]
+    lying = [*now.round.cards, *now.ahead]
     numbers = [card.number for card in lying]
     assert len(numbers) == len(set(numbers))
     assert len({(card.hand, card.index) for card in now.round.cards}) == len(now.round.cards)
