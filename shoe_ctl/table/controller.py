@@ -188,10 +188,10 @@ def _assert_desires(turn: Turn) -> None:
     step_draw = stack.draw_wanted(turn)
     arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
     wake_us = _wake_us(now, settings)
-    if wake_us is not None and wake_us != now.wake_us:
-        turn.effects.append(WakeAt(wake_us))
     if wake_us != now.wake_us:
         turn.change(wake_us=wake_us)
+        if wake_us is not None:
+            turn.effects.append(WakeAt(wake_us))
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

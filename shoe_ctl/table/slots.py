@@ -36,7 +36,10 @@ def is_drawn_ahead(card: UnplacedCard) -> bool:
     return card.named_slot is not None and card.named_slot[0] == ASIDE
 
 
+_DEALT_IN = ("closed", "dealing", "drawing")
+_DEALT_IN_IMPLIED = ("idle", "betting", *_DEALT_IN)
+
+
 def takes_cards(*, implied: bool) -> tuple[str, ...]:
     """The states in which a card may be drawn; implied announcements follow the first card."""
-    dealt = ("closed", "dealing", "drawing")
-    return ("idle", "betting", *dealt) if implied else dealt
+    return _DEALT_IN_IMPLIED if implied else _DEALT_IN
