@@ -146,8 +146,7 @@ def cite(why: str, rule: str | None) -> str:
 
 def by_whom(turn: Turn) -> dict[str, str | None]:
     """Who gave the command, as restricted events carry it."""
-    command = turn.command
-    return {"person": command.person, "position": command.position, "why": command.reason}
+    return turn.actor()
 
 
 def lacks_reason(turn: Turn, rule: str | None) -> str | None:

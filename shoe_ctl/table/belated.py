@@ -12,25 +12,32 @@ from firmware_proto.cards import Card
 from shoe_ctl.games.table_of_play import next_hand
 
 from . import dealing, early, placing, revealing
-from .slots import INITIAL_DEAL, is_drawn_ahead, next_slot, pending_cards, takes_cards
+from .slots import (
+    INITIAL_DEAL,
+    is_drawn_ahead,
+    next_slot,
+    pending_cards,
+    phase,
+    takes_cards,
+)
 from .state import UnplacedCard
-from .turn import Turn
+from .turn import TableView, Turn
 
 
-def due_slot(turn: Turn) -> tuple[str, int] | None:
+def due_slot(at: TableView) -> tuple[str, int] | None:
     """Where a card that is out belongs: the slot due, by what the room has seen and no more."""
-    slot, played = next_slot(turn.now), turn.now.round
+    slot, played = next_slot(at.now), at.now.round
     if slot is not None or played is None or not played.all_revealed:
         return slot
     hand = next_hand(played.hand("player"), played.hand("banker"))
     return None if hand is None else (hand, 3)
 
 
-def free_slot(turn: Turn) -> tuple[str, int] | None:
+def free_slot(at: TableView) -> tuple[str, int] | None:
     """The same behind a card that waits for its slot until the table goes on: that one is first."""
-    if not pending_cards(turn.now):
-        return due_slot(turn)
-    played, now = turn.now.round, turn.now
+    if not pending_cards(at.now):
+        return due_slot(at)
+    played, now = at.now.round, at.now
     lie = len((() if played is None else played.cards) or now.opening) + 1
     return INITIAL_DEAL[lie] if lie < len(INITIAL_DEAL) else None
 
@@ -141,10 +148,9 @@ def _follow_all(turn: Turn, laid: int) -> None:
 
 
 def stand(turn: Turn) -> None:
-    """The state that the cards on the table are of: now, or where the halt leads back to."""
-    state = "dealing" if len(turn.round.cards) < len(INITIAL_DEAL) else "revealing"
-    halt = turn.now.halt
-    if turn.state == "suspended" and halt is not None:
+    """Bring the state up to the cards on the table: now, or once the halt is over."""
+    state, halt = phase(turn.now), turn.now.halt
+    if halt is not None:
         turn.change(halt=msgspec.structs.replace(halt, back_to=state))
     elif turn.state != state:
         turn.then("cards_placed")

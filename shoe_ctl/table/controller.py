@@ -7,6 +7,7 @@ desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomne
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 import msgspec
 
@@ -44,13 +45,16 @@ from .inputs import (
     Tick,
 )
 from .irregularities import stack
+from .irregularities.procedure import Procedure
+from .irregularities.procedures import PROCEDURES
 from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
 from .shoe import arming
+from .slots import PHASES, phase
 from .state import TableState
-from .turn import Turn
+from .turn import TableView, Turn
 from .wording import in_line
 
 __all__ = ["REMEMBERED_COMMANDS", "TableController"]
@@ -75,16 +79,23 @@ class TableController:
     """Holds one table to its game's rules.
 
     ``handle`` is a function of the state and the input alone: the same inputs give the same
-    effects, always. If it raises, the state is as it was before.
+    effects, always. If it raises, the state is as it was before. ``procedures`` are what may halt
+    the table, by key.
     """
 
     def __init__(
-        self, game: Game, settings: TableSettings, state: TableState | None = None
+        self,
+        game: Game,
+        settings: TableSettings,
+        state: TableState | None = None,
+        *,
+        procedures: Mapping[str, Procedure] = PROCEDURES,
     ) -> None:
         self.game = game
         self.settings = settings
+        self.procedures = procedures
         self.state = TableState() if state is None else state
-        self._turn = Turn(game, settings)
+        self._turn = Turn(game, settings, procedures)
         self._machine = engine.build(self._turn)
 
     @property
@@ -112,15 +123,20 @@ class TableController:
             turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
         else:
             turn.trigger(_NAMES[type(happened)])
+            if isinstance(happened, StorageRestored) and happened.ruling is not None:
+                ruling = happened.ruling
+                taken = Answer(command_id=ruling.command_id, accepted=True)
+                known_commands.remember(turn, ruling, taken)
         outbox.tell_again(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         _assert_desires(turn)
+        _assert_phase(turn.now)
         self.state = turn.now
         return turn.effects
 
     def _command(self, turn: Turn, command: TableCommand) -> None:
-        if (why := known_commands.objection(turn.now, command)) is not None:
+        if (why := known_commands.objection(turn.now.answered, command)) is not None:
             turn.refuse(why)
             assert turn.refusal is not None
             turn.effects.append(turn.refusal)
@@ -140,12 +156,12 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    todo = status.next_text(stands, turn.game, turn.settings)
+    todo = status.next_text(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
         accepted=True,
-        halted=None if halt is None else stack.public_name(halt.top.key),
-        asks=stack.public_name(waits.key) if halt is None and waits is not None else None,
+        halted=None if halt is None else turn.public_key(halt.top.key),
+        asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
         text=sentence(turn.effects, todo),
     )
 
@@ -192,6 +208,15 @@ def _assert_desires(turn: Turn) -> None:
         turn.change(wake_us=wake_us)
         if wake_us is not None:
             turn.effects.append(WakeAt(wake_us))
+
+
+def _assert_phase(now: TableState) -> None:
+    """From *no more bets* to the outcome the state is the one that the cards stand for.
+
+    While the table is halted this is the state in which play resumes.
+    """
+    state = now.state if now.halt is None else now.halt.back_to
+    assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

@@ -25,11 +25,9 @@ from . import (
     wagering,
 )
 from .cause import Cause
-from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
-from .irregularities.procedures import PROCEDURES
+from .irregularities.procedure import VOID, Action, Choice, Declared, End, Hears, never
 from .recording import RECORDED
 from .rows import Objection
 from .turn import Turn
@@ -37,14 +35,15 @@ from .turn import Turn
 # What was seen.
 
 
-def returns_here(turn: Turn) -> bool:
-    """The state that this row leads to is the one that the table left, or that the end names."""
-    if stack.to_decide(turn) is None:
-        return False
-    end = _end(turn, _taken(turn))
-    leads = BACK if end is None else end.leads
-    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
-    return turn.dest == (back_to if leads == BACK else leads)
+def resumes_here(turn: Turn) -> bool:
+    """The halt is over, and play resumes in the state that this row leads to."""
+    return turn.dest == turn.resumes_in
+
+
+def leads_here(turn: Turn) -> bool:
+    """What is chosen beside the table has an end that names the state that this row leads to."""
+    end = _end(turn, _chosen(turn))
+    return end is not None and turn.dest == end.leads
 
 
 def is_asked(turn: Turn) -> bool:
@@ -69,21 +68,9 @@ def ends_the_round(turn: Turn) -> bool:
     return end is not None and end.leads == VOID
 
 
-def ends_the_halt(turn: Turn) -> bool:
-    """What is chosen ends the last irregularity that is open."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and not stack.left_open(turn, end)
-
-
 def is_heard(turn: Turn) -> bool:
     """The open step takes this from the shoe or the link."""
     return _heard(turn) is not None
-
-
-def hears_the_last(turn: Turn) -> bool:
-    """The open step takes this, and with it the last irregularity that is open ends."""
-    end = _end(turn, _heard(turn))
-    return end is not None and not stack.left_open(turn, end)
 
 
 def is_declared(turn: Turn) -> bool:
@@ -111,10 +98,6 @@ def _chosen(turn: Turn) -> Choice | None:
     return next((c for c in stack.offered(turn) if c.name == named), None)
 
 
-def _taken(turn: Turn) -> Choice | Hears | None:
-    return _chosen(turn) if isinstance(turn.happened, TableCommand) else _heard(turn)
-
-
 def _heard(turn: Turn) -> Hears | None:
     said = turn.shoe_event.type
     hears = stack.open_step(turn).hears
@@ -125,7 +108,7 @@ def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
     deciding = stack.to_decide(turn)
     if taken is None or deciding is None:
         return None
-    return PROCEDURES[deciding.key].end(_then(turn, taken))
+    return turn.procedures[deciding.key].end(_then(turn, taken))
 
 
 def _then(turn: Turn, taken: Choice | Hears) -> str:
@@ -166,7 +149,8 @@ def objection_to_choice(turn: Turn) -> Objection | None:
 def _objection_to_declaring(turn: Turn) -> Objection | None:
     """Why this cannot be declared now."""
     command = turn.command
-    declarable = {key: p.declared for key, p in PROCEDURES.items() if p.declared is not None}
+    found = turn.procedures.items()
+    declarable = {key: p.declared for key, p in found if p.declared is not None}
     key = command.args.get("key")
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
@@ -201,7 +185,7 @@ def _subject(turn: Turn, declared: Declared) -> str | None:
 def declare(turn: Turn) -> None:
     """A person says what happened: the table halts and asks."""
     key = str(turn.command.args["key"])
-    declared = PROCEDURES[key].declared
+    declared = turn.procedures[key].declared
     assert declared is not None and turn.command.reason is not None
     args = msgspec.to_builtins(arguments.checked(turn, declared.takes))
     noted = {name: value for name, value in args.items() if name != "key" and value is not None}
@@ -237,6 +221,8 @@ def hear(turn: Turn) -> None:
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
     end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
+    if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
+        turn.then("halt_ended")
     _each(turn, taken.do)
     if not halted:
         _answer(turn, end)
@@ -265,10 +251,8 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """What was decided last is over: the table goes on, or what was open before does."""
-    if turn.now.halt is None:
-        go_on(turn)
-    else:
+    """What was decided last is over: what was open before goes on, if anything was."""
+    if turn.now.halt is not None:
         _take_pending(turn)
 
 
@@ -307,7 +291,7 @@ def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
     astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
-    data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
+    data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}
     for opened in reversed(halt_of(turn).stack):
         withdrawal.tell_ended(turn, opened)

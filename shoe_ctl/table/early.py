@@ -178,6 +178,5 @@ def set_aside_opening(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
-        data = {"key": "overdraw", "step": "set aside: its shoe deals no further round"}
-        public = {**data, "key": "drawn_early"}
-        turn.tell("irregularity.step", public, restricted=data)
+        data = {"step": "set aside: its shoe deals no further round"}
+        turn.emit_irregularity("irregularity.step", "overdraw", data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
@@ -15,7 +16,7 @@ from shoe_ctl.records import utc
 
 from .effects import Answer
 from .inputs import CommandsRefused, TableCommand
-from .state import FirstAnswer, TableState
+from .state import FirstAnswer
 from .turn import Turn
 
 REMEMBERED_COMMANDS = 256
@@ -40,9 +41,9 @@ def digest(command: TableCommand) -> str:
     return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:24]
 
 
-def objection(now: TableState, command: TableCommand) -> str | None:
+def objection(answered: Mapping[str, FirstAnswer], command: TableCommand) -> str | None:
     """Why this is another command than the one that had its id; None where it is not."""
-    first = now.answered.get(command.command_id)
+    first = answered.get(command.command_id)
     if first is None:
         return None
     named = f"command_id {command.command_id} was used before"
@@ -53,10 +54,14 @@ def objection(now: TableState, command: TableCommand) -> str | None:
     return None
 
 
+def first_answer(command: TableCommand, answer: Answer) -> FirstAnswer:
+    """The answer as it is remembered."""
+    return FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
+
+
 def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
     """Its answer is given again when it comes again; of too many one is forgotten."""
-    first = FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
-    answered = {**turn.now.answered, command.command_id: first}
+    answered = {**turn.now.answered, command.command_id: first_answer(command, answer)}
     if len(answered) > REMEMBERED_COMMANDS:
         del answered[_forgotten(answered)]
     turn.change(answered=answered)

@@ -33,8 +33,9 @@ HELLO_US: Final = 5_000_000
 
 NO_HELLO: Final = "no_hello"
 _NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? "
-    "shoectl doctor says more"
+    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
+    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
+    "and run shoectl doctor, which tries the port itself"
 )
 
 GARBAGE: Final = "garbage"
@@ -223,12 +224,6 @@ def why_restarted(again: Restarted) -> str:
     if again.reopened:
         return "the storage failed, and the controller closed the link"
     return "the controller was restarted"
-
-
-def why_restarted_in_a_round(turn: Turn) -> str:
-    """The same of a round whose cards are out."""
-    assert isinstance(turn.happened, Restarted)
-    return f"{why_restarted(turn.happened)} in a round"
 
 
 def suspend(turn: Turn) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from shoe_ctl.records import utc
 
 from . import deciding
+from .cause import Cause
 from .inputs import StorageRestored
 from .irregularities import stack
 from .irregularities.grounds import halt_of, something_is_missing
-from .irregularities.reviewing import KEY, OUTAGE, REVIEW, is_held, is_on_top
+from .irregularities.reviewing import OUTAGE, REVIEW
+from .irregularities.stack import is_held, is_paused
 from .rows import Objection
 from .state import TableState
 from .turn import Turn
@@ -24,7 +26,7 @@ OPEN_ALREADY = "the table is paused for review already"
 
 def is_open(now: TableState) -> bool:
     """The table is paused, whatever else is open."""
-    return now.halt is not None and any(opened.key == KEY for opened in now.halt.stack)
+    return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
 def may_pause(turn: Turn) -> bool:
@@ -37,11 +39,6 @@ def may_resume(turn: Turn) -> bool:
     return against_resuming(turn) is None
 
 
-def resumes_the_round(turn: Turn) -> bool:
-    """With the review the halt ends."""
-    return may_resume(turn) and len(halt_of(turn).stack) == 1
-
-
 def why_not_resume(turn: Turn) -> Objection:
     """What is in the way."""
     return Objection(against_resuming(turn) or "nothing is in the way")
@@ -51,7 +48,7 @@ def against_resuming(turn: Turn) -> str | None:
     """What keeps the table paused, None where *resume* would be done."""
     if not (is_open(turn.now) or is_held(turn.now)):
         return "the table is halted for another reason: decide"
-    if not is_on_top(turn.now):
+    if not is_paused(turn):
         return "what came since is decided first"
     return something_is_missing(turn) if len(halt_of(turn).stack) == 1 else None
 
@@ -61,7 +58,7 @@ def against_resuming(turn: Turn) -> str | None:
 
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn, REVIEW, "the table is paused for review")
+    stack.pause(turn, Cause(REVIEW.key, "the table is paused for review"))
 
 
 def halt_for_outage(turn: Turn) -> None:
@@ -72,10 +69,13 @@ def halt_for_outage(turn: Turn) -> None:
     if is_held(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        stack.pause(turn, OUTAGE, "nothing could be stored for a while", **outage)
+        seen = "nothing could be stored for a while"
+        stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
 
 
 def resume(turn: Turn) -> None:
     """The table is where it was."""
+    if len(halt_of(turn).stack) == 1:
+        turn.then("halt_ended")
     stack.lift(turn)
     deciding.resume(turn)

@@ -1,6 +1,6 @@
-"""The slots of a round: which one the next card is for.
+"""The slots of a round: which one the next card is for, and what follows from the cards in them.
 
-In: the table's state. Out: the next slot.
+In: the table's state. Out: the next slot, the phase of the round.
 Must not know: inputs, single cards' values, events.
 """
 
@@ -11,6 +11,8 @@ from .state import TableState, UnplacedCard
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
 """The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
 
+PHASES = ("closed", "dealing", "drawing", "revealing")
+"""The states from *no more bets* to the outcome: the cards of the round say which of them it is."""
 
 ASIDE = "set_aside"
 """The hand of cards that are drawn ahead and laid aside (5.11.1)."""
@@ -24,6 +26,16 @@ def next_slot(now: TableState) -> tuple[str, int] | None:
     if now.round is not None and now.round.due is not None:
         return now.round.due, 3
     return None
+
+
+def phase(now: TableState) -> str:
+    """Return the one of PHASES that the cards of the round stand for."""
+    played = now.round
+    if played is None or not played.cards:
+        return "closed"
+    if len(played.cards) < len(INITIAL_DEAL):
+        return "dealing"
+    return "revealing" if played.due is None else "drawing"
 
 
 def pending_cards(now: TableState) -> int:

@@ -7,16 +7,16 @@ opinion. Must not know: which step is open, who may say it.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
 
 from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
-from .irregularities.grounds import halt_of, note
+from .irregularities.grounds import note
 from .rows import Objection
 from .state import DealtCard, Round, TableState
-from .turn import Turn
+from .turn import TableView, Turn
 
 KEY = "card_taken"
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
@@ -51,15 +51,10 @@ class OfCount(OfCards, frozen=True, kw_only=True):
     short: str | None = None
 
 
-class _Standing(Protocol):
-    @property
-    def now(self) -> TableState: ...
-
-
 # What was seen.
 
 
-def gone(standing: _Standing) -> list[DealtCard]:
+def gone(standing: TableView) -> list[DealtCard]:
     """The cards that are gone: those named that nobody has seen, Player's before Banker's."""
     halt, played = standing.now.halt, standing.now.round
     assert halt is not None and played is not None
@@ -81,7 +76,7 @@ def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
     return [dealt for name in _HANDS[hand] for dealt in played.face_down(name, index)]
 
 
-def told(standing: _Standing) -> dict[str, Any]:
+def told(standing: TableView) -> dict[str, Any]:
     """Which places are empty: all at the table can see them."""
     return {"gone": [dealt.place for dealt in gone(standing)]}
 
@@ -105,7 +100,7 @@ def why_not_known(turn: Turn) -> Objection | str | None:
     if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
         return low
     if args.source == "surveillance":
-        known = "cards" in halt_of(turn).top.noted
+        known = "cards" in turn.current.noted
         return None if known else "surveillance did not say yet what was seen: seen"
     unknown = [dealt for dealt in gone(turn) if dealt.card is None]
     if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
@@ -118,7 +113,7 @@ def contradicts_reading(turn: Turn) -> bool:
     args = checked(turn, OfSource)
     if args.source != "surveillance" or args.against_reading:
         return False
-    named = zip(gone(turn), halt_of(turn).top.noted["cards"], strict=True)
+    named = zip(gone(turn), turn.current.noted["cards"], strict=True)
     return _differs(turn, [(dealt, card(code)) for dealt, code in named])
 
 
@@ -166,7 +161,7 @@ def take_value(turn: Turn) -> None:
     """The value is known: the room knows the cards too, and the round finishes with them."""
     missing = gone(turn)
     if checked(turn, OfSource).source == "surveillance":
-        for dealt, code in zip(missing, halt_of(turn).top.noted["cards"], strict=True):
+        for dealt, code in zip(missing, turn.current.noted["cards"], strict=True):
             _name(turn, dealt, card(code))
     _show(turn, missing, "value_known")
 
@@ -218,7 +213,7 @@ def _tell_opinion(turn: Turn, step: str, codes: list[str], **opinions: str | Non
 def replace(turn: Turn) -> None:
     """Cards of the same face from a complete deck lie in their place; the room has seen them."""
     missing = gone(turn)
-    for dealt, code in zip(missing, halt_of(turn).top.noted["counted"], strict=True):
+    for dealt, code in zip(missing, turn.current.noted["counted"], strict=True):
         face = card(code)
         if dealt.card is None:
             pulls.name(turn, dealt.number, face)

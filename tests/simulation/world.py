@@ -19,13 +19,13 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import DECKS
-from shoe_ctl.config import Config, of_plain
-from shoe_ctl.daemon import Daemon
-from shoe_ctl.delivery import SinkPlace
+from shoe_ctl.config.schema import Config, of_plain
+from shoe_ctl.daemon.daemon import Daemon
+from shoe_ctl.daemon.delivery import SinkPlace
+from shoe_ctl.daemon.host import Outside
+from shoe_ctl.daemon.outage_notes import notes_for
 from shoe_ctl.games import catalog
 from shoe_ctl.link.clock import SystemClock
-from shoe_ctl.outage_notes import notes_for
-from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import CardOnTable
 from simulators.rig import Rig

@@ -14,7 +14,7 @@ from shoe_ctl.table.turn import Turn
 
 def turn_with(*roles: str) -> Turn:
     """A turn at a table with one card of each of these roles, drawn in this order."""
-    turn = Turn(catalog.load("tiger"), TableSettings(table="bac-07", decks=8))
+    turn = Turn(catalog.load("tiger"), TableSettings(table="bac-07", decks=8), {})
     turn.now = TableState()
     for number, role in enumerate(roles, 1):
         unplaced.add_card(turn, card("7D"), number, role=role)  # type: ignore[arg-type]

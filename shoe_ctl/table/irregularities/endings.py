@@ -7,10 +7,10 @@ Must not know: what raised it.
 from __future__ import annotations
 
 from shoe_ctl.table.round import unplaced
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .grounds import CARDS_OUT, cards_are_in_play, own_kept, something_is_missing
-from .procedure import DECIDES, VOID, Choice, End, Standing, Step
+from .procedure import DECIDES, VOID, Choice, End, Step
 
 RULED = ("other", "ruled")
 """Cited where an irregularity's own rules have no end of this kind: whoever decides has ruled."""
@@ -40,7 +40,7 @@ def lay_aside(turn: Turn) -> None:
 # Choices.
 
 
-def _no_round_wants_them(at: Standing) -> bool:
+def _no_round_wants_them(at: TableView) -> bool:
     return at.now.halt is not None and at.now.halt.back_to not in CARDS_OUT
 
 

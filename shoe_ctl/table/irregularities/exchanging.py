@@ -13,10 +13,10 @@ import msgspec
 from shoe_ctl.table.arguments import OfChoice, checked
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable, DealtCard, Opened, subject_of_draw
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .grounds import tell_moved
-from .procedure import Choice, Standing
+from .procedure import Choice
 
 Place = Literal[
     "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
@@ -40,11 +40,11 @@ def exchange(then: str) -> Choice:
     )  # fmt: skip
 
 
-def _two_lie_face_down(at: Standing) -> bool:
+def _two_lie_face_down(at: TableView) -> bool:
     return at.now.round is not None and sum(not one.seen for one in _lying(at).values()) > 1
 
 
-def _lying(at: Standing) -> dict[str, CardOnTable]:
+def _lying(at: TableView) -> dict[str, CardOnTable]:
     """What lies in each place."""
     assert at.now.round is not None
     lying: dict[str, CardOnTable] = {dealt.place: dealt for dealt in at.now.round.cards}

@@ -12,12 +12,9 @@ import msgspec
 
 from firmware_proto.events import Hello
 from shoe_ctl.table import shoe_cards, shoe_sets
-from shoe_ctl.table.arguments import by_whom
 from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Halt, Opened, UnplacedCard
-from shoe_ctl.table.turn import Turn
-
-from .procedure import Standing
+from shoe_ctl.table.turn import TableView, Turn
 
 CARDS_OUT = ("dealing", "revealing", "drawing")
 """The states in which cards of an unfinished round lie on the table."""
@@ -32,41 +29,39 @@ INSPECTS = "inspects"
 """Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
 
 
-def halt_of(at: Standing) -> Halt:
+def halt_of(at: TableView) -> Halt:
     """The halt: something is open."""
-    assert at.now.halt is not None
-    return at.now.halt
+    return at.halt
 
 
 def set_top(turn: Turn, **fields: Any) -> None:
     """Replace fields of the irregularity that is decided now."""
-    halt = halt_of(turn)
+    halt = turn.halt
     top = msgspec.structs.replace(halt.top, **fields)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
 
 def note(turn: Turn, **noted: Any) -> None:
     """Let the one on top remember this (plain JSON values)."""
-    set_top(turn, noted={**halt_of(turn).top.noted, **noted})
+    set_top(turn, noted={**turn.current.noted, **noted})
 
 
 def tell_moved(turn: Turn, step: str, places: list[str]) -> None:
     """Cards lie elsewhere now, by what a person says: where, and never which."""
-    data = {"key": halt_of(turn).top.key, "step": step, "moved": places}
-    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    data = {"key": turn.current.key, "step": step, "moved": places}
+    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
 
 
 def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
     """What waited for a card beside the round waits for nothing: it does not lie there."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
     data = {"how": "taken_back", "rule": rule}
-    public = {"key": "drawn_early" if waits.key == "overdraw" else waits.key, **data}
-    turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
+    turn.emit_irregularity("irregularity.resolved", waits.key, data)
 
 
-def own_kept(at: Standing) -> tuple[UnplacedCard, ...]:
+def own_kept(at: TableView) -> tuple[UnplacedCard, ...]:
     """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
-    deciding = halt_of(at).deciding
+    deciding = at.halt.deciding
     since = deciding[0].number
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
@@ -109,7 +104,7 @@ def something_is_missing(turn: Turn) -> str | None:
 
 def shoe_cannot_go_on(turn: Turn) -> str | None:
     """The shoe is away, holds other cards, or gave some that nobody heard of."""
-    now, back_to = turn.now, halt_of(turn).back_to
+    now, back_to = turn.now, turn.resume_state
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":

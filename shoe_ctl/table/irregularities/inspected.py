@@ -13,7 +13,6 @@ from shoe_ctl.table.turn import Turn
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
 from .grounds import (
     INSPECTS,
-    halt_of,
     no_card_to_set_aside,
     note,
     own_kept,
@@ -36,7 +35,7 @@ def correct(turn: Turn) -> None:
     assert wrong.card is not None and wrong.number is not None
     if wrong.counted:
         shoe_cards.correct(turn, wrong.card, right)
-    if halt_of(turn).top.noted.get("due") and belated.free_slot(turn) is not None:
+    if turn.current.noted.get("due") and belated.free_slot(turn) is not None:
         unplaced.drop_cards(turn, (wrong,))
         slot = belated.lay_next(turn, right, wrong.number)
         entering.tell_entered(turn, *slot, right)

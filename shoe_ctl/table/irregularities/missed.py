@@ -6,24 +6,21 @@ Must not know: why the cards were missed.
 
 from __future__ import annotations
 
-import msgspec
-
 from shoe_ctl.table import belated, counts, entering, retaking, shoe_cards
-from shoe_ctl.table.arguments import by_whom, checked
+from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from .endings import GO_ON, PLAY_ON, align
 from .grounds import (
     CARDS_OUT,
     close_taken_back,
-    halt_of,
     note,
     something_is_missing,
     tell_moved,
 )
-from .procedure import Choice, End, Standing
+from .procedure import Choice, End
 
 INSPECTED = ("foreign_card", "extra_card")
 DRAWN_AS_ONE = "draws"
@@ -32,13 +29,13 @@ DRAWN_AS_ONE = "draws"
 # What was seen.
 
 
-def some_were_entered(standing: Standing) -> bool:
+def some_were_entered(standing: TableView) -> bool:
     """Since it was raised people have put cards where they belong."""
     halt = standing.now.halt
     return halt is not None and bool(halt.top.noted.get("entered"))
 
 
-def none_were_entered(standing: Standing) -> bool:
+def none_were_entered(standing: TableView) -> bool:
     """Nobody has put a card anywhere."""
     return not some_were_entered(standing)
 
@@ -63,7 +60,7 @@ def cannot_place(turn: Turn) -> str | None:
     kept = turn.now.held
     if not kept:
         return "no card was kept"
-    if any(opened.key in INSPECTED for opened in halt_of(turn).stack):
+    if any(opened.key in INSPECTED for opened in turn.halt.stack):
         return "a card is under inspection"
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
@@ -80,7 +77,7 @@ def cannot_place(turn: Turn) -> str | None:
 
 def _no_slot(turn: Turn) -> str | None:
     takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
-    if halt_of(turn).back_to not in takes or turn.now.shoe is None:
+    if turn.resume_state not in takes or turn.now.shoe is None:
         return "no card of a round is awaited"
     if belated.free_slot(turn) is None:
         return "no card is due before those on the table are seen"
@@ -91,12 +88,11 @@ def _came_together(turn: Turn) -> bool:
     """The card that was kept first is one of those that the shoe told as one."""
     came_after = turn.now.held[0].came_after
     return any(
-        DRAWN_AS_ONE in opened.noted and opened.number <= came_after
-        for opened in halt_of(turn).stack
+        DRAWN_AS_ONE in opened.noted and opened.number <= came_after for opened in turn.halt.stack
     )
 
 
-def numbers_in_place(standing: Standing) -> set[int]:
+def numbers_in_place(standing: TableView) -> set[int]:
     """The numbers of the draws that the round has a card for."""
     played = standing.now.round
     return set() if played is None else {dealt.number for dealt in played.cards}
@@ -133,7 +129,7 @@ def counts_differ(turn: Turn) -> str | None:
     return something_is_missing(turn)
 
 
-def _may_be_taken_back(at: Standing) -> bool:
+def _may_be_taken_back(at: TableView) -> bool:
     return counts.last_entered(at) is not None
 
 
@@ -165,14 +161,14 @@ def place(turn: Turn) -> None:
 
 def take_back(turn: Turn) -> None:
     """The card entered last was never drawn: it lies nowhere, and one is due there."""
-    last, halt = counts.last_entered(turn), halt_of(turn)
+    last, key = counts.last_entered(turn), turn.current.key
     assert last is not None
     waits = retaking.waits_for(turn.now, last)
-    back_to = counts.take_out(turn, last)
-    turn.change(halt=msgspec.structs.replace(halt, back_to=back_to))
+    counts.take_out(turn, last)
+    belated.stand(turn)
     tell_moved(turn, "taken_back", [last.place])
     if waits is not None:
-        close_taken_back(turn, waits, turn.game.rule(halt.top.key, "entered"))
+        close_taken_back(turn, waits, turn.game.rule(key, "entered"))
     note(turn, entered=True)
 
 
@@ -180,8 +176,8 @@ def recount(turn: Turn) -> None:
     """The cards lie there as they were entered, and the shoe missed them: its count is followed."""
     told = counts.told(turn)
     counts.follow_the_shoe(turn)
-    data = {"key": halt_of(turn).top.key, "step": "recounted", **told}
-    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    data = {"key": turn.current.key, "step": "recounted", **told}
+    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
     note(turn, entered=True)
 
 

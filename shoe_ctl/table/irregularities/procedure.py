@@ -7,42 +7,22 @@ Must not know: any particular irregularity, events, how the machine moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from shoe_ctl.games.game import Game
 from shoe_ctl.table import rows
 from shoe_ctl.table.arguments import OfChoice, OfKey
-from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.state import TableState
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
-
-class Standing(Protocol):
-    """A table as it stands, for whoever only looks: a Turn is one."""
-
-    @property
-    def now(self) -> TableState:
-        """What it remembers."""
-        ...
-
-    @property
-    def game(self) -> Game:
-        """What is played."""
-        ...
-
-    @property
-    def settings(self) -> TableSettings:
-        """How it is set."""
-        ...
-
+Standing = TableView
 
 Condition = Callable[[Turn], bool]
-Seen = Callable[[Standing], bool]
+Seen = Callable[[TableView], bool]
 Objection = Callable[[Turn], str | rows.Objection | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
-Shown = Callable[[Standing], dict[str, Any]]
-Draw = Callable[[Standing], tuple[str, int] | None]
+Shown = Callable[[TableView], dict[str, Any]]
+Draw = Callable[[TableView], tuple[str, int] | None]
 
 BACK = "back"
 """Where an end leads: to the irregularity, or the state, that was left for this one."""
@@ -58,17 +38,17 @@ def nothing(turn: Turn) -> None:
     """No objection."""
 
 
-def no_facts(standing: Standing) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
+def no_facts(standing: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
     """Nothing more is told."""
     return {}
 
 
-def always(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+def always(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
     """Whatever there is to see."""
     return True
 
 
-def never(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+def never(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
     """Whatever there is to see, not that."""
     return False
 
@@ -78,7 +58,7 @@ def agrees(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
     return False
 
 
-def no_draw(standing: Standing) -> None:
+def no_draw(standing: TableView) -> None:
     """The shoe stays locked."""
 
 
@@ -108,7 +88,7 @@ class Choice(NamedTuple):
     instead: tuple[Condition, str] | None = None
     contradicts: Condition = agrees
 
-    def is_offered(self, standing: Standing) -> bool:
+    def is_offered(self, standing: TableView) -> bool:
         """Whether it is a choice at all, as the table stands."""
         in_round = standing.now.round is not None
         return self.in_round in (None, in_round) and self.when(standing)
@@ -159,7 +139,8 @@ class End(NamedTuple):
     """How the irregularity closes, and where that leads.
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
-    ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
+    ``leads``: BACK, VOID, or a state in which play resumes instead of the one that it left.
+    From *no more bets* to the outcome BACK is the state that the cards stand for by then.
     ``clears``: the round's cards leave it, and what is open of them (``of_cards``) ends with them.
     """
 
@@ -189,12 +170,18 @@ class Declared(NamedTuple):
 
 
 class Procedure(NamedTuple):
-    """One irregularity. It begins at the first step, or, where its cause says so, in ``begins``.
+    """One irregularity, or a pause. It begins at the first step, or in one of ``begins``.
 
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
     ``facts`` are told in public when it is raised, and noted: all at the table can see them.
     ``of_cards``: it is about cards that lie in the round, and nothing once they have left it.
     ``begins_by``: the step at which it begins, by the table and what ``facts`` found there.
+    ``public_key``: what public events call it where its key would tell what only the shoe knows.
+    ``inspection``: it is known from a card's value alone. The room learns only that the table is
+    halted; all its events are restricted.
+    ``pause``: not an irregularity. The table is halted, no game has ends for it, only *resume* ends
+    it, and the table goes on exactly where it was. ``events`` are what is told of it instead of
+    an irregularity's events, by their types.
     """
 
     key: str
@@ -206,6 +193,10 @@ class Procedure(NamedTuple):
     begins: tuple[str, ...] = ()
     of_cards: bool = False
     begins_by: Callable[[Turn, Mapping[str, Any]], str] | None = None
+    public_key: str | None = None
+    inspection: bool = False
+    pause: bool = False
+    events: Mapping[str, str] = MappingProxyType({})
 
     def step(self, name: str) -> Step:
         """The step of this name.

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from shoe_ctl.config import Config
-from shoe_ctl.outage import Outage
+from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon.outage import Outage
 
 SUFFIX = "-outage"
 """Behind the name of what a note lies beside."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from firmware_proto.events import Armed, ClearError, Locked, Query, ShoeEvent
 from firmware_proto.session import Heard, HostSession
-from shoe_ctl.differences import Difference, first_difference, text
+from shoe_ctl.history.recorder import DECODING, in_runs, of_a_run, shoe_said
 from shoe_ctl.journal.bodies import (
     Call,
     Calls,
@@ -25,10 +25,10 @@ from shoe_ctl.journal.bodies import (
     Ticked,
     Wire,
 )
-from shoe_ctl.line import DECODING, in_runs, of_a_run, shoe_said
-from shoe_ctl.overhearing import LateLine
-from shoe_ctl.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import Difference, first_difference, text
+from shoe_ctl.replay.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
+from shoe_ctl.replay.wire_resync import LateLine
 from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
 
 VerdictOf = Callable[[int], ShoeEvent | None]

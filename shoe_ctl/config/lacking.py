@@ -6,7 +6,7 @@ Must not know: games, what is halted, how a line is shown.
 
 from __future__ import annotations
 
-from shoe_ctl.config import Config
+from shoe_ctl.config.schema import Config
 from shoe_ctl.table.positions import COMMANDS, may_give
 
 NO_WAY_IN = (

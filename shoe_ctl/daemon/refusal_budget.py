@@ -1,12 +1,15 @@
-"""How many refused commands of a user are recorded: the others are counted.
+"""How many refused commands of a user are recorded: the others are counted, and known again.
 
-In: refusals, times. Out: whether one is recorded, and counts of those that were not.
+In: refusals, times. Out: whether one is recorded, counts of those that were not, their answers.
 Must not know: tables, the journal, why a command is refused.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
+from shoe_ctl.table.state import FirstAnswer
 
 RECORDED = 60
 """Refused commands of one user that a table records in one stretch of time."""
@@ -31,10 +34,15 @@ class _Stretch:
 
 
 class RefusalBudget:
-    """One table's, for each user. Times never run backwards."""
+    """One table's, for each user. Times never run backwards.
+
+    ``answered`` are the last refusals that were not recorded, by command id: as many as a table
+    remembers commands, and for as long as this process runs.
+    """
 
     def __init__(self) -> None:
         self._stretches: dict[str, _Stretch] = {}
+        self.answered: dict[str, FirstAnswer] = {}
 
     def is_spent(self, user: str, now_us: int) -> bool:
         """No more refused commands of this user are recorded now."""
@@ -52,9 +60,15 @@ class RefusalBudget:
             stretch = self._stretches[user] = _Stretch(now_us)
         stretch.recorded += 1
 
-    def count(self, user: str) -> None:
+    def count(self, user: str, now_us: int) -> None:
         """One was not."""
-        self._stretches[user].counted += 1
+        self._stretches.setdefault(user, _Stretch(now_us)).counted += 1
+
+    def remember(self, first: FirstAnswer) -> None:
+        """This refusal was not recorded: it is given again when its id comes again."""
+        self.answered[first.command_id] = first
+        while len(self.answered) > REMEMBERED_COMMANDS:
+            del self.answered[next(iter(self.answered))]
 
     def due_us(self) -> int | None:
         """When the next count is to be recorded; None where there is none."""

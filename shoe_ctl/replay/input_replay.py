@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
-from shoe_ctl.differences import ENDS, OPENED, Difference, first_difference, text, told
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.group import Counters, Group
 from shoe_ctl.journal.recovery import meta_of
-from shoe_ctl.recording import record_input
 from shoe_ctl.records import Record
-from shoe_ctl.revised import Told
+from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text, told
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, from_bytes
 

@@ -11,13 +11,13 @@ from typing import Generic
 
 import msgspec
 
-from shoe_ctl.differences import Difference, Differences, Rounds, told
 from shoe_ctl.journal.bodies import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.records import Record
-from shoe_ctl.redecoding import Redecoding, SessionOf
-from shoe_ctl.rerunning import BeginLate, H, Rerunning
+from shoe_ctl.replay.difference import Difference, Differences, Rounds, told
+from shoe_ctl.replay.input_replay import BeginLate, H, Rerunning
+from shoe_ctl.replay.wire_replay import Redecoding, SessionOf
 
 _INPUTS = (Kind.META, Kind.SNAPSHOT, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _WIRE = (Kind.CONNECTION, Kind.WIRE, Kind.CALLS)

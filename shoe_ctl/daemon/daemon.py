@@ -14,14 +14,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
-from shoe_ctl import loss, resuming, rules
-from shoe_ctl.alarm import Alarm
 from shoe_ctl.api.asked import Asked, Caller, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
-from shoe_ctl.checked import Checked, check, named
-from shoe_ctl.config import Config
-from shoe_ctl.delivery import (
+from shoe_ctl.config.resolve import Checked, check, named
+from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.alarm import Alarm
+from shoe_ctl.daemon.delivery import (
     SinkPlace,
     all_well,
     delivering,
@@ -29,8 +29,17 @@ from shoe_ctl.delivery import (
     open_sinks,
     reopening,
 )
-from shoe_ctl.ending import end_of, first_of, heed_being_stopped
+from shoe_ctl.daemon.ending import end_of, first_of, heed_being_stopped
+from shoe_ctl.daemon.host import SYSTEM, Outside
+from shoe_ctl.daemon.journal_upkeep import Retention, policy
+from shoe_ctl.daemon.keeping import Keeper
+from shoe_ctl.daemon.outage import Outage, Reopening
+from shoe_ctl.daemon.outage_notes import notes_for
+from shoe_ctl.daemon.requests import People, Staff, gid_of, may_not_act, status_in_outage, users_of
+from shoe_ctl.daemon.shoe_commands import Teller
+from shoe_ctl.daemon.table_runner import Comparison, TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.bodies import GoneOn, Meta, Ruling
 from shoe_ctl.journal.cursors import Gate
@@ -41,23 +50,16 @@ from shoe_ctl.journal.recovery import Recovered, epoch_of, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Accepted, Store
 from shoe_ctl.journal.verify import verify
-from shoe_ctl.keeping import Keeper
 from shoe_ctl.link.arrivals import arrivals
 from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
-from shoe_ctl.outage import Outage, Reopening
-from shoe_ctl.outage_notes import notes_for
-from shoe_ctl.outside import SYSTEM, Outside
-from shoe_ctl.retention import Retention, policy
-from shoe_ctl.runner import Comparison, TableRunner
-from shoe_ctl.staff import People, Staff, gid_of, may_not_act, status_in_outage, users_of
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.irregularities.reviewing import is_held
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.irregularities.stack import is_held
 from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.telling import Teller
 
 COMPARED_WITHIN_S = 60.0
 """How long a sink that keeps nothing itself waits for a shoe that may show a loss."""
@@ -125,6 +127,8 @@ class Daemon:
         self.doubt: str | None = None
         self._epoch: str | None = None
         self._compared: set[str] = set()
+        self._shown = loss.ShownLoss()
+        self._ruling: tuple[str, TableCommand] | None = None
 
     @property
     def settings(self) -> list[TableSettings]:
@@ -153,7 +157,7 @@ class Daemon:
             self._noting = stack.enter_context(self._outside.thread("outage-notes"))
             store = await self._open_first(ready, tell)
             try:
-                opened = await open_sinks(self._config, stack, self._outside, store)
+                opened = await open_sinks(self._config, stack, self._outside)
                 places = [*self._sinks, *opened]
                 await stack.enter_async_context(reopening(places, self._reopen))
                 async with self._way_in(self._refuse):
@@ -233,7 +237,7 @@ class Daemon:
             waiting = loss.Waiting(
                 self.doubt,
                 partial(may_not_act, highest=highest),
-                self._people.second_person,
+                self._people.as_input,
                 highest,
             )
             async with self._way_in(waiting.answer):
@@ -248,7 +252,7 @@ class Daemon:
                     waiting.failed(error)
                     raise
                 waiting.stored()
-            self.doubt = None
+            self.doubt, self._ruling = None, waiting.command
             return store
 
     async def _goes_on(self, doubtful: DoubtfulJournal, ruling: Ruling) -> Store:
@@ -301,7 +305,7 @@ class Daemon:
         """Every table has stored that there was an outage: nobody has to be told once more."""
         if self.outage is not None:
             await asyncio.get_running_loop().run_in_executor(self._noting, self._notes.clear)
-            self.outage = None
+            self.outage = self._ruling = None
 
     async def _refuse(self, caller: Caller, asked: Asked) -> dict[str, Any]:
         """While no table is at work: how the tables stood before an outage, and nothing else."""
@@ -336,13 +340,22 @@ class Daemon:
             keeper = self._keeper(journal, store, places)
             alarm = Alarm()
             recovered = [self._recovered(p, store) for p in self._prepared]
-            gate = self._gate(store, recovered)
+            gate = self._gate(store, recovered, places)
+            losses = loss.Losses(
+                self._shown,
+                self.runners,
+                journal,
+                gate,
+                self._clock,
+                epoch=self._outside.epoch,
+                tell=tell,
+            )
             deliveries = await stack.enter_async_context(
                 delivering(places, journal, store, self._outside, alarm.of, gate)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
-                await self._open_table(table, journal, waiting, keeper, gate, tell)
+                await self._open_table(table, journal, waiting, keeper, gate, losses)
                 for table in recovered
             ]
             alarm.tables_are(self.runners)
@@ -380,23 +393,24 @@ class Daemon:
                     await end_of([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
-    def _gate(self, store: Store, recovered: Sequence[_Recovered]) -> Gate:
+    def _gate(
+        self, store: Store, recovered: Sequence[_Recovered], places: Sequence[SinkPlace]
+    ) -> Gate:
         """What is stored since the shoes were heard last, and what is never to be published.
 
         Which shoes are waited for is known before anything is published.
         """
         with store.reader() as reader:
-            withheld = [
-                (gone_on.table, *gone_on.unpublished)
-                for _, gone_on in rulings(reader)
-                if gone_on.table is not None and gone_on.unpublished is not None
-            ]
+            ruled = [gone_on.unpublished for _, gone_on in rulings(reader)]
+            unpublished = [self._shown.unpublished, *ruled]
+            withheld = [(t, *records) for each in unpublished for t, records in each.items()]
+            published = max((reader.cursor(place.name) for place in places), default=0)
         waited = {
             r.prepared.settings.table: r.unheard_since
             for r in recovered
             if r.unheard_since is not None
         }
-        gate = Gate(min((store.last_n, *waited.values())), withheld)
+        gate = Gate(min((store.last_n, *waited.values())), withheld, published)
         for table in waited:
             gate.wait_for(table)
         return gate
@@ -464,9 +478,8 @@ class Daemon:
         names = ", ".join(runner.table for runner in held)
         again = "serving; storage failed and works again, waiting for resume"
         tell(f"{again}: {names}{self._said_where}")
-        for doubt in (runner.doubt for runner in held):
-            if doubt is not None:
-                tell(doubt)
+        for line in self._shown.lines.values():
+            tell(line)
         for runner in held:
             await runner.released()
         tell("serving")
@@ -476,7 +489,7 @@ class Daemon:
         settings = prepared.settings
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
-            before = resuming.recover(reader, settings.table)
+            before = snapshots.recover(reader, settings.table)
             epoch = self._epoch_of(reader, settings.table)
             ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
             meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
@@ -485,9 +498,13 @@ class Daemon:
             waits = is_held(controller.state) and ruled == epoch
             ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
             replays = prepared.profile.CAPABILITIES.replay and not ruled_on
-            may_show = bool(numbers.devices) and replays and settings.table not in self._compared
-            since = resuming.unheard_since(reader, settings.table, epoch) if may_show else None
+            may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
+            since = snapshots.unheard_since(reader, settings.table, epoch) if may_show else None
         return _Recovered(prepared, numbers, before, meta, controller, ruled_on, since)
+
+    def _is_compared(self, table: str) -> bool:
+        """Its shoe showed this process that nothing is lost, and nothing else since."""
+        return table in self._compared and table not in self._shown.lines
 
     async def _open_table(  # noqa: PLR0913 - what a table is wired to
         self,
@@ -496,7 +513,7 @@ class Daemon:
         waiting: _Waiting,
         keeper: Keeper,
         gate: Gate,
-        tell: Callable[[str], None],
+        losses: loss.Losses,
     ) -> tuple[TableRunner, Supervisor]:
         prepared, before = recovered.prepared, recovered.before
         settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
@@ -506,10 +523,6 @@ class Daemon:
         def opens(_: str) -> None:
             self._compared.add(table)
             gate.open(table)
-
-        def closes(_: str) -> None:
-            self._compared.discard(table)
-            gate.wait_for(table)
 
         runner = TableRunner(
             recovered.controller,
@@ -524,14 +537,12 @@ class Daemon:
             reopened=earlier is not None,
             compare=Comparison(
                 expected=not recovered.ruled_on,
+                is_compared=self._is_compared(table),
                 opens=opens,
-                closes=closes,
-                withholds=gate.withhold,
-                tells=tell,
-                epoch=self._outside.epoch,
+                losses=losses,
             ),
             started_n=recovered.unheard_since,
-            doubt=None if earlier is None else earlier.doubt,
+            refusals=None if earlier is None else earlier.refusals,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
@@ -555,7 +566,8 @@ class Daemon:
             on_suspended=runner.line_suspended,
             on_resumed=runner.line_resumed,
         )
-        await runner.start(self._host_boot, self.outage)
+        at, ruling = self._ruling or (None, None)
+        await runner.start(self._host_boot, self.outage, ruling if at == table else None)
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor
@@ -570,7 +582,7 @@ class _Recovered(NamedTuple):
 
     prepared: Checked
     numbers: Recovered
-    before: resuming.Resumed
+    before: snapshots.Resumed
     meta: Meta
     controller: TableController
     ruled_on: bool

@@ -16,10 +16,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
-from shoe_ctl.config import SocketConfig, SocketUser
+from shoe_ctl.config.schema import SocketConfig, SocketUser
+from shoe_ctl.daemon.outage import Outage, refusal_of
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
-from shoe_ctl.outage import Outage, refusal_of
-from shoe_ctl.runner import TableRunner
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import may
 from shoe_ctl.table.second_person import same_name
@@ -107,6 +107,22 @@ class People:
         if second.user == caller.user or second is asks:
             return SecondPerson(why_not=f"{asked.consented_by} is who asks; {whom}")
         return SecondPerson(positions=(second.position, *second.also))
+
+    def as_input(self, caller: Caller, asked: Command) -> TableCommand:
+        """The input; its time is given when it is taken up."""
+        return TableCommand(
+            t_us=0,
+            command_id=asked.command_id,
+            command=asked.command,
+            args=asked.args,
+            round_id=asked.round_id,
+            person=asked.person,
+            position=asked.position,
+            reason=asked.reason,
+            consented_by=asked.consented_by,
+            user=caller.user,
+            second_person=self.second_person(caller, asked),
+        )
 
 
 class Offers(Protocol):
@@ -200,7 +216,7 @@ class Staff:
         error = may_not_act(caller, asked, highest)
         if error is not None:
             return _refused(asked, error, {"position": asked.position})
-        command = _input(asked, caller, self._people.second_person(caller, asked))
+        command = self._people.as_input(caller, asked)
         answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
@@ -260,20 +276,3 @@ def may_not_act(caller: Caller, asked: Command, highest: str | None) -> str | No
 
 def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dict[str, Any]:
     return {"command_id": asked.command_id, "accepted": False, "error": error, "needs": needs}
-
-
-def _input(asked: Command, caller: Caller, second: SecondPerson | None) -> TableCommand:
-    """The input; its time is given when it is taken up."""
-    return TableCommand(
-        t_us=0,
-        command_id=asked.command_id,
-        command=asked.command,
-        args=asked.args,
-        round_id=asked.round_id,
-        person=asked.person,
-        position=asked.position,
-        reason=asked.reason,
-        consented_by=asked.consented_by,
-        user=caller.user,
-        second_person=second,
-    )

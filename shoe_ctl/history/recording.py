@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.group import Group
-from shoe_ctl.revised import Told
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Input, to_bytes
 

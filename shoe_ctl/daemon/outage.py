@@ -15,13 +15,13 @@ from pathlib import Path
 
 import msgspec
 
+from shoe_ctl.daemon.host import Outside
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.evidence import Given, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
-from shoe_ctl.outside import Outside
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0

@@ -17,7 +17,7 @@ import msgspec
 
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
-from shoe_ctl.config import Config, TableConfig
+from shoe_ctl.config.schema import Config, TableConfig
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game

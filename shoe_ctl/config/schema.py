@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from . import toml
-from .errors import ConfigError, InputRefused
-from .records import Audience
-from .table.positions import POSITIONS
-from .table.settings import TableSettings
-from .table.wagers.limits import TableLimits, WagerRules
+from shoe_ctl import toml
+from shoe_ctl.errors import ConfigError, InputRefused
+from shoe_ctl.records import Audience
+from shoe_ctl.table.positions import POSITIONS
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -321,12 +321,12 @@ def _plainly(message: str) -> str:
     what = message[: place.start()] if place else message
     key = place[1] if place else ""
     if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what)) is not None:
-        from shoe_ctl.meant import nearest  # what a right file needs not
+        from shoe_ctl.config.meant import nearest  # what a right file needs not
 
         meant = nearest(Config, key, unknown[1])
         what += "" if meant is None else f": is it `{meant}`?"
     if what.startswith("Invalid enum value"):
-        from shoe_ctl.meant import choices
+        from shoe_ctl.config.meant import choices
 
         what += f" (known: {', '.join(choices(Config, key))})"
     what = what.replace("Object contains unknown field", "unknown key")

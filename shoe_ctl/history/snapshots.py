@@ -12,16 +12,16 @@ from typing import Protocol
 
 import msgspec
 
-from shoe_ctl import answers, rules
-from shoe_ctl.answers import Answers
 from shoe_ctl.errors import JournalError
+from shoe_ctl.history import event_ids, rules
+from shoe_ctl.history.event_ids import Answers
+from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.group import EventIds, Group
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.recovery import chained, head_of, kept_from, meta_of, started_before
 from shoe_ctl.records import Record
-from shoe_ctl.revised import Told
 from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Restarted, ShoeSaid, from_bytes
@@ -185,7 +185,7 @@ def recover(reader: Reader, table: str) -> Resumed:
     if start is None:
         start = _earliest(reader, table)
     now, kept = start.controller, start.kept
-    gathering, told = answers.Gathering(start.answered), Told(start.told)
+    gathering, told = event_ids.Gathering(start.answered), Told(start.told)
     for record in chained(reader, table, after=start.after, end=start.end):
         gathering.see(record, () if now is None else now.state.answered)
         if record.kind in _EVENTS:

@@ -12,11 +12,11 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+from shoe_ctl.daemon.journal_upkeep import Retention
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.link.clock import Clock, sleep
-from shoe_ctl.retention import Retention
 
 log = logging.getLogger(__name__)
 

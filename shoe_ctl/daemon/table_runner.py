@@ -14,24 +14,25 @@ from typing import Any
 import msgspec
 
 from firmware_proto.session import Resume
-from shoe_ctl import loss
-from shoe_ctl.answers import Answered, Answers, FirstAnswer
-from shoe_ctl.devices import Devices
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.devices import Devices
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
+from shoe_ctl.daemon.shoe_commands import Teller
+from shoe_ctl.daemon.waking import WakeUp
 from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.history.event_ids import Answered, Answers, FirstAnswer
+from shoe_ctl.history.recorder import Line, inputs
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
+from shoe_ctl.history.snapshots import Sections
 from shoe_ctl.journal import bodies
-from shoe_ctl.journal.evidence import WHAT_TO_DO
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.line import Line, inputs
 from shoe_ctl.link.clock import Clock
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor, Suspension
-from shoe_ctl.outage import Outage
-from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience, Envelope
-from shoe_ctl.refusal_budget import RefusalBudget, Unrecorded
-from shoe_ctl.resuming import Sections
-from shoe_ctl.revised import Told
 from shoe_ctl.table import known_commands, parked, status
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
@@ -51,9 +52,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
-from shoe_ctl.table.irregularities.reviewing import is_held
-from shoe_ctl.telling import Teller
-from shoe_ctl.waking import WakeUp
+from shoe_ctl.table.irregularities.stack import is_held
 
 __all__ = ["Answered", "TableRunner"]
 
@@ -69,7 +68,7 @@ class TableRunner:
     ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
     ``compare`` says what is done with what the shoe shows of a loss; without it nothing is.
     ``started_n``: what is stored behind this record, of earlier starts too, may bear used ids.
-    ``doubt`` is what the shoe showed this process before an outage, and nobody ruled on.
+    ``refusals`` are those that were not recorded, where this process served the table before.
     """
 
     def __init__(  # noqa: PLR0913 - what a table is run with, each by name
@@ -87,7 +86,7 @@ class TableRunner:
         reopened: bool = False,
         compare: Comparison | None = None,
         started_n: int | None = None,
-        doubt: str | None = None,
+        refusals: RefusalBudget | None = None,
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
@@ -107,22 +106,17 @@ class TableRunner:
         self._commands: list[ShoeCommand] = []
         self._connection: Connection | None = None
         self._supervisor: Supervisor | None = None
-        self._turn = asyncio.Lock()
+        self.turn = asyncio.Lock()
         self._wake = WakeUp(clock)
-        self._refusals = RefusalBudget()
+        self.refusals = RefusalBudget() if refusals is None else refusals
         self._reopened = reopened
         self._failed: JournalError | None = None
         self._stored_state = controller.state
         self._free = asyncio.Event()
         self._compare = compare
-        self._started_n = started_n
+        self.started_n = journal.last_n if started_n is None else started_n
         self._met_as: Resume | None = None
         self._unknown: str | None = None
-        self.doubt = doubt
-        self._ruling: tuple[TableCommand, FirstAnswer] | None = None
-        self._ruled = asyncio.Event()
-        if doubt is None:
-            self._ruled.set()
 
     def attach(self, supervisor: Supervisor) -> None:
         """The link that takes this table's wishes."""
@@ -137,21 +131,26 @@ class TableRunner:
 
     # What happens.
 
-    async def start(self, host_boot: str, outage: Outage | None = None) -> None:
+    async def start(
+        self, host_boot: str, outage: Outage | None = None, ruling: TableCommand | None = None
+    ) -> None:
         """The daemon starts: keep what it runs under and goes on from, and tell the table.
 
-        After an outage of the storage the table is told of it too, and waits for a person.
+        After an outage of the storage the table is told of it too, and waits for a person; after a
+        ``ruling`` that was given to this table, of that.
         """
-        if self._started_n is None:
-            self._started_n = self._journal.last_n
-        async with self._turn:
+        async with self.turn:
             group, now_us = self._group(), self._now()
             again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
             inputs: list[Input] = [again]
             if outage is not None:
                 what, since_us = outage.what, outage.since_us
-                inputs.append(StorageRestored(t_us=now_us, since_us=since_us, what=what))
+                if ruling is not None:
+                    ruling = msgspec.structs.replace(ruling, t_us=now_us)
+                restored = StorageRestored(t_us=now_us, since_us=since_us, what=what, ruling=ruling)
+                inputs.append(restored)
             await self._handle(group, inputs)
+            self._note_ruling(ruling)
 
     @property
     def held(self) -> bool:
@@ -168,7 +167,7 @@ class TableRunner:
         self._met_as, self._unknown = resume, None
         self._connection = connection
         self._devices.connected()
-        async with self._turn:
+        async with self.turn:
             group, t_us = self._group(), self._now()
             self._line.opened(
                 group, connection, profile=profile, settings=settings, resume=resume, t_us=t_us
@@ -192,7 +191,7 @@ class TableRunner:
         """The connection ended."""
         number = self._connection.number if self._connection is not None else 0
         self._connection = None
-        async with self._turn:
+        async with self.turn:
             group = self._group()
             self._line.ended()
             lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
@@ -201,7 +200,7 @@ class TableRunner:
     async def line_suspended(self, found: Suspension) -> None:
         """The line brought more garbage than is kept; the connection ended with it."""
         self._connection = None
-        async with self._turn:
+        async with self.turn:
             group, t_us = self._group(), self._now()
             suspended = LineSuspended(
                 t_us=t_us,
@@ -216,7 +215,7 @@ class TableRunner:
 
     async def line_resumed(self, unkept: int) -> None:
         """The line is quiet, and is opened again."""
-        async with self._turn:
+        async with self.turn:
             await self._handle(self._group(), [LineResumed(t_us=self._now(), unkept=unkept)])
 
     async def receive(self, reception: Reception) -> None:
@@ -227,7 +226,7 @@ class TableRunner:
         """
         if not await self._fits(reception):
             return
-        async with self._turn:
+        async with self.turn:
             group, t_us = self._group(), self._now(reception.t_us)
             self._line.received(group, reception, t_us)
             stored = self._devices.note(group, reception)
@@ -243,43 +242,78 @@ class TableRunner:
         first answer again, and nothing happens; with another command, or from another user, it is
         refused.
         """
-        async with self._turn:
-            self._refuse_after_failure()
-            if self._ruling is not None and command.command_id == self._ruling[0].command_id:
-                return _again(*self._ruling, command).seen_by(sees)
-            before = known_commands.objection(self.controller.state, command)
-            first = self._answers.to(command.command_id)
-            if before is None and first is not None:
-                return first.seen_by(sees)
-            if self.doubt is not None:
-                return await self._while_in_doubt(command, before, sees)
-            if command.command == loss.COMMAND and first is None and before is None:
-                return _refused(command, loss.NO_LOSS)
-            whole = command
-            if before is None:
-                try:
-                    whole = await self._teller.made_whole(command, self._known_device)
-                except InputRefused as why:
-                    return _refused(command, str(why))
-                added = tuple(name for name in whole.args if name not in command.args)
-                whole = msgspec.structs.replace(whole, added=added)
-            answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
-            if before is None and command.command_id in self.controller.state.answered:
-                self._answers.keep(answered)
-                self._answers.keep_only(self.controller.state.answered)
-            return answered.seen_by(sees)
+        async with self.turn:
+            answered = await self._answered(command, sees)
+        if answered is not None:
+            return answered
+        assert self._compare is not None
+        highest = self.controller.settings.highest_position
+        ruled = await self._compare.losses.rule(self.table, command, highest)
+        if ruled is None:  # a person ruled meanwhile: this one comes too late
+            return await self.command(command, sees)
+        return Answered(ruled, ())
+
+    async def _answered(self, command: TableCommand, sees: Audience) -> Answered | None:
+        """The answer; None for a ruling, which is not the table's to take."""
+        self._refuse_after_failure()
+        before = self._used_before(command)
+        first = self._first_answer(command)
+        if before is None and first is not None:
+            return first.seen_by(sees)
+        rules = command.command == loss.COMMAND and first is None and before is None
+        if rules and self._compare is not None and self._compare.losses.is_open:
+            return None
+        if self.doubt is not None:
+            why = before if command.command == loss.COMMAND else self.doubt
+            return _refused(command, str(why))
+        if rules:
+            return _refused(command, loss.NO_LOSS)
+        now_us = self._now()
+        if before is not None and command.command_id not in self.controller.state.answered:
+            self.refusals.count(command.user, now_us)
+            self._wake_next()
+            return _refused(command, before)
+        whole = command
+        if before is None:
+            try:
+                whole = await self._teller.made_whole(command, self._known_device)
+            except InputRefused as why:
+                return _refused(command, str(why))
+            added = tuple(name for name in whole.args if name not in command.args)
+            whole = msgspec.structs.replace(whole, added=added)
+        answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
+        if before is None and command.command_id in self.controller.state.answered:
+            self._answers.keep(answered)
+            self._answers.keep_only(self.controller.state.answered)
+        return answered.seen_by(sees)
+
+    def _used_before(self, command: TableCommand) -> str | None:
+        """Why this is another command than the one that had its id; None where it is not."""
+        recorded = self.controller.state.answered
+        known = recorded if command.command_id in recorded else self.refusals.answered
+        return known_commands.objection(known, command)
+
+    def _first_answer(self, command: TableCommand) -> FirstAnswer | None:
+        """What a command of this id was answered first, recorded or not; None for a new one."""
+        recorded = self._answers.to(command.command_id)
+        unrecorded = self.refusals.answered.get(command.command_id)
+        if recorded is not None or unrecorded is None:
+            return recorded
+        return FirstAnswer(unrecorded.again(), ())
 
     async def _take_up(self, command: TableCommand) -> FirstAnswer:
         """Handles it; where it is refused and its user's budget is spent, it is only counted."""
-        if self._refusals.is_spent(command.user, command.t_us):
+        if self.refusals.is_spent(command.user, command.t_us):
             refusal = self._refusal_of(command)
             if refusal is not None:
-                self._refusals.count(command.user)
+                self.refusals.count(command.user, command.t_us)
+                if command.command_id not in self.controller.state.answered:
+                    self.refusals.remember(known_commands.first_answer(command, refusal))
                 self._wake_next()
                 return FirstAnswer(refusal, ())
         first = await self._handle_command(command)
         if not first.answer.accepted:
-            self._refusals.record(command.user, command.t_us)
+            self.refusals.record(command.user, command.t_us)
         return first
 
     def _refusal_of(self, command: TableCommand) -> Answer | None:
@@ -296,8 +330,8 @@ class TableRunner:
 
     async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
         """A sink would not take this event of the table, record ``n``: noted, and told."""
-        await self._ruled.wait()
-        async with self._turn:
+        await self._may_store()
+        async with self.turn:
             found = DeliveryParked(
                 t_us=self._now(),
                 sink=sink,
@@ -311,8 +345,8 @@ class TableRunner:
 
     async def taken(self, sink: str, n: int, event: Envelope) -> None:
         """It took it after all, when it was offered again: noted, and told."""
-        await self._ruled.wait()
-        async with self._turn:
+        await self._may_store()
+        async with self.turn:
             found = DeliveryTaken(
                 t_us=self._now(), sink=sink, event=event.id, event_type=event.type, record=n
             )
@@ -320,13 +354,13 @@ class TableRunner:
 
     async def waiting(self, sees: Audience) -> dict[str, tuple[int, ...]]:
         """For each sink that may be known to whom ``sees``: the records that it has not taken."""
-        async with self._turn:
+        async with self.turn:
             self._refuse_after_failure()
             return parked.waiting(self.controller.state, restricted=sees is Audience.RESTRICTED)
 
     async def status(self, sees: Audience) -> dict[str, Any]:
         """How the table stands, once what is being handled is stored or could not be."""
-        async with self._turn:
+        async with self.turn:
             return self.stored_status(sees)
 
     def stored_status(self, sees: Audience) -> dict[str, Any]:
@@ -336,10 +370,17 @@ class TableRunner:
         restricted stream, are told only to those who see that stream.
         """
         stored, held = self._stored_state, self.controller
-        told = status.status(stored, held.game, held.settings, self._now())
+        told = status.status(
+            stored, held.game, held.settings, self._now(), procedures=held.procedures
+        )
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
         return told if self.doubt is None else told | {"doubt": self.doubt}
+
+    @property
+    def doubt(self) -> str | None:
+        """What the shoe shows of a loss, and nobody ruled on; None where it shows nothing."""
+        return None if self._compare is None else self._compare.losses.line(self.table)
 
     @property
     def failure(self) -> str | None:
@@ -350,8 +391,8 @@ class TableRunner:
         """After everything else: what went to the shoe since the last group is stored."""
         if self.doubt is not None:
             return  # nothing is written before a person ruled
-        async with self._turn:
-            if counts := self._refusals.take():
+        async with self.turn:
+            if counts := self.refusals.take():
                 await self._record_counts(counts)
             group = Group(self._under.epoch)
             self._line.sent(group)
@@ -363,9 +404,9 @@ class TableRunner:
         try:
             while True:
                 await self._wake.due()
-                await self._ruled.wait()
-                async with self._turn:
-                    if counts := self._refusals.take(self._now()):
+                await self._may_store()
+                async with self.turn:
+                    if counts := self.refusals.take(self._now()):
                         await self._record_counts(counts)
                     wake_us = self.controller.state.wake_us
                     if wake_us is not None and self._now() >= wake_us:
@@ -386,7 +427,7 @@ class TableRunner:
 
     def _wake_next(self) -> None:
         """When the table wants to be woken, or a count is due."""
-        times = (self.controller.state.wake_us, self._refusals.due_us())
+        times = (self.controller.state.wake_us, self.refusals.due_us())
         self._wake.at(min((t for t in times if t is not None), default=None), self._now())
 
     # A shoe of which more was acknowledged than is stored.
@@ -404,94 +445,54 @@ class TableRunner:
             stored = self._devices.stored(said.device_id)
             if stored is not None and said.seq > stored:
                 if compare.expected:
-                    await self._doubted(said.device_id, stored + 1, said.seq)
+                    await compare.losses.show(
+                        self.table,
+                        f"table {self.table}: shoe {said.device_id} had its events {stored + 1} "
+                        f"to {said.seq} acknowledged, and the journal does not hold them",
+                    )
+                    compare.expected = False
                 lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
                 log.warning("%s: %s; it is met anew", self.table, lost)
                 self._unknown = said.device_id
                 self._connection.drop(lost)
                 return False
-        compare.expected = True
+        compare.expected = compare.is_compared = True
         compare.opens(self.table)
         return True
 
-    async def _doubted(self, device_id: str, first: int, last: int) -> None:
-        assert self._compare is not None
-        what = (
-            f"table {self.table}: shoe {device_id} had its events {first} to {last} "
-            "acknowledged, and the journal does not hold them"
-        )
-        self.doubt = f"{what}; {WHAT_TO_DO}"
-        self._ruled.clear()
-        self._compare.closes(self.table)
-        log.error("%s", self.doubt)
-        self._compare.tells(self.doubt)
-        await self._ruled.wait()
+    async def _may_store(self) -> None:
+        """Returns once the shoe shows no loss, or a person ruled on it."""
+        if self._compare is not None:
+            await self._compare.losses.over(self.table)
 
-    async def _while_in_doubt(
-        self, command: TableCommand, before: str | None, sees: Audience
-    ) -> Answered:
-        """Nothing is written before a person rules: every other command is refused."""
-        if command.command != loss.COMMAND:
-            return _refused(command, str(self.doubt))
-        if before is not None:
-            return _refused(command, before)
-        return await self._rule(command, sees)
+    def begin_epoch(self, group: Group, epoch: str) -> None:
+        """Adds to the group the section with which this table goes on under another epoch.
 
-    async def _rule(self, command: TableCommand, sees: Audience) -> Answered:
-        """A person rules on the doubt: the table goes on under another epoch, once it is looked at.
-
-        What it stored since the start may bear ids that are used: it is never published where
-        nothing shows that it may be.
+        What is stored before must be; the table's turn is held until the group is.
         """
-        assert self._compare is not None and self.doubt is not None
-        assert self._started_n is not None
-        if (extra := loss.too_much(command.args, command.round_id)) is not None:
-            return _refused(command, extra)
-        try:
-            given = loss.ruling(
-                person=command.person,
-                position=command.position,
-                reason=command.reason,
-                consented_by=command.consented_by,
-                second=command.second_person,
-                highest=self.controller.settings.highest_position,
-            )
-        except loss.NotRuled as error:
-            needs = error.needs
-            answer = Answer(
-                command_id=command.command_id, accepted=False, error=str(error), needs=needs
-            )
-            return Answered(answer, ())
-        now_us, last_n = self._now(), self._journal.last_n
-        unpublished = (self._started_n + 1, last_n)
-        gone_on = bodies.GoneOn(
-            epoch=self._compare.epoch(),
-            t_us=now_us,
-            lost=(self.doubt.partition(";")[0],),
-            ruling=given,
-            table=self.table,
-            unpublished=unpublished,
-        )
-        self._under = msgspec.structs.replace(self._under, epoch=gone_on.epoch, t_us=now_us)
+        self._under = msgspec.structs.replace(self._under, epoch=epoch, t_us=self._now())
         self._sections.begin_anew(self._under)
-        group = Group(gone_on.epoch)
-        group.gone_on(gone_on)
         self._sections.begin(group, self.controller, self._answers, self._told)
-        why = f"{given.person} ({given.position}) ruled that it goes on: {given.reason}"
-        what = f"{gone_on.lost[0]}; {why}"
-        happened = StorageRestored(t_us=now_us, since_us=now_us, what=what)
-        handles, _ = self._run(group, [happened])
-        self._compare.withholds(self.table, *unpublished)
-        result = await self._commit(group)
-        events = tuple(result.ids[handle] for handle in handles)
-        first = FirstAnswer(Answer(command_id=command.command_id, accepted=True), events)
-        self._ruling = command, first
-        log.warning("%s goes on under epoch %s; %s", self.table, gone_on.epoch, why)
-        self.doubt = None
-        self._compare.expected = False
-        self._compare.opens(self.table)
-        self._ruled.set()
-        return first.seen_by(sees)
+
+    def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
+        """Adds that a person is to look at the table; ``ruling`` was given here.
+
+        Nobody ruled on what the shoe shows later: but where it was not heard yet somebody did.
+        """
+        now_us = self._now()
+        if ruling is not None:
+            ruling = msgspec.structs.replace(ruling, t_us=now_us)
+        restored = StorageRestored(t_us=now_us, since_us=now_us, what=what, ruling=ruling)
+        self._run(group, [restored])
+        self._note_ruling(ruling)
+        if self._compare is not None:
+            self._compare.ruled()
+
+    def _note_ruling(self, ruling: TableCommand | None) -> None:
+        if ruling is not None:
+            answer = Answer(command_id=ruling.command_id, accepted=True)
+            self._answers.keep(FirstAnswer(answer, ()))
+            self._answers.keep_only(self.controller.state.answered)
 
     # How it is handled.
 
@@ -553,13 +554,28 @@ class TableRunner:
             fault = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
             return fault, self.controller.handle(fault)
 
-    async def _commit(self, group: Group) -> Any:
+    async def _commit(self, group: Group) -> CommitResult:
         telling, self._telling = self._telling, []
         try:
             result = await self._journal.commit(group)
         except JournalError as error:
-            self._failed = error
+            self.failed(error)
             raise
+        await self._stored(result, telling)
+        return result
+
+    async def stored(self, result: CommitResult) -> None:
+        """A group is stored that this table shares with others."""
+        telling, self._telling = self._telling, []
+        await self._stored(result, telling)
+
+    def failed(self, error: JournalError) -> None:
+        """Nothing more can be stored."""
+        self._failed = error
+
+    async def _stored(
+        self, result: CommitResult, telling: Iterable[tuple[int, TableEvent]]
+    ) -> None:
         self._stored_state = self.controller.state
         if self._sections.turned():
             self._on_shoe()
@@ -571,7 +587,6 @@ class TableRunner:
         self._wake_next()
         if not self.held:
             self._free.set()
-        return result
 
     def _refuse_after_failure(self) -> None:
         """The controller ran ahead of what is stored: nobody may learn how it stands."""
@@ -601,43 +616,29 @@ class TableRunner:
 class Comparison:
     """What is done as the shoe says first what it has.
 
-    ``expected``: what it shows of a loss is to be ruled on; else a person did already.
-    ``opens`` is called when a shoe was compared or ruled on, ``closes`` when it shows a loss: from
-    then on nothing is published before the ruling. ``withholds`` is called with records that are
-    not to be published, ``tells`` with a line for everyone; ``epoch`` draws another epoch.
+    ``expected``: what it shows of a loss is to be ruled on; else a person did already. ``opens`` is
+    called when a shoe was compared; ``is_compared`` says whether it was. ``losses`` are told of one
+    that shows a loss.
     """
 
-    def __init__(  # noqa: PLR0913 - what a runner asks of the daemon, each by name
+    def __init__(
         self,
         *,
         expected: bool,
+        is_compared: bool,
         opens: Callable[[str], None],
-        closes: Callable[[str], None],
-        withholds: Callable[[str, int, int], None],
-        tells: Callable[[str], None],
-        epoch: Callable[[], str],
+        losses: loss.Losses,
     ) -> None:
         self.expected = expected
+        self.is_compared = is_compared
         self.opens = opens
-        self.closes = closes
-        self.withholds = withholds
-        self.tells = tells
-        self.epoch = epoch
+        self.losses = losses
+
+    def ruled(self) -> None:
+        """A person ruled on what any shoe may show that was not compared yet."""
+        self.expected = self.is_compared
 
 
 def _refused(command: TableCommand, why: str) -> Answered:
     """A command that never becomes an input."""
     return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())
-
-
-def _again(ruling: TableCommand, first: FirstAnswer, command: TableCommand) -> FirstAnswer:
-    """The first answer of a ruling to the same request; another one is refused."""
-    same = known_commands.digest(ruling) == known_commands.digest(command)
-    if same and ruling.user == command.user:
-        return first
-    whose = "for another command" if ruling.user == command.user else "by another user"
-    error = (
-        f"command_id {command.command_id} was used before, {whose}: "
-        "give each command an id of its own"
-    )
-    return FirstAnswer(Answer(command_id=command.command_id, accepted=False, error=error), ())

@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from shoe_ctl.daemon.keeping import Keeper
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import JournalError, ShoeCtlError
-from shoe_ctl.keeping import Keeper
-from shoe_ctl.runner import TableRunner
 
 log = logging.getLogger(__name__)
 

@@ -10,18 +10,16 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
 
 import msgspec
 
-from shoe_ctl.config import Config
+from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon.host import Outside
 from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
 from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.journal.recovery import epoch_of
 from shoe_ctl.journal.store import Store
-from shoe_ctl.outside import Outside
-from shoe_ctl.records import Audience, source_of, table_in
+from shoe_ctl.records import Audience, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
@@ -30,16 +28,11 @@ log = logging.getLogger(__name__)
 
 
 class SinkPlace(msgspec.Struct, frozen=True):
-    """A sink with its name, under which the journal keeps its cursor, and what it may see.
-
-    ``remembers``: it shows by itself what it was given last of every table under the table's
-    present epoch, and that was compared.
-    """
+    """A sink with its name, under which the journal keeps its cursor, and what it may see."""
 
     name: str
     sees: Audience
     sink: Sink
-    remembers: bool = False
 
 
 def given_last(config: Config) -> list[Given]:
@@ -69,28 +62,20 @@ def given_last(config: Config) -> list[Given]:
     return found
 
 
-async def open_sinks(
-    config: Config, stack: AsyncExitStack, outside: Outside, store: Store
-) -> list[SinkPlace]:
+async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) -> list[SinkPlace]:
     """The configured sinks; they stay open, journal or no journal, until ``stack`` closes them.
 
     Raises:
         EnvironmentFault: a sink's file cannot be opened.
-        JournalError: the journal cannot be read.
     """
     places = []
-    with store.reader() as reader:
-        now = [(table.id, epoch_of(reader, table.id)) for table in config.table]
-    sources = [source_of(epoch, table) for table, epoch in now if epoch is not None]
     for configured in config.sink:
         name = configured.path
         path = name if name == "-" else str(config.path(name))
         output = stack.enter_context(outside.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
-        held = {} if path == "-" else newest_ids(Path(path)) or {}
-        remembers = bool(sources) and all((source, configured.sees) in held for source in sources)
-        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink, remembers))
+        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
     return places
 
 
@@ -137,10 +122,9 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
 ) -> AsyncIterator[Deliveries]:
     """Every sink at work; on leaving, what is committed is delivered first.
 
-    Where the ``gate`` holds back what an earlier start stored, it does so for every sink: what such
-    a start gave to a sink proves nothing of what was given before it.
+    The ``gate`` is for every sink: what the file of one shows of the last events was put back with
+    everything else, where a whole folder was.
     """
-    earlier = gate is not None and gate.after < store.last_n
     async with AsyncExitStack() as stack:
         opened = [stack.enter_context(store.reader()) for _ in places]
         # Entered behind them, so that no reader is closed while the thread still reads: who is in
@@ -155,7 +139,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 sink=place.name,
                 audience=place.sees,
                 noted=alarms(place.name, place.sees),
-                gate=None if place.remembers and not earlier else gate,
+                gate=gate,
             )
             pump = Pump(place.name, feed, place.sink)
             journal.on_commit(pump.wake)

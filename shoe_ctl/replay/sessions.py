@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from firmware_proto.profiles import profile, recorded
 from firmware_proto.session import HostSession, Resume
 from shoe_ctl.journal.bodies import Connection
-from shoe_ctl.redecoding import VerdictOf
+from shoe_ctl.replay.wire_replay import VerdictOf
 
 
 class Sessions:

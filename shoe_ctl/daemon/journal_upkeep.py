@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from shoe_ctl import shoes
-from shoe_ctl.config import Config
+from shoe_ctl.config.schema import Config
 from shoe_ctl.errors import JournalError
+from shoe_ctl.history import shoe_sections
 from shoe_ctl.journal import export
 from shoe_ctl.journal.beginning import Beginning
 from shoe_ctl.journal.bodies import JOURNAL, Kind
@@ -109,11 +109,11 @@ def exported(reader: Reader, policy: Policy, now_us: int) -> list[Begins]:
     """
     begins = kept_from(reader)
     bound = min((reader.cursor(sink) + 1 for sink in policy.sinks), default=reader.heads()[0])
-    due: list[tuple[Path, shoes.Span, export.Stretch]] = []
+    due: list[tuple[Path, shoe_sections.Span, export.Stretch]] = []
     for table in sorted(reader.heads()[1].keys() - {JOURNAL}):
         if table not in begins.ends and (first := _begun_otherwise(reader, table)) is not None:
             bound = min(bound, first)
-        for span in shoes.spans(reader, table):
+        for span in shoe_sections.spans(reader, table):
             kept = export.stretch(reader, table, span.first, span.last)
             if _is_kept(span, kept, policy, now_us) or len(due) == MOST_FILES:
                 bound = min(bound, span.first)
@@ -136,7 +136,7 @@ def _begun_otherwise(reader: Reader, table: str) -> int | None:
     return first.n
 
 
-def _is_kept(span: shoes.Span, kept: export.Stretch, policy: Policy, now_us: int) -> bool:
+def _is_kept(span: shoe_sections.Span, kept: export.Stretch, policy: Policy, now_us: int) -> bool:
     if kept.t_us is None or (span.current and span.table in policy.tables):
         return True
     return kept.t_us > now_us - policy.keep_us

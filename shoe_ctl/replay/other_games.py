@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from shoe_ctl import resuming, rules
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog, form
 from shoe_ctl.games.game import Game
+from shoe_ctl.history import rules, snapshots
+from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.bodies import Meta, Snapshot
-from shoe_ctl.revised import Told
 from shoe_ctl.table.controller import TableController
 
 
@@ -49,13 +49,13 @@ class OtherGames:
             JournalError: the settings or the game file that was kept cannot be read.
             ConfigError: the table's settings do not go with the other file.
         """
-        if (stood := resuming.begin_late(kept, snapshot)) is None:
+        if (stood := snapshots.begin_late(kept, snapshot)) is None:
             return None
         return self.controller(kept, stood[0]), stood[1]
 
     def agrees(self, controller: TableController, snapshot: Snapshot) -> bool:
         """How a table would have stood under other rules, no snapshot says."""
-        return controller.game.id in self.used or resuming.agrees(controller, snapshot)
+        return controller.game.id in self.used or snapshots.agrees(controller, snapshot)
 
 
 def _files(path: Path) -> list[Path]:

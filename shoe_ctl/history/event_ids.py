@@ -14,7 +14,7 @@ from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.group import EventIds
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.effects import Answer
-from shoe_ctl.table.inputs import TableCommand, from_bytes
+from shoe_ctl.table.inputs import StorageRestored, TableCommand, from_bytes
 from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 
 
@@ -74,14 +74,15 @@ class Gathering:
     def see(self, record: Record, answered: Collection[str] = ()) -> None:
         """The table's next record; ``answered`` are the commands that the table knew before it."""
         if record.kind == Kind.INPUT.value:
-            command_id = _command_id(record)
+            command_id, tells_events = _command_id(record)
             self._behind = None
             if command_id is not None and command_id not in answered:
                 self._events.pop(command_id, None)
-                self._behind = self._events[command_id] = []
+                behind = self._events[command_id] = []
+                self._behind = behind if tells_events else None
                 if len(self._events) > _MOST_SEEN:
                     self._events = {c: e for c, e in self._events.items() if c in answered}
-                    self._events[command_id] = self._behind
+                    self._events[command_id] = behind
         elif self._behind is not None and record.kind in _EVENTS:
             self._behind.append(msgspec.json.decode(record.body, type=_Told).id)
 
@@ -107,11 +108,17 @@ class _Told(msgspec.Struct):
     id: str
 
 
-def _command_id(record: Record) -> str | None:
+def _command_id(record: Record) -> tuple[str | None, bool]:
+    """The command that this input is, if any, and whether its answer names the input's events.
+
+    A ruling on a loss is answered without any: its events are those of every table.
+    """
     if b'"input":"command"' not in record.body:  # spares decoding every card of years
-        return None
+        return None, False
     happened = from_bytes(record.body)
-    return happened.command_id if isinstance(happened, TableCommand) else None
+    if isinstance(happened, StorageRestored) and happened.ruling is not None:
+        return happened.ruling.command_id, False
+    return (happened.command_id, True) if isinstance(happened, TableCommand) else (None, False)
 
 
 def _ids(told: Sequence[str]) -> Iterator[EventIds]:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.records import Audience, Envelope, table_in
-from shoe_ctl.runner import TableRunner
 
 OWN = ("delivery.parked", "delivery.taken")
 """The alarm's own events: that one of these is not taken either is logged, not told again."""

@@ -28,11 +28,11 @@ from firmware_proto.link_events import (
 )
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import Heard
-from shoe_ctl.differences import Difference, text
+from shoe_ctl.history.recorder import shoe_said
 from shoe_ctl.journal.bodies import Direction, Kind, Snapshot, Wire
-from shoe_ctl.line import shoe_said
-from shoe_ctl.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import Difference, text
+from shoe_ctl.replay.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
 
 OF_THE_CONVERSATION = (
