@@ -12,30 +12,25 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
-from shoe_ctl.table.slots import next_slot, takes_cards
+from shoe_ctl.table.slots import BEGUN_BY_A_CARD, DEALT_IN, next_slot
 from shoe_ctl.table.state import Arming, TableState
 from shoe_ctl.table.turn import Turn
 
 # What the shoe should be.
 
 
-def wanted(
-    turn: Turn, *, step_draw: tuple[str, int] | None, may_draw: bool
-) -> tuple[str, int] | None:
-    """Return the hand and index that the shoe should be open for, or None: it should be locked.
+def wanted(turn: Turn) -> tuple[str, int] | None:
+    """Return the hand and index of the draw that revealed cards imply, or None: it stays locked.
 
-    While the table is halted that is the draw that the open step wants, ``step_draw``. Else it is
-    the draw that revealed cards imply; the round's first only if whoever has the shoe ``may_draw``.
     A shoe that can only be locked and unlocked is open between rounds too: cards are burned there,
     and where the table is not aligned with it, only a card can mend that.
     """
-    now = turn.now
-    if now.halt is not None:
-        return step_draw
-    if now.state == "closed" and not may_draw:
-        return None
-    takes = takes_cards(implied=turn.implied)
-    is_open = now.state in takes or (now.state == "idle" and not now.link.arm)
+    now, state = turn.now, turn.now.state
+    is_open = (
+        state in DEALT_IN
+        or (state in BEGUN_BY_A_CARD and turn.implied)
+        or (state == "idle" and not now.link.arm)
+    )
     return next_slot(now) if is_open else None
 
 
