@@ -7,7 +7,7 @@ Must not know: games, what is halted, how a line is shown.
 from __future__ import annotations
 
 from shoe_ctl.config.schema import Config
-from shoe_ctl.table.positions import COMMANDS, may_give
+from shoe_ctl.table.commands import COMMANDS, may_give
 
 NO_WAY_IN = (
     "no [socket]: nobody can decide about a table that halts, or resume it; it stands still until "
@@ -16,7 +16,7 @@ NO_WAY_IN = (
 
 NOBODY_RESUMES = (
     "[socket]: none of its users may resume a table that halts; it stands still until one is "
-    f"added as {COMMANDS['resume']} or higher and the daemon started again"
+    f"added as {COMMANDS['resume'].position} or higher and the daemon started again"
 )
 
 
@@ -27,7 +27,9 @@ def lacks(config: Config) -> list[str]:
     positions = [held for user in config.socket.user for held in (user.position, *user.also)]
     highest = [table.highest_position for table in config.table]
     resumes = all(
-        any(may_give(held, "resume", COMMANDS["resume"], highest=top) for held in positions)
+        any(
+            may_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
+        )
         for top in highest
     )
     return [] if resumes else [NOBODY_RESUMES]

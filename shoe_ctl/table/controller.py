@@ -15,16 +15,17 @@ from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
 
 from . import (
+    commands,
     conduct,
     engine,
     known_commands,
     link_facts,
-    machine,
     methods,
     outbox,
     positions,
     replayed,
     status,
+    transitions,
 )
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -55,7 +56,6 @@ from .shoe import arming
 from .slots import PHASES, phase
 from .state import TableState
 from .turn import TableView, Turn
-from .wording import in_line
 
 __all__ = ["REMEMBERED_COMMANDS", "TableController"]
 
@@ -96,7 +96,6 @@ class TableController:
         self.procedures = procedures
         self.state = TableState() if state is None else state
         self._turn = Turn(game, settings, procedures)
-        self._machine = engine.build(self._turn)
 
     @property
     def desired(self) -> Armed | Locked:
@@ -113,18 +112,17 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        self._machine.set_state(self.state.state, turn)
         link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
-            turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
+            engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
                 outbox.tell_again(turn, happened.event)
         else:
-            turn.trigger(_NAMES[type(happened)])
+            engine.run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 taken = Answer(command_id=ruling.command_id, accepted=True)
@@ -146,8 +144,8 @@ class TableController:
         if first is not None:
             turn.effects.append(first.again())
         else:
-            if not _refuse_unfit(turn, command):
-                turn.trigger(command.command)
+            if not (_refuse_unfit(turn, command) or commands.refuse_unfit(turn)):
+                engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
             turn.effects.append(answer)
@@ -169,33 +167,25 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
 
 def _meant(unknown: str) -> str:
     """The command that was likely meant, where one is spelt much alike."""
-    alike = difflib.get_close_matches(unknown, positions.COMMANDS, n=1, cutoff=0.75)
+    alike = difflib.get_close_matches(unknown, commands.COMMANDS, n=1, cutoff=0.75)
     return f" (is it {alike[0]}?)" if alike else ""
 
 
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
     open_round = turn.now.round.id if turn.now.round is not None else None
-    if command.command not in positions.COMMANDS:
+    if command.command not in commands.COMMANDS:
         turn.refuse(f"no such command: {command.command}{_meant(command.command)}")
-    elif not positions.may_give(
+    elif not commands.may_give(
         command.position,
         command.command,
-        needed := positions.needed(command.command, turn.game, command.args),
+        needed := commands.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
         turn.refuse(f"{command.command} needs {positions.one(needed)}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
-    elif command.args and _is_taken_bare(turn, command.command):
-        named = in_line(next(iter(command.args)))
-        turn.refuse(f"{command.command} takes no arguments: there is no {named}=... here")
     return turn.refusal is not None
-
-
-def _is_taken_bare(turn: Turn, command: str) -> bool:
-    """This state takes the command, and without arguments."""
-    return command in positions.BARE and turn.state in machine.states_that_take(command)
 
 
 def _assert_desires(turn: Turn) -> None:

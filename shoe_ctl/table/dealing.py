@@ -49,6 +49,6 @@ def deal(turn: Turn) -> None:
         turn.set_link(aligned=True)
     placing.place(turn, slot, drawn.card, drawn.number)
     if drawn.card is None:
-        turn.then("card_unread")
+        placing.look_if_unread(turn, slot)
     face_up.look(turn)
     shoe_cards.look_if_empty(turn)

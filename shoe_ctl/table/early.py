@@ -65,9 +65,9 @@ def lacks_its_card(turn: Turn) -> bool:
     return event.mode == IN_ERROR and bool(early) and early[-1].card is None
 
 
-def opens_a_round(turn: Turn) -> bool:
-    """A card drawn before is to be the round's first."""
-    return bool(turn.now.opening)
+def opens_no_round(turn: Turn) -> bool:
+    """No card drawn before is to be the round's first."""
+    return not turn.now.opening
 
 
 # What is done.

@@ -83,24 +83,9 @@ def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
     return None if drawn.hand is None else (drawn.hand, drawn.index)
 
 
-def in_sequence(turn: Turn) -> bool:
-    """The card is ours as far as it was read, in its turn, and for the slot that is due."""
-    return what_is_wrong(turn) is None
-
-
 def fits_the_decks(turn: Turn) -> bool:
     """The card may be one of the shoe's; one not read cannot be told from them."""
     return not_the_shoes(turn) is None
-
-
-def completes_initial_deal(turn: Turn) -> bool:
-    """This card is the fourth."""
-    return in_sequence(turn) and len(turn.round.cards) == len(INITIAL_DEAL) - 1
-
-
-def initial_deal_is_open(turn: Turn) -> bool:
-    """Fewer than four cards are on the table."""
-    return len(turn.round.cards) < len(INITIAL_DEAL)
 
 
 def aligns(turn: Turn) -> bool:

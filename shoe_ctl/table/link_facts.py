@@ -63,14 +63,21 @@ def cannot_name_its_set(turn: Turn) -> bool:
     return isinstance(turn.happened, LinkUp) and not turn.happened.replay
 
 
-def says_itself_what_it_holds(turn: Turn) -> bool:
+def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
     """The shoe names its set: a person need not say that there is another."""
-    return turn.now.link.replay
+    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
 
 
-def only_a_person_aligns(turn: Turn) -> bool:
+def check_aligned(turn: Turn, _args: object = None) -> str | None:
     """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
-    return not turn.now.link.aligned and not turn.now.link.names_hands
+    if turn.now.link.aligned or turn.now.link.names_hands:
+        return None
+    return "a person has to say first where the shoe stands: align"
+
+
+def check_unaligned(turn: Turn, _args: object = None) -> str | None:
+    """What stands against saying where the shoe stands: it is known."""
+    return "the shoe is aligned" if turn.now.link.aligned else None
 
 
 def may_have_been_a_card(turn: Turn) -> bool:

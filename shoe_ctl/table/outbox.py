@@ -57,7 +57,8 @@ def can(now: TableState, command: str) -> bool:
 
 def overdue_us(now: TableState) -> int | None:
     """When the next errand should have been answered; None where none is waited for."""
-    return min((_due_us(e) for e in now.outbox.waiting if not e.overdue), default=None)
+    waiting = now.outbox.waiting
+    return min((_due_us(e) for e in waiting if not e.overdue), default=None) if waiting else None
 
 
 def _due_us(errand: Errand) -> int:
@@ -142,7 +143,7 @@ def _hear(turn: Turn, event: ShoeEvent) -> None:
         if errand is not None and errand.of == event.key_id:
             _answered(turn, errand, accepted=True)
         return
-    errand = outbox.find(getattr(event, "command_id", None))
+    errand = outbox.find(getattr(event, "command_id", None)) if outbox.waiting else None
     if errand is None:
         return
     if isinstance(event, CommandUnanswered):

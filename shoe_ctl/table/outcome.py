@@ -41,25 +41,17 @@ def result_disagrees(turn: Turn) -> bool:
     return ours != (judged.winner, judged.player_pair, judged.banker_pair)
 
 
-def outcome_is_wrong(turn: Turn) -> bool:
-    """The round is complete, and the shoe judged it otherwise."""
-    return is_complete(turn) and result_disagrees(turn)
-
-
-def outcome_is_known(turn: Turn) -> bool:
-    """The round is complete, and nothing more is awaited from the shoe."""
-    return is_complete(turn) and not result_is_awaited(turn.now)
-
-
-def no_outcome_yet(turn: Turn) -> str:
-    """Why the outcome cannot be announced."""
+def check_outcome(turn: Turn, _args: object = None) -> str | None:
+    """What stands against announcing the outcome: a card, or the shoe's own result."""
     if not is_complete(turn):
         return "the round is not complete"
-    return "the shoe's own result has not come yet"
+    return "the shoe's own result has not come yet" if result_is_awaited(turn.now) else None
 
 
-def card_is_due(turn: Turn) -> str:
+def card_is_due(turn: Turn) -> str | None:
     """Which card is to be drawn before there is an outcome: one called all the same missed it."""
+    if turn.state != "drawing":
+        return None
     assert turn.round.due is not None
     return f"{turn.round.due.capitalize()}'s third card is due"
 
@@ -95,6 +87,11 @@ def note_result(turn: Turn) -> None:
             winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
         )
     )
+
+
+def call_outcome(turn: Turn) -> None:
+    """The dealer says that the round has its outcome."""
+    turn.then("outcome_due")
 
 
 def announce_outcome(turn: Turn) -> None:

@@ -65,10 +65,15 @@ def is_known_already(turn: Turn) -> bool:
     return early.was_objected_to(lying[-1])
 
 
-def is_objected_to(turn: Turn) -> bool:
-    """A card that a shoe in error gives, of which it did not say yet that it came early."""
+def is_undecided_objection(turn: Turn) -> bool:
+    """A card that a shoe in error gives, of which it did not say yet that it came early.
+
+    What everyone has seen does not say yet whether it is due.
+    """
     event = turn.shoe_event
-    return getattr(event, "mode", None) == early.IN_ERROR and getattr(event, "code", None) == 2
+    if getattr(event, "mode", None) != early.IN_ERROR or getattr(event, "code", None) != 2:
+        return False
+    return is_undecided(turn)
 
 
 # What is done.
@@ -130,6 +135,11 @@ def halt_unread(turn: Turn) -> None:
 def is_left_over(turn: Turn) -> bool:
     """A card lies drawn early that nothing is open for yet."""
     return bool(_unraised(turn))
+
+
+def nothing_is_left_over(turn: Turn) -> bool:
+    """No card lies drawn early that nothing is open for."""
+    return not _unraised(turn)
 
 
 def has_no_round_for_it(turn: Turn) -> bool:

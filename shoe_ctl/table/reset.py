@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.events import Hello
 
-from . import conduct, dealing, passing, shoe_sets, wagering
+from . import conduct, passing, shoe_sets, wagering
 from .handling import Hands
 from .round import unplaced
 from .settings import TableSettings
@@ -38,11 +38,6 @@ def some_are_exposed(now: TableState, settings: TableSettings) -> bool:
     return any(dealt.revealed or face_up for dealt in cards)
 
 
-def cards_open_the_round(turn: Turn) -> bool:
-    """Cards drawn before the reset lie on the table for the round that is bet on."""
-    return bool(turn.round.cards)
-
-
 # What is done.
 
 
@@ -64,7 +59,7 @@ def bet_again(turn: Turn) -> None:
     wagering.open_bets(turn)
 
 
-def close_bets_on_cards(turn: Turn) -> None:
-    """*No more bets* is said anew, and the cards that lie there are the round's first."""
-    dealing.close_bets(turn)
-    turn.then("cards_placed")
+def look_for_cards(turn: Turn) -> None:
+    """Where *no more bets* is said anew, the cards that lie there are the round's first."""
+    if turn.round.cards:
+        turn.then("cards_placed")

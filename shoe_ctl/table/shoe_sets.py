@@ -38,7 +38,8 @@ def unsuitable(turn: Turn) -> bool:
 
 def no_cards_wait(turn: Turn) -> bool:
     """The shoe was emptied in the round, by hand."""
-    return turn.now.loaded is not None and turn.now.loaded.decks == 0
+    shown = turn.now.loaded
+    return shown is not None and (shown.set_id, shown.decks) == (None, 0)
 
 
 def stands_in_the_way(turn: Turn) -> bool:
@@ -61,6 +62,8 @@ def new_shoe_shown(turn: Turn) -> bool:
 
 def loads_what_is_known(turn: Turn) -> bool:
     """The loading, sent again, of a set that a hello made known and no card was heard of."""
+    if unsuitable(turn):
+        return False
     shoe, event = turn.now.shoe, turn.shoe_event
     assert isinstance(event, ShoeLoaded)
     if shoe is None or shoe.set_id is None or event.set_id != shoe.set_id:
@@ -96,9 +99,16 @@ def note_device(turn: Turn) -> None:
         arming.on_hello(turn, event.drawn)
 
 
-def admit_set(turn: Turn) -> None:
-    """A set of cards that the shoe names comes to the table."""
-    _admit(turn, _announced(turn))
+def show_set(turn: Turn) -> None:
+    """The shoe names the cards that it holds now, or none: the table takes them as its own."""
+    turn.change(loaded=_announced(turn))
+    turn.then("set_shown")
+
+
+def show_unnamed_set(turn: Turn) -> None:
+    """The shoe holds cards that it cannot name."""
+    turn.change(loaded=LoadedSet(set_id=None, decks=None, fits=True))
+    turn.then("set_shown")
 
 
 def admit_unnamed_set(turn: Turn) -> None:

@@ -16,12 +16,10 @@ from shoe_ctl.records import utc
 from . import (
     conduct,
     link_facts,
-    machine,
-    offering,
+    offers,
     outbox,
     parked,
-    positions,
-    review,
+    situations,
     status_hands,
     status_wagers,
 )
@@ -35,7 +33,6 @@ from .settings import TableSettings
 from .shoe import arming
 from .slots import next_slot
 from .state import DealtCard, Halt, Opened, Round, TableState
-from .trying import Trial
 from .turn import TableView
 
 HANDS = ("player", "banker")
@@ -58,7 +55,7 @@ def status(
     the layout; once the outcome is announced each with what it is paid or loses.
     """
     at = TableView(now, game, settings, procedures)
-    choices = offering.choices(at)
+    choices = offers.choices(at)
     trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
@@ -75,7 +72,7 @@ def status(
         "round": None if now.round is None else _round(now.round),
         "wagers": status_wagers.shown(now, game, settings, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
-        "takes": [offer.told for offer in offering.offers(at)],
+        "takes": [offer.public() for offer in offers.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
         "parked": parked.shown(now, restricted=False),
@@ -177,7 +174,7 @@ _ASKED = {
 """What people say next in a state, where they announce it."""
 
 
-_BEFORE_CARDS = ("idle", *machine.BEGUN)
+_BEFORE_CARDS = ("idle", *situations.BEGUN)
 _ALIGN = "say that the shoe stands between rounds and no card is missing"
 _ALIGN_IN_A_ROUND = "before that look whether a card is missing; if none is, align the shoe"
 _NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"
@@ -255,8 +252,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
 
 def _paused(at: TableView, prompt: str) -> dict[str, Any]:
     """A pause is over when a person says so, and not while something is in the way."""
-    trial = Trial(at)
-    why = trial.asks(review.against_resuming, "resume", positions.needed("resume", at.game))
+    why = offers.objection(at, "resume")
     if why is None:
         return _do("resume", prompt)
     return _wait(f"{prompt}; resume waits for this: {why}; if it stays so, declare other")

@@ -1,12 +1,13 @@
 """One input being handled: the table as it changes, and the effects it asks for.
 
 In: a TableState and one input. Out: the next TableState and the effects, taken by the controller.
-Must not know: which state follows which (machine.py), clocks, I/O.
+Must not know: which state follows which, clocks, I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
@@ -100,14 +101,13 @@ class TableView:
 
 
 class Turn(TableView):
-    """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
+    """The model that the state machine moves.
 
-    ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
+    ``triggers`` are those that the table has given itself and that wait for their turn.
     ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
+    ``args`` are the arguments of the command, once they were read.
     """
-
-    state: str
-    trigger: Callable[[str], bool]
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -115,25 +115,36 @@ class Turn(TableView):
         super().__init__(TableState(), game, settings, procedures)
         self.wager_rules = WagerRules(game, settings.layout, settings.limits)
         self.effects: list[Effect] = []
-        self.source = ""
-        self.dest = ""
+        self.state = self.source = self.now.state
+        self.triggers: deque[str] = deque()
         self.resumes_in = ""
         self.refusal: Answer | None = None
+        self._event: ShoeEvent | None = None
+        self.args: Any = None
+
+    def look(self, now: TableState) -> None:
+        """Stand at this state with no input: for checks that are asked without a command."""
+        self.now = now
+        self.state = self.source = now.state
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
+        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self.state = self.source = now.state
+        self.triggers.clear()
         self.effects = []
         self.refusal = None
+        self.args = None
 
     # What is being handled.
 
     @property
     def shoe_event(self) -> ShoeEvent:
         """The shoe event of this input."""
-        assert isinstance(self.happened, ShoeSaid)
-        return self.happened.event
+        assert self._event is not None
+        return self._event
 
     def event(self, kind: type[_Event]) -> _Event:
         """Return the shoe event of this input, which is of this kind."""
@@ -144,9 +155,9 @@ class Turn(TableView):
     @property
     def drawn(self) -> CardDrawn:
         """The card of this input."""
-        happened = self.happened
-        assert isinstance(happened, ShoeSaid) and isinstance(happened.event, CardDrawn)
-        return happened.event
+        event = self._event
+        assert isinstance(event, CardDrawn)
+        return event
 
     @property
     def command(self) -> TableCommand:
@@ -183,8 +194,8 @@ class Turn(TableView):
         self.now = replace(self.now, link=replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
-        """Go on with this trigger once the present transition is done."""
-        self.trigger(trigger)
+        """Go on with this trigger once the present one is done."""
+        self.triggers.append(trigger)
 
     # What it tells.
 

@@ -10,11 +10,11 @@ from firmware_proto.events import Gap
 from shoe_ctl.games import catalog
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
-from shoe_ctl.table import machine, positions
+from shoe_ctl.table import positions, situations, transitions
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.irregularities import procedure as procedure_form
 from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.rows import check_nothing
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
@@ -28,7 +28,7 @@ STEPS = [
 DECLARABLE = [
     key
     for key, p in PROCEDURES.items()
-    if p.declared is not None and p.declared.unless is procedure_form.nothing
+    if p.declared is not None and p.declared.unless is check_nothing
 ]
 """What may be declared whatever the method, whoever holds what."""
 
@@ -61,7 +61,7 @@ def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure)
     for step in procedure.steps:
         choices = [(c.name, c.in_round, c.when) for c in step.choices]
         assert len(choices) == len(set(choices))
-        assert {heard.trigger for heard in step.hears} <= set(machine.HEARD)
+        assert {heard.trigger for heard in step.hears} <= set(transitions.HEARD)
     reached = {then for s in procedure.steps for then in ways(s)}
     assert {*reached, procedure.steps[0].name, *procedure.begins} == set(names)
 
@@ -85,7 +85,7 @@ def test_every_end_has_its_rule_in_every_game(procedure: Procedure) -> None:
         assert name in ENDS[key]
         for game in catalog.shipped():
             assert name in catalog.load(game).irregularities[key]
-        assert end.leads in (BACK, VOID, *machine.RESUMABLE)
+        assert end.leads in (BACK, VOID, *(s for s in situations.STATES if s != "suspended"))
 
 
 @pytest.mark.parametrize(("procedure", "step"), STEPS)
@@ -139,7 +139,7 @@ def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
 def test_what_is_declared_is_declared_in_states_of_the_table() -> None:
     for procedure in PROCEDURES.values():
         if procedure.declared is not None:
-            assert set(procedure.declared.states) <= set(machine.STATES) - {"no_shoe"}
+            assert set(procedure.declared.states) <= set(situations.STATES) - {"no_shoe"}
             assert "suspended" in procedure.declared.states
 
 

@@ -161,7 +161,7 @@ DOUBLE_DRAW = Procedure(
         (*CARDS_OUT, "suspended"),
         "it is declared that cards were drawn together",
         pulled.OfTogether,
-        pulled.why_not_declared,
+        pulled.check_together,
     ),
     begins=(NAME,),
     of_cards=True,

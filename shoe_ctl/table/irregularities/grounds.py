@@ -11,16 +11,13 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Hello
-from shoe_ctl.table import shoe_cards, shoe_sets
+from shoe_ctl.table import shoe_cards, shoe_sets, situations
 from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Halt, Opened, UnplacedCard
 from shoe_ctl.table.turn import TableView, Turn
 
-CARDS_OUT = ("dealing", "revealing", "drawing")
-"""The states in which cards of an unfinished round lie on the table."""
-
-TO_THE_OUTCOME = ("closed", *CARDS_OUT)
-"""The states from *no more bets* to the outcome."""
+CARDS_OUT = situations.CARDS_OUT
+TO_THE_OUTCOME = situations.TO_THE_OUTCOME
 
 ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
 """Against what goes on by rule, until a person says where the shoe stands."""
@@ -90,12 +87,12 @@ def same_shoe_is_back(turn: Turn) -> bool:
     return device == (link.device_id, link.boot_id) and not shoe_sets.another_set(turn)
 
 
-def cards_have_no_place(turn: Turn) -> str | None:
+def cards_have_no_place(turn: Turn, _args: object = None) -> str | None:
     """Cards were drawn that the round has no place for."""
     return "cards were drawn that have no place in the round" if own_kept(turn) else None
 
 
-def something_is_missing(turn: Turn) -> str | None:
+def something_is_missing(turn: Turn, _args: object = None) -> str | None:
     """What keeps the table from going on where it was."""
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
@@ -118,7 +115,7 @@ def shoe_cannot_go_on(turn: Turn) -> str | None:
     return None
 
 
-def shoe_is_not_ready(turn: Turn) -> str | None:
+def shoe_is_not_ready(turn: Turn, _args: object = None) -> str | None:
     """What keeps the round from going on by rule, without anyone's ruling."""
     now = turn.now
     if (missing := something_is_missing(turn)) is not None:
@@ -128,7 +125,7 @@ def shoe_is_not_ready(turn: Turn) -> str | None:
     return ALIGN_FIRST
 
 
-def first_card_is_not_out(turn: Turn) -> str | None:
+def first_card_is_not_out(turn: Turn, _args: object = None) -> str | None:
     """No card of a round was dealt: the rule for what is found later does not hold."""
     played = turn.now.round
     if played is None or not played.cards:
@@ -136,12 +133,12 @@ def first_card_is_not_out(turn: Turn) -> str | None:
     return something_is_missing(turn)
 
 
-def no_card_to_set_aside(turn: Turn) -> str | None:
+def no_card_to_set_aside(turn: Turn, _args: object = None) -> str | None:
     """No card was drawn that could be laid aside."""
     return None if own_kept(turn) else "no cards are there to be set aside"
 
 
-def cards_are_in_play(turn: Turn) -> str | None:
+def cards_are_in_play(turn: Turn, _args: object = None) -> str | None:
     """Cards cannot be laid aside: there are none, or the round may want them."""
     if (none := no_card_to_set_aside(turn)) is not None:
         return none

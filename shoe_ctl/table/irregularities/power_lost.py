@@ -62,14 +62,14 @@ def _held(turn: Turn) -> list[str]:
     return [hand for hand in ("player", "banker") if passing.is_held_unseen(turn, hand)]
 
 
-def _some_are_being_seen(turn: Turn) -> str | None:
+def _some_are_being_seen(turn: Turn, _args: object = None) -> str | None:
     """A card lies open that the room has not had its time to see: it may decide a wager."""
     opens = turn.faces == "face_up"
     down = any(not dealt.revealed and dealt.card is not None for dealt in turn.round.cards)
     return "the cards are being seen" if opens and down else None
 
 
-def _is_not_ready(turn: Turn) -> str | None:
+def _is_not_ready(turn: Turn, _args: object = None) -> str | None:
     """What keeps the round from going on: the shoe, or cards that it has no place for.
 
     Before the first card a shoe that names its hands need not be aligned: that card aligns it.
