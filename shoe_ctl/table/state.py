@@ -134,7 +134,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """The cards of this hand that are known, in order, revealed or not."""
-        return tuple(d.card for d in self.cards if d.hand == name and d.card is not None)
+        return tuple([d.card for d in self.cards if d.hand == name and d.card is not None])
 
     def face_down(self, hand: str | None, index: int | None = None) -> list[DealtCard]:
         """The cards of this hand that nobody has seen; with ``index`` only the one there."""
