@@ -28,7 +28,7 @@ from tests.journal import version_1
 from tests.journal.disk import BROKEN, FULL, ONE_ERROR, WRITES, Failing, Fault, Listing, disk
 from tests.journal.making import dealt, opened, records, spoil, stored, verified
 from tests.wiring.at_a_journal import at_a_journal, replayed
-from tests.wiring.test_rules import meta
+from tests.wiring.test_start_records import meta
 
 KEPT = Path(__file__).with_name("version_1.db.gz")
 CARDS = "4D 3C 4H TS 2D 3C TS 4D 9C 2D KD 3H"

@@ -14,7 +14,7 @@ from shoe_ctl.journal.chain import GENESIS, link
 from shoe_ctl.journal.schema import APPLICATION_ID
 from tests.journal.making import records
 from tests.wiring.at_a_journal import at_a_journal
-from tests.wiring.test_rules import dealt_by, meta
+from tests.wiring.test_start_records import dealt_by, meta
 
 _NEW_SINCE = {"snapshot", "checkpoint"}
 
