@@ -15,9 +15,8 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
-from shoe_ctl.history import rules, snapshots
-from shoe_ctl.history.event_ids import Answers
-from shoe_ctl.history.revised import Told
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal.bodies import Call, Connection, GoneOn, Meta, Snapshot
 from shoe_ctl.journal.checkpoint import Checkpoint
 from shoe_ctl.journal.group import Counters
@@ -28,8 +27,8 @@ from shoe_ctl.table import state as states
 from tests.journal.making import records, verified
 from tests.table.playing import Playing
 from tests.wiring.at_a_journal import at_a_journal, replayed
-from tests.wiring.test_resuming import alter
-from tests.wiring.test_rules import dealt_by, meta
+from tests.wiring.test_snapshots import alter
+from tests.wiring.test_start_records import dealt_by, meta
 
 SHAPES = {2: "bd3396ddfdaed42a2411c044e133094047b24587510bbd130ad4e33d8845f21d"}
 """By the number of a format, the fingerprint of all that is recorded in it.
@@ -311,21 +310,21 @@ def test_a_replay_tells_a_state_with_other_keys_as_a_difference(tmp_path: Path) 
 def test_a_journal_whose_beginning_was_taken_out_is_not_gone_on_from_another_state() -> None:
     table = Playing().open_shoe()
     head = Head(1, b"", Counters())
-    under = rules.meta(table.game, table.settings, t_us=0)
-    stood = snapshots.take(table.controller, under, head, Answers(), Told())
-    assert snapshots.begin_late(under, stood) is not None
+    under = snapshots.start_record(table.game, table.settings, t_us=0)
+    stood = snapshots.take_snapshot(table.controller, under, head, EventIndex())
+    assert snapshots.from_first_snapshot(under, stood) is not None
     state = msgspec.json.decode(stood.state)
     del state["unplaced"]
     spoilt = msgspec.structs.replace(stood, state=msgspec.Raw(msgspec.json.encode(state)))
     with pytest.raises(ValueError, match="unplaced is missing"):
-        snapshots.begin_late(under, spoilt)
+        snapshots.from_first_snapshot(under, spoilt)
 
 
 def test_settings_with_a_key_that_this_version_does_not_know_are_refused() -> None:
     under = meta()
     more = msgspec.structs.replace(under, settings={**under.settings, "tips": 1})
     with pytest.raises(JournalError, match=r"settings cannot be read: .* unknown field `tips`"):
-        rules.controller(more)
+        snapshots.controller_for(more)
     less = {key: value for key, value in under.settings.items() if key != "area"}
     with pytest.raises(JournalError, match="settings cannot be read: area is missing"):
-        rules.controller(msgspec.structs.replace(under, settings=less))
+        snapshots.controller_for(msgspec.structs.replace(under, settings=less))
