@@ -11,7 +11,7 @@ from firmware_proto.events import CardDrawn
 
 from ..shoe import arming
 from ..shoe import ledger as card_ledger
-from ..state import INITIAL_DEAL, next_slot, takes_cards
+from ..state import DEALT_IN, INITIAL_DEAL, next_slot, takes_cards
 from ..turn import Cause, Turn
 from .entitlement import may_draw
 
@@ -139,7 +139,7 @@ def is_late_report(turn: Turn) -> bool:
     It was armed and drawn before the power or the link was lost, and is not out of turn.
     """
     halt, now, drawn = turn.now.halt, turn.now, turn.drawn
-    if halt is None or halt.back_to not in takes_cards(implied=False):
+    if halt is None or halt.back_to not in DEALT_IN:
         return False
     if now.held or now.loaded or now.pending:
         return False

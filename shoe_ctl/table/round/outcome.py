@@ -11,6 +11,7 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.games.settlement import WagerResult
 
 from ..shoe import arming, card_set, unplaced
 from ..state import DealtCard, Round, Run, SettledRound, ShoeResult
@@ -123,15 +124,20 @@ def _settlement_data(settlement: Settlement) -> dict[str, Any]:
             }
             for name, hand in (("player", settlement.player), ("banker", settlement.banker))
         },
-        "wagers": {
-            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
-            for wager, r in settlement.wagers.items()
-        },
+        "wagers": {wager: _result_data(each) for wager, each in settlement.wagers.items()},
         "rules": list(settlement.rules),
     }
 
 
+def _result_data(each: WagerResult) -> dict[str, str]:
+    """Return the result of a wager, and its odds if it wins them, as events carry it."""
+    if each.odds is None:
+        return {"result": each.result}
+    return {"result": each.result, "odds": str(each.odds)}
+
+
 def _settle(turn: Turn, played: Round) -> Settlement:
+    """Return how the wagers of the game settle by the cards of this round."""
     return turn.game.settle_hands(
         played.hand("player"), played.hand("banker"), layout=turn.settings.layout
     )

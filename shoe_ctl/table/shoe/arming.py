@@ -15,46 +15,38 @@ import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
 
-from ..state import Arming, TableState, next_slot, takes_cards
+from ..state import BEGUN_BY_A_CARD, DEALT_IN, Arming, TableState, next_slot
 from ..turn import Turn
 
 # What the shoe should be.
 
 
-def wanted(turn: Turn, *, step_draw: tuple[str, int] | None, may_draw: bool) -> Armed | Locked:
-    """Return what the shoe should be: armed for exactly one draw, or locked.
+def wanted(turn: Turn) -> tuple[str, int] | None:
+    """Return the hand and index of the draw that the revealed cards imply; None: locked.
 
-    During a halt it is armed for the draw that the open step wants, ``step_draw``. Otherwise it is
-    armed for the draw that the revealed cards imply; the first draw of a round also requires
-    ``may_draw``, that whoever has the shoe may draw. A shoe that can only be locked and unlocked is
-    open between rounds too: cards are burned there, and only a card can align it.
+    A shoe that can only be locked and unlocked is open between rounds too: cards are burned there,
+    and only a card can align it.
+    """
+    now, state = turn.now, turn.now.state
+    is_open = (
+        state in DEALT_IN
+        or (state in BEGUN_BY_A_CARD and turn.implied)
+        or (state == "idle" and not now.link.arm)
+    )
+    return next_slot(now) if is_open else None
+
+
+def order(turn: Turn, slot: tuple[str, int] | None) -> None:
+    """Order the shoe to be armed for the next draw, for this slot, or to be locked.
+
+    An order that stands is not repeated. A refusal does not outlast the link on which the shoe gave
+    it.
     """
     now = turn.now
-    if now.halt is not None:
-        return _armed_for(now, step_draw)
-    if now.state == "closed" and not may_draw:
-        return Locked()
-    takes = takes_cards(implied=turn.implied)
-    is_open = now.state in takes or (now.state == "idle" and not now.link.arm)
-    return _armed_for(now, next_slot(now) if is_open else None)
-
-
-def _armed_for(now: TableState, slot: tuple[str, int] | None) -> Armed | Locked:
-    """Return the arm for the next draw, for this slot; locked if there is no slot or no shoe."""
-    if now.shoe is None or slot is None:
-        return Locked()
-    return Armed(now.shoe.drawn + 1, *slot)
-
-
-def order(turn: Turn, draw: Armed | Locked) -> None:
-    """Order the shoe to be this, unless it was ordered before.
-
-    A refusal does not outlast the link on which the shoe gave it.
-    """
-    if draw != ordered(turn.now):
-        turn.effects.append(draw)
-        arming = _as_withdrawn(turn.now) if isinstance(draw, Locked) else _new_arm(turn.now, draw)
-        turn.change(arming=arming)
+    draw = None if now.shoe is None or slot is None else (now.shoe.drawn + 1, *slot)
+    if draw != now.armed:
+        turn.change(arming=_as_withdrawn(now) if draw is None else _new_arm(now, *draw))
+        turn.effects.append(ordered(turn.now))
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))
@@ -65,17 +57,17 @@ def ordered(now: TableState) -> Armed | Locked:
     return Locked() if now.armed is None else Armed(*now.armed)
 
 
-def _new_arm(now: TableState, draw: Armed) -> Arming:
+def _new_arm(now: TableState, number: int, hand: str, index: int) -> Arming:
     """Return the new arm.
 
     What the shoe reported about an earlier arm for the same draw holds for the new one.
     """
     before = now.arming
-    again = before if before is not None and before.number == draw.number else None
+    again = before if before is not None and before.number == number else None
     return Arming(
-        number=draw.number,
-        hand=draw.hand,
-        index=draw.index,
+        number=number,
+        hand=hand,
+        index=index,
         round_id=None if now.round is None else now.round.id,
         confirmed=again is not None and again.confirmed,
         refused=None if again is None else again.refused,

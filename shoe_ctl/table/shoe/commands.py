@@ -157,15 +157,12 @@ def _detect_overdue(turn: Turn) -> None:
             _emit(turn, "shoe.unanswered", pending, {"given_up": False}, **_identity(pending))
 
 
-def resend(turn: Turn) -> None:
+def resend(turn: Turn, hello: Hello) -> None:
     """Send all pending commands again to a shoe that says hello, and its time once.
 
     By the number of a command the shoe knows whether it has done it already. The time is not sent
     again later: it would be wrong by then.
     """
-    hello = turn.happened.event if isinstance(turn.happened, ShoeSaid) else None
-    if not isinstance(hello, Hello):
-        return
     turn.set_link(met=True)
     if can_send(turn.now, "set_time"):
         _change_outbox(turn, count=turn.now.outbox.count + 1)

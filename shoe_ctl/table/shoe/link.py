@@ -54,6 +54,9 @@ def proof_due_us(now: TableState) -> int | None:
     return None if claim is None else claim.t_us + PROOF_US
 
 
+_IDENTIFYING_EVENTS = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+
+
 def identify(turn: Turn) -> None:
     """Act on what this input says about who is at the other end, before anything else."""
     happened = turn.happened
@@ -61,7 +64,7 @@ def identify(turn: Turn) -> None:
         claim, due_us = turn.now.link.claim, proof_due_us(turn.now)
         if claim is not None and due_us is not None and turn.now.t_us >= due_us:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid):
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in _IDENTIFYING_EVENTS:
         match happened.event:
             case Challenged(device_id=who) if not is_identified(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))
