@@ -309,9 +309,9 @@ def resume_play(turn: Turn) -> None:
         wager_commands.check_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
         unread_cards.resolve_known(turn)
-        reveal.reveal_due(turn)
+        reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
-        card_ledger.detect_empty_shoe(turn)
+        card_ledger.void_if_shoe_is_empty(turn)
         if turn.state == "closed" and not turn.round.cards:
             wager_commands.check_differential(turn)
             turn.then("opening_due")

@@ -42,31 +42,31 @@ from .irregularities.halts import halt
 from .irregularities.overdraw import emit_unarmed, take_slot
 from .irregularities.rulings import answer_cards_kept, answer_cards_replaced
 from .round import cards_ahead, early_cards, outcome
-from .round.cards_ahead import deal_set_aside
+from .round.cards_ahead import deal_card_set_aside
 from .round.deal import (
-    check_differential_due,
     close_bets,
     deal_card,
     has_implied_announcements,
+    measure_differential_after_card,
     open_round,
 )
-from .round.early_cards import deal_opening, request_opening_cards
+from .round.early_cards import begin_with_opening_cards, deal_opening_cards
 from .round.outcome import announce_outcome, end_round
-from .round.reveal import advance_round, reveal_due, want_third_card
+from .round.reveal import advance_round, call_for_third_card, reveal_face_up_cards
 from .shoe import arming, card_set, link
 from .shoe import ledger as card_ledger
 from .shoe.card_set import (
     admit_pending_set,
     admit_unnamed_set,
-    announce_change,
+    announce_shoe_change,
     keep_pending_set,
     note_device,
     receive_set,
     refuse_set,
     remove_shoe,
-    set_aside_opening,
+    set_aside_opening_cards,
 )
-from .shoe.ledger import detect_empty_shoe, note_status
+from .shoe.ledger import note_status, void_if_shoe_is_empty
 from .shoe.link import lose_alignment
 from .situations import (
     BETWEEN,
@@ -118,49 +118,49 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("idle",        "place_your_bets",     "betting",     answer_cards_kept, open_round),           # 3.1
     ("idle",        "first_wager",         "betting",     answer_cards_kept, open_round, apply_wager),
     ("idle",        "card.in_turn",        "dealing",     answer_cards_kept, emit_unarmed, open_round,
-                    close_bets, deal_opening, deal_card, check_differential_due, reveal_due),
+                    close_bets, deal_opening_cards, deal_card, measure_differential_after_card, reveal_face_up_cards),
     ("idle",        "pull.opens_round",    "closed",      answer_cards_kept, open_round, close_bets,
                     ask_for_double_draw, check_differential),                                      # 5.8
-    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
-    ("idle",        "change_due",          "shoe_change", answer_cards_replaced, announce_change,
-                    set_aside_opening),
-    ("idle",        "change_shoe",         "shoe_change", answer_cards_replaced, announce_change,
-                    set_aside_opening),
+    ("idle",        "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
+    ("idle",        "change_due",          "shoe_change", answer_cards_replaced, announce_shoe_change,
+                    set_aside_opening_cards),
+    ("idle",        "change_shoe",         "shoe_change", answer_cards_replaced, announce_shoe_change,
+                    set_aside_opening_cards),
     ("idle",        "change_decided",      "shoe_change", take_choice),                      # 5.13
     # -- shoe_change: these cards deal no further round -------------------------------------------
     ("shoe_change", "set.admitted",        "idle",        answer_cards_replaced, admit_pending_set),
     ("shoe_change", "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
     ("shoe_change", "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
     ("shoe_change", "declare_new_shoe",    "idle",        answer_cards_replaced, admit_unnamed_set),
-    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
+    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
     # -- betting: wagers are taken ----------------------------------------------------------------
     ("betting",     "no_more_bets",        "closed",      close_bets, look_for_cards,
-                    check_differential, request_opening_cards),                                 # 3.2
-    ("betting",     "card.in_turn",        "dealing",     emit_unarmed, close_bets, deal_opening,
-                    deal_card, check_differential_due, reveal_due),
+                    check_differential, begin_with_opening_cards),                                 # 3.2
+    ("betting",     "card.in_turn",        "dealing",     emit_unarmed, close_bets, deal_opening_cards,
+                    deal_card, measure_differential_after_card, reveal_face_up_cards),
     ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_double_draw,
                     check_differential),                                                     # 5.8
-    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
+    ("betting",     "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
     # -- closed: no more bets, no card is out -----------------------------------------------------
-    ("closed",      "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
-    ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),         # 6.1
-    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
+    ("closed",      "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_face_up_cards),   # 3.12
+    ("closed",      "opening_due",         "dealing",     deal_opening_cards, reveal_face_up_cards),         # 6.1
+    ("closed",      "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
-    ("dealing",     "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
-    ("dealing",     "card.fourth",         "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
+    ("dealing",     "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_face_up_cards),   # 3.12
+    ("dealing",     "card.fourth",         "revealing",   emit_unarmed, deal_card, reveal_face_up_cards, advance_round),
     ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),           # 5.3
-    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
+    ("dealing",     "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
-    ("revealing",   "third_card_due",      "drawing",     want_third_card),
-    ("revealing",   "third_card.early",    "revealing",   want_third_card, take_slot,
-                    reveal_due, advance_round),                                                    # 5.7
-    ("revealing",   "third_card.aside",    "revealing",   deal_set_aside),             # 5.11.1
+    ("revealing",   "third_card_due",      "drawing",     call_for_third_card),
+    ("revealing",   "third_card.early",    "revealing",   call_for_third_card, take_slot,
+                    reveal_face_up_cards, advance_round),                                                    # 5.7
+    ("revealing",   "third_card.aside",    "revealing",   deal_card_set_aside),             # 5.11.1
     ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),           # 5.3
     ("revealing",   "outcome_due",         "resolved",    announce_outcome),
-    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
+    ("revealing",   "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
     # -- drawing: a third card is due -------------------------------------------------------------
-    ("drawing",     "card.in_turn",        "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
-    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, detect_empty_shoe),
+    ("drawing",     "card.in_turn",        "revealing",   emit_unarmed, deal_card, reveal_face_up_cards, advance_round),
+    ("drawing",     "cards_placed",        BY_CARDS,      reveal_face_up_cards, advance_round, void_if_shoe_is_empty),
     # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
     ("resolved",    "settle",              "idle",        end_round),
     ("resolved",    "round_over",          "idle",        end_round),
@@ -190,7 +190,7 @@ def halts(*actions: Action | str) -> Cell:
 
 
 # What a message does in a situation, where situations differ. In capitals: the table halts.
-look = does(reveal_due, advance_round)
+look = does(reveal_face_up_cards, advance_round)
 drop, LINK = does(link.disconnect), halts(link.disconnect, "link_lost")
 start = does(link.note_restart)
 AGAIN = halts(link.note_restart, halt_causes.halt_for_restart)

@@ -105,9 +105,9 @@ def _lay_aside(turn: Turn, card: Card | None, number: int) -> None:
     turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
 
 
-def deal_set_aside(turn: Turn) -> None:
+def deal_card_set_aside(turn: Turn) -> None:
     """Put the first card drawn ahead into the slot of the third card that is due."""
-    reveal.want_third_card(turn)
+    reveal.call_for_third_card(turn)
     first, hand = turn.now.ahead[0], turn.round.due
     assert hand is not None and first.number is not None
     unplaced.drop_cards(turn, (first,))

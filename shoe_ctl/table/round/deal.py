@@ -44,7 +44,7 @@ def close_bets(turn: Turn) -> None:
     wager_commands.close_bets(turn)
 
 
-def check_differential_due(turn: Turn) -> None:
+def measure_differential_after_card(turn: Turn) -> None:
     """Check the table differential after the first card.
 
     Not with an empty shoe: the round is void then, and all wagers are returned.
@@ -69,7 +69,7 @@ def deal_card(turn: Turn) -> None:
     if drawn.card is None:
         detect_unread(turn, slot)
     detect_face_up(turn)
-    card_ledger.detect_empty_shoe(turn)
+    card_ledger.void_if_shoe_is_empty(turn)
 
 
 def place_card(turn: Turn, slot: tuple[str, int], card: Card | None, number: int | None) -> None:

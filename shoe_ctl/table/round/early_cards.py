@@ -142,7 +142,7 @@ def place_overdrawn(turn: Turn, card: UnplacedCard) -> None:
     """Put the overdrawn card into the slot that is due."""
     remove_overdrawn(turn, card)
     if turn.round.due is None and turn.round.totals_announced:
-        reveal.want_third_card(turn)
+        reveal.call_for_third_card(turn)
     _place(turn, card)
 
 
@@ -159,12 +159,12 @@ def remove_overdrawn(turn: Turn, card: UnplacedCard) -> None:
 # Actions: it opens a round.
 
 
-def request_opening_cards(turn: Turn) -> None:
+def begin_with_opening_cards(turn: Turn) -> None:
     """After *no more bets*: ask the table to deal a card that was ruled to open the round."""
     turn.then("opening_due")
 
 
-def deal_opening(turn: Turn) -> None:
+def deal_opening_cards(turn: Turn) -> None:
     """Deal the cards that were ruled to open the round, in the order drawn."""
     opening = turn.now.opening
     unplaced.drop_cards(turn, opening)

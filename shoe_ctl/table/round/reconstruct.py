@@ -77,7 +77,7 @@ def deal_late_reading(turn: Turn) -> None:
     """
     slot = _complete_announcements(turn)
     deal.place_card(turn, slot, turn.drawn.card, turn.drawn.number)
-    reveal.reveal_due(turn)
+    reveal.reveal_face_up_cards(turn)
     _continue_round(turn)
 
 
@@ -123,7 +123,7 @@ def deal_pending(turn: Turn) -> None:
     turn.then("cards_placed")
     _start_deal(turn)
     deal.place_pending_card(turn)
-    reveal.reveal_due(turn)
+    reveal.reveal_face_up_cards(turn)
 
 
 def _place_counted(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
@@ -155,7 +155,7 @@ def _start_deal(turn: Turn) -> None:
     if turn.now.wagers.betting == "open":
         deal.close_bets(turn)
     if not turn.round.cards:
-        early_cards.deal_opening(turn)
+        early_cards.deal_opening_cards(turn)
 
 
 def _reveal_if_face_up(turn: Turn, slot: tuple[str, int]) -> None:
@@ -230,7 +230,7 @@ def place_in_order(
     assert halt is not None
     deals = halt.back_to in PHASES
     if deals and played is not None and not played.cards and turn.now.opening:
-        early_cards.deal_opening(turn)
+        early_cards.deal_opening_cards(turn)
     pulls.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))
     ordered = tuple(_as_unknown(one) if one.number in of_no_order else one for one in cards)
     # Cards that were overdrawn before go first, and no slot is due for them yet.

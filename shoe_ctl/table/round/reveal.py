@@ -95,7 +95,7 @@ def expose(turn: Turn) -> None:
     reveal(turn, seen, hands.note_exposure(turn, seen[0].hand))
 
 
-def reveal_due(turn: Turn) -> None:
+def reveal_face_up_cards(turn: Turn) -> None:
     """Reveal the cards that have lain face up for ``face_up_after_ms``."""
     if is_dealt_face_up(turn):
         drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
@@ -156,7 +156,7 @@ def announce_totals(turn: Turn) -> None:
         turn.announce("round.total_announced", data, by="announce_totals")
 
 
-def want_third_card(turn: Turn) -> None:
+def call_for_third_card(turn: Turn) -> None:
     """Make a third card due.
 
     Only now may the shoe be armed for it: to arm it before the revealed cards imply the draw would

@@ -191,7 +191,7 @@ def _admit(turn: Turn, announced: LoadedSet) -> None:
 
     Cards that were drawn from it before count as unseen.
     """
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     number = turn.now.shoes + 1
     shoe = Shoe(
         id=f"{turn.settings.table}-s{number}",
@@ -219,7 +219,7 @@ def restart_count(turn: Turn) -> None:
 
 def refuse_set(turn: Turn) -> None:
     """Refuse a set that does not fit this table: another must be loaded."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)
     want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
     seen = f"the loaded cards are not the {want} that this table is set for"
@@ -229,11 +229,11 @@ def refuse_set(turn: Turn) -> None:
 
 def remove_shoe(turn: Turn) -> None:
     """Record that the cards were taken out: the table has no set."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)
 
 
-def set_aside_opening(turn: Turn) -> None:
+def set_aside_opening_cards(turn: Turn) -> None:
     """Drop a card that was to open the next round: no round is dealt from these cards any more."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
@@ -326,7 +326,7 @@ def replace_before_next(turn: Turn, rule: str | None = None) -> None:
     turn.set_shoe(to_be_replaced=True, replaced_under=rule)
 
 
-def announce_change(turn: Turn) -> None:
+def announce_shoe_change(turn: Turn) -> None:
     """Announce that the shoe is to be changed."""
     shoe = turn.shoe
     under = {"rule": shoe.replaced_under} if shoe.to_be_replaced else {}

@@ -128,7 +128,7 @@ def _count_unplaced(
     turn.tell_restricted("round.card_drawn", data)
 
 
-def detect_empty_shoe(turn: Turn) -> None:
+def void_if_shoe_is_empty(turn: Turn) -> None:
     """Fire ``cards_ran_out`` if the shoe is empty before the initial deal is complete."""
     if turn.state == "dealing" and is_shoe_empty(turn):
         turn.then("cards_ran_out")
