@@ -45,7 +45,7 @@ def close_bets(turn: Turn) -> None:
 
 
 def measure_differential_after_card(turn: Turn) -> None:
-    """Check the table differential after the first card.
+    """Measure the table differential after the first card.
 
     Not with an empty shoe: the round is void then, and all wagers are returned.
     """
