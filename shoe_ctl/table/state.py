@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.records import key_difference
 
 from .effects import Answer
 from .errands import Outbox
@@ -501,5 +502,14 @@ def to_bytes(state: TableState) -> bytes:
 
 
 def from_bytes(body: bytes) -> TableState:
-    """The state that ``to_bytes`` gave. Raises ValueError on anything else."""
-    return _decoder.decode(body)
+    """The state that ``to_bytes`` gave.
+
+    Raises:
+        ValueError: anything else, also a state with other keys; one line says which.
+    """
+    state = _decoder.decode(body)
+    written = to_bytes(state)
+    if written != body:
+        differs = key_difference(msgspec.json.decode(body), msgspec.json.decode(written))
+        raise ValueError(differs or "it is not as this version writes it")
+    return state
