@@ -112,7 +112,9 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        link_facts.identify(turn)
+        said_who = isinstance(happened, ShoeSaid) and type(happened.event) in link_facts.SAYS_WHO
+        if said_who or turn.now.link.claim is not None:
+            link_facts.identify(turn)
         if turn.now.outbox.waiting:
             outbox.heed(turn)
         if isinstance(happened, TableCommand):
@@ -237,7 +239,7 @@ def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
         return replayed.shows_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if conduct.faces(now, settings) == "face_up":
+    if settings.faces == "face_up" and not conduct.is_handed(now, settings):
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000

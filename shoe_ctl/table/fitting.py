@@ -35,9 +35,10 @@ def what_is_wrong(turn: Turn) -> Cause | None:
 
 def _is_out_of_turn(turn: Turn) -> Cause | None:
     """The irregularity that this card is wherever it comes, whatever its face."""
-    drawn, slot = turn.drawn, next_slot(turn.now)
-    if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
-        return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+    drawn, slot, shoe = turn.drawn, next_slot(turn.now), turn.now.shoe
+    assert shoe is not None
+    if drawn.number is not None and drawn.number != shoe.drawn + 1:
+        return Cause("gap", f"draw {drawn.number} came where draw {shoe.drawn + 1} was next")
     if is_left_over(turn):
         return LEFT_OVER
     if slot is None or turn.source not in takes_cards(implied=turn.implied):

@@ -30,7 +30,7 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 
 def shows_cards_at_once(turn: Turn) -> bool:
     """Cards are dealt face up: time alone reveals them."""
-    return turn.faces == "face_up"
+    return turn.settings.faces == "face_up" and turn.faces == "face_up"
 
 
 def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:

@@ -108,7 +108,10 @@ class Turn(TableView):
     ``triggers`` are those that the table has given itself and that wait for their turn.
     ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     ``args`` are the arguments of the command, once they were read.
+    ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
+
+    drawn: CardDrawn
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -132,7 +135,11 @@ class Turn(TableView):
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
-        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
+        if isinstance(event, CardDrawn):
+            self.drawn = event
+        else:
+            self.__dict__.pop("drawn", None)
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -151,13 +158,6 @@ class Turn(TableView):
         """Return the shoe event of this input, which is of this kind."""
         event = self.shoe_event
         assert isinstance(event, kind)
-        return event
-
-    @property
-    def drawn(self) -> CardDrawn:
-        """The card of this input."""
-        event = self._event
-        assert isinstance(event, CardDrawn)
         return event
 
     @property
