@@ -123,7 +123,9 @@ class TableController:
             said = happened.event.type
             engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
-                outbox.tell_again(turn, happened.event)
+                turn.set_link(met=True)
+                if turn.now.outbox.waiting or turn.now.link.obeys:
+                    outbox.tell_again(turn, happened.event)
         else:
             engine.run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
@@ -236,7 +238,7 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return replayed.shows_at_us(now, settings)
+        return replayed.shows_at_us(now, settings) if settings.faces == "face_up" else None
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
     if settings.faces == "face_up" and not conduct.is_handed(now, settings):

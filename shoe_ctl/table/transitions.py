@@ -404,7 +404,7 @@ _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "link_up": (("link_up.first_set", within(("no_shoe",), link_facts.cannot_name_its_set)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", set_aside.shoe_is_sorted),
+        ("link_lost.shoe_sorted", Turn.is_shoe_sorted),
         ("link_lost.unheard", link_facts.cannot_replay),
     ),
     "restarted": (
@@ -417,7 +417,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), shoe_sets.loads_what_is_known)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), set_aside.shoe_is_sorted)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), Turn.is_shoe_sorted)),
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),

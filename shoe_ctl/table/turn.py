@@ -96,6 +96,10 @@ class TableView:
         """Announcements follow the cards now."""
         return conduct.implied(self.now, self.settings)
 
+    def is_shoe_sorted(self) -> bool:
+        """True if the round gets no card from the shoe any more: its cards lie on the table."""
+        return self.now.round is not None and self.now.round.shoe_sorted
+
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
         return self.procedures[key].public_key or key
