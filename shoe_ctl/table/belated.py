@@ -148,9 +148,7 @@ def _follow_all(turn: Turn, laid: int) -> None:
 
 
 def stand(turn: Turn) -> None:
-    """Bring the state up to the cards on the table: now, or once the halt is over."""
-    state, halt = phase(turn.now), turn.now.halt
-    if halt is not None:
-        turn.change(halt=msgspec.structs.replace(halt, back_to=state))
-    elif turn.state != state:
-        turn.then("cards_placed")
+    """Let play resume in the state that the cards on the table stand for, once the halt is over."""
+    halt = turn.now.halt
+    assert halt is not None, "people place cards while the table is halted"
+    turn.change(halt=msgspec.structs.replace(halt, back_to=phase(turn.now)))
