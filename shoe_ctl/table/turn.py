@@ -20,6 +20,7 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
+from .slots import BEGUN_BY_A_CARD, DEALT_IN
 from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
@@ -95,6 +96,10 @@ class TableView:
     def implied(self) -> bool:
         """Announcements follow the cards now."""
         return conduct.implied(self.now, self.settings)
+
+    def takes_card_in(self, state: str) -> bool:
+        """Return whether a card may be drawn in this state; implied announcements follow it."""
+        return state in DEALT_IN or (state in BEGUN_BY_A_CARD and self.implied)
 
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
