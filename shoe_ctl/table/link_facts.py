@@ -143,8 +143,8 @@ def identify(turn: Turn) -> None:
     """Before anything else is made of an input: what it says of who is at the other end."""
     happened = turn.happened
     if isinstance(happened, Tick):
-        claim, due_us = turn.now.link.claim, unproved_us(turn.now)
-        if claim is not None and due_us is not None and turn.now.t_us >= due_us:
+        claim = turn.now.link.claim
+        if claim is not None and turn.now.t_us >= claim.t_us + PROOF_US:
             _refuse(turn, NOT_PROVED, claim.device_id)
     elif isinstance(happened, ShoeSaid) and type(happened.event) in SAYS_WHO:
         match happened.event:

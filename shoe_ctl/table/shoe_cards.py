@@ -174,14 +174,15 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
     number = shoe.drawn + 1 if number is None else number
     if number <= shoe.drawn:
         return
-    counts, unseen = shoe.counts, shoe.unseen + number - shoe.drawn - 1
-    if card is None:
-        unseen += 1
-    else:
-        counts = {**counts, card.code: counts.get(card.code, 0) + 1}
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
     if number > shoe.drawn + 1:
-        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
+        passed_over = range(shoe.drawn + 1, number)
+        missed = (*shoe.missed, *passed_over)
+        turn.set_shoe(missed=missed, unseen=shoe.unseen + len(passed_over))
+    if card is None:
+        turn.set_shoe(drawn=number, unseen=turn.shoe.unseen + 1)
+    else:
+        counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
+        turn.set_shoe(drawn=number, counts=counts)
 
 
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:

@@ -20,6 +20,7 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
+from .slots import BEGUN_BY_A_CARD, DEALT_IN
 from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
@@ -99,6 +100,10 @@ class TableView:
     def is_shoe_sorted(self) -> bool:
         """True if the round gets no card from the shoe any more: its cards lie on the table."""
         return self.now.round is not None and self.now.round.shoe_sorted
+
+    def takes_card_in(self, state: str) -> bool:
+        """Return whether a card may be drawn in this state; implied announcements follow it."""
+        return state in DEALT_IN or (state in BEGUN_BY_A_CARD and self.implied)
 
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
@@ -250,6 +255,5 @@ class Turn(TableView):
         """An announcement: stamped *inferred* unless the command ``by`` made it."""
         asked = self.happened
         made = isinstance(asked, TableCommand) and asked.command == by
-        stamp = {} if made else {"inferred": True}
-        more = None if restricted is None else {**data, **stamp, **restricted}
-        self.tell(kind, {**data, **stamp}, restricted=more)
+        told = data if made else {**data, "inferred": True}
+        self.tell(kind, told, restricted=None if restricted is None else {**told, **restricted})
