@@ -45,12 +45,12 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
     def refusal(self) -> str:
-        """What is answered to whoever asks for anything meanwhile."""
+        """Return the answer to every request meanwhile."""
         return refusal_of(self.what)
 
 
 def refusal_of(what: str) -> str:
-    """What is answered to whoever asks for anything after this failure."""
+    """Return the answer to every request after this failure."""
     return f"storage fault, nothing is stored, acknowledged or published: {what}"
 
 
