@@ -22,7 +22,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.link.key_file import KeyRing
 from shoe_ctl.link.ports import SerialPort, parse_port
-from shoe_ctl.table.positions import COMMANDS, may_give
+from shoe_ctl.table.commands import COMMANDS, may_give
 from shoe_ctl.table.settings import TableSettings
 
 from .schema import Config, TableConfig
@@ -132,7 +132,7 @@ NO_WAY_IN = (
 
 NOBODY_RESUMES = (
     "[socket]: none of its users may resume a table that halts; it stands still until one is "
-    f"added as {COMMANDS['resume']} or higher and the daemon started again"
+    f"added as {COMMANDS['resume'].position} or higher and the daemon started again"
 )
 
 
@@ -143,7 +143,9 @@ def warnings(config: Config) -> list[str]:
     positions = [held for user in config.socket.user for held in (user.position, *user.also)]
     highest = [table.highest_position for table in config.table]
     resumes = all(
-        any(may_give(held, "resume", COMMANDS["resume"], highest=top) for held in positions)
+        any(
+            may_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
+        )
         for top in highest
     )
     return [] if resumes else [NOBODY_RESUMES]

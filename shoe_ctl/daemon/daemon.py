@@ -40,7 +40,7 @@ from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.irregularities.reviewing import is_held
+from shoe_ctl.table.irregularities.stack import is_held
 from shoe_ctl.table.settings import TableSettings
 
 from . import loss

@@ -44,8 +44,9 @@ from shoe_ctl.table.inputs import (
     StorageRestored,
     TableCommand,
     Tick,
+    fault_place,
 )
-from shoe_ctl.table.irregularities.reviewing import is_held
+from shoe_ctl.table.irregularities.stack import is_held
 
 from . import loss
 from .outage import Outage
@@ -361,7 +362,9 @@ class TableRunner:
         stream, are shown only to those who see that stream.
         """
         stored, held = self._stored_state, self.controller
-        told = status.status(stored, held.game, held.settings, self._now())
+        told = status.status(
+            stored, held.game, held.settings, self._now(), procedures=held.procedures
+        )
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
         return told if self.doubt is None else told | {"doubt": self.doubt}
@@ -545,7 +548,7 @@ class TableRunner:
         except Exception as error:
             log.exception("%s: an input could not be handled", self.table)
             what = f"{type(error).__name__}: {error}"
-            fault = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
+            fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
             return fault, self.controller.handle(fault)
 
     async def _commit(self, group: Group) -> CommitResult:

@@ -12,9 +12,9 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import JOURNAL, Kind, Snapshot
+from shoe_ctl.journal.bodies import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import head_of
+from shoe_ctl.journal.recovery import head_of, snapshot_of
 from shoe_ctl.records import Record
 
 MOST_NAMED = 12
@@ -72,7 +72,7 @@ def _number(reader: Reader, meta: Record) -> int | None:
     for record in reader.landmarks(meta.table, Kind.SNAPSHOT, after=meta.n):
         if following is None or record.n < following.n:
             with suppress(ValueError):
-                snapshot = Snapshot.from_bytes(record.body)
+                snapshot = snapshot_of(record, reader.path)
                 return msgspec.json.decode(snapshot.state, type=_State).shoes
         break
     return None

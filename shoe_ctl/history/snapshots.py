@@ -7,7 +7,6 @@ restart from running those of years, and a replay compares each one with them.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
 from typing import Protocol
 
@@ -20,8 +19,16 @@ from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.group import EventIds, Group
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.recovery import chained, head_of, kept_from, meta_of, started_before
-from shoe_ctl.records import NO_EPOCH, Record
+from shoe_ctl.journal.recovery import (
+    chained,
+    head_of,
+    kept_from,
+    meta_of,
+    snapshot_of,
+    spoilt,
+    started_before,
+)
+from shoe_ctl.records import NO_EPOCH, Record, key_difference
 from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Restarted, ShoeSaid, from_bytes
@@ -69,6 +76,8 @@ def controller_for(meta: Meta, before: TableController | None = None) -> TableCo
     try:
         settings = msgspec.convert(meta.settings, TableSettings)
         game = form.parse(meta.game, "the journal's game file")
+        if (differs := key_difference(meta.settings, msgspec.to_builtins(settings))) is not None:
+            raise ValueError(differs)
     except ValueError as error:
         raise JournalError(f"the journal's settings cannot be read: {error}") from None
     if before is None:
@@ -77,7 +86,13 @@ def controller_for(meta: Meta, before: TableController | None = None) -> TableCo
     same_cards = (before.game.deck, before.settings.decks) == (game.deck, settings.decks)
     if not same_cards and state.state != "no_shoe":
         state = msgspec.structs.replace(
-            state, state="no_shoe", shoe=None, halt=None, kept=(), loaded=None, armed=None
+            state,
+            state="no_shoe",
+            shoe=None,
+            halt=None,
+            unplaced=tuple(c for c in state.unplaced if c.role not in ("held", "outside_game")),
+            loaded=None,
+            arming=None,
         )
     return TableController(game, settings, state)
 
@@ -212,12 +227,12 @@ def recover(reader: Reader, table: str) -> RecoveredTable:
     """Return the table as its records leave it: its last valid snapshot and the inputs behind it.
 
     A snapshot of other software, or under other rules than the journal names, is passed over, at
-    worst to the table's first record. Where that was taken out, the first snapshot that can be read
-    is used, whatever software wrote it.
+    worst to the table's first record. Where that was taken out, the first snapshot is used,
+    whatever software wrote it.
 
     Raises:
-        JournalError: the journal cannot be read, is damaged where it was read, or has nothing of
-            the table that this software can go on from.
+        JournalError: the journal cannot be read, is damaged or of another format where it was
+            read, or has nothing of the table to go on from.
     """
     found = (_start(reader, record) for record in reader.landmarks(table, Kind.SNAPSHOT))
     start = next((start for start in found if start is not None), None)
@@ -227,7 +242,7 @@ def recover(reader: Reader, table: str) -> RecoveredTable:
     for record in chained(reader, table, after=start.after, end=start.end):
         index.read(record, () if now is None else now.state.answered)
         if record.kind == Kind.META.value:
-            started = meta_of(record)
+            started = meta_of(record, reader.path)
             if now is None or meta is None or not started.same_rules(meta):
                 now = controller_for(started, now)
             meta = started
@@ -240,23 +255,15 @@ def recover(reader: Reader, table: str) -> RecoveredTable:
     return RecoveredTable(controller=now, meta=meta, index=index)
 
 
-def restore(
-    under: Meta, snapshot: Snapshot, *, of_other_software: bool = False
-) -> TableController | None:
-    """Return the controller that a snapshot holds; None where this software writes other bytes.
-
-    With ``of_other_software`` the bytes may differ, as long as they can be read.
+def restore(under: Meta, snapshot: Snapshot) -> TableController | None:
+    """Return the controller that a snapshot holds; None where its inputs are not those it counts.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
+        ValueError: the state is not one of this format.
     """
-    body = bytes(snapshot.state)
-    try:
-        state = states.from_bytes(body)
-    except ValueError:
-        return None
-    same = of_other_software or states.to_bytes(state) == body
-    if not same or state.inputs != snapshot.inputs:
+    state = states.from_bytes(bytes(snapshot.state))
+    if state.inputs != snapshot.inputs:
         return None
     controller = controller_for(under)
     controller.state = state
@@ -278,13 +285,13 @@ def from_first_snapshot(
 ) -> tuple[TableController, EventIndex] | None:
     """Return a table as it stood where a journal begins whose earlier inputs were taken out.
 
-    The outcomes announced until then come with it. None where this software cannot read it.
+    The outcomes announced until then come with it. None where its inputs are not those it counts.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
+        ValueError: the state is not one of this format.
     """
-    other = snapshot.software != software()
-    start = _start_at(under, snapshot, restore(under, snapshot, of_other_software=other))
+    start = _start_at(under, snapshot, restore(under, snapshot))
     if start is None or start.controller is None:
         return None
     return start.controller, start.index
@@ -301,7 +308,7 @@ def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
     """
     since = upto = reader.heads()[0]
     for meta in reader.landmarks(table, Kind.META):
-        if meta_of(meta).epoch != epoch:
+        if meta_of(meta, reader.path).epoch != epoch:
             break
         starts = False
         stored = reader.records(after=meta.n, upto=upto, table=table, kinds=(Kind.INPUT,))
@@ -324,14 +331,14 @@ def _is_numbered(record: Record) -> bool:
 
 def _start(reader: Reader, record: Record) -> _Start | None:
     """Return the start at this snapshot; None where it is not valid for this software."""
-    try:
-        snapshot = Snapshot.from_bytes(record.body)
-    except ValueError:
-        return None
     meta = started_before(reader, record.table, record.n)
-    if meta is None or (snapshot.software, snapshot.rules) != (software(), meta.rules):
-        return None
-    return _start_at(meta, snapshot, restore(meta, snapshot))
+    try:
+        snapshot = snapshot_of(record, reader.path)
+        if meta is None or (snapshot.software, snapshot.rules) != (software(), meta.rules):
+            return None
+        return _start_at(meta, snapshot, restore(meta, snapshot))
+    except ValueError as error:
+        raise spoilt(record, reader.path, f"how table {record.table} stood", error) from None
 
 
 def _first_start(reader: Reader, table: str) -> _Start:
@@ -343,13 +350,15 @@ def _first_start(reader: Reader, table: str) -> _Start:
     if head_of(reader, table).n < begins.n:
         raise JournalError(f"{where} was served long ago, and is taken out: use another id")
     for record in reader.landmarks(table, Kind.META, after=begins.n):
-        meta = meta_of(record)
+        meta = meta_of(record, reader.path)
         for stood in reader.landmarks(table, Kind.SNAPSHOT, after=record.n):
-            with suppress(ValueError):
-                snapshot = Snapshot.from_bytes(stood.body)
-                controller = restore(meta, snapshot, of_other_software=True)
-                if (start := _start_at(meta, snapshot, controller)) is not None:
-                    return start
+            try:
+                snapshot = snapshot_of(stood, reader.path)
+                start = _start_at(meta, snapshot, restore(meta, snapshot))
+            except ValueError as error:
+                raise spoilt(stood, reader.path, f"how table {table} stood", error) from None
+            if start is not None:
+                return start
             break
     raise JournalError(f"{where} cannot go on: this version reads nothing of how it stood")
 

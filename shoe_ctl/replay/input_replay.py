@@ -21,7 +21,7 @@ from shoe_ctl.history.event_ids import EventIndex, event_head
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.group import Counters, Group
-from shoe_ctl.journal.recovery import meta_of
+from shoe_ctl.journal.recovery import meta_of, snapshot_of, spoilt
 from shoe_ctl.records import Record
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect
@@ -62,9 +62,10 @@ class InputReplay(Generic[H]):
     whole, and at the latest where ``resume`` makes the handler that a snapshot has.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a table is run with
         self,
         table: str,
+        journal: Path,
         make_handler: Callable[[Meta, H | None], H],
         agrees: Callable[[H, Snapshot], bool],
         from_first_snapshot: FromSnapshot[H] | None = None,
@@ -75,6 +76,7 @@ class InputReplay(Generic[H]):
         self._out_of_step = False
         self._same_since_opened = False
         self._table = table
+        self._journal = journal
         self._make_handler = make_handler
         self._agrees = agrees
         self._from_first_snapshot = from_first_snapshot
@@ -95,7 +97,7 @@ class InputReplay(Generic[H]):
         """Take the table's next record; ``round_id`` is the round that is open at it, if any.
 
         Raises:
-            JournalError: a start was spoilt.
+            JournalError: a start was spoilt, or a record is of another format.
             ShoeCtlError: ``make_handler`` cannot take what the table was started with.
         """
         if self._from_first_snapshot is not None:
@@ -110,21 +112,25 @@ class InputReplay(Generic[H]):
         elif record.kind == Kind.SNAPSHOT.value:
             yield from self._compare_snapshot(record)
         elif record.kind == Kind.META.value:
-            meta = meta_of(record)
+            meta = meta_of(record, self._journal)
             if self._meta is None or not meta.same_rules(self._meta):
                 self._handler = self._make_handler(meta, self._handler)
             self._meta = meta
 
     def _begin(self, record: Record, from_first_snapshot: FromSnapshot[H]) -> None:
         if record.kind == Kind.META.value:
-            self._meta = meta_of(record)
+            self._meta = meta_of(record, self._journal)
         elif record.kind == Kind.SNAPSHOT.value and self._meta is not None:
-            with suppress(ValueError):
-                snapshot = Snapshot.from_bytes(record.body)
-                if (stood := from_first_snapshot(self._meta, snapshot)) is not None:
-                    self._handler, self._index = stood
-                    self._counters = Counters(snapshot.public, snapshot.restricted)
-                    self._from_first_snapshot = None
+            try:
+                snapshot = snapshot_of(record, self._journal)
+                stood = from_first_snapshot(self._meta, snapshot)
+            except ValueError as error:
+                what = f"how table {self._table} stood"
+                raise spoilt(record, self._journal, what, error) from None
+            if stood is not None:
+                self._handler, self._index = stood
+                self._counters = Counters(snapshot.public, snapshot.restricted)
+                self._from_first_snapshot = None
 
     def settle(self, round_id: str | None) -> Iterator[Difference]:
         """Run the last input, of which no more was recorded, and compare its events."""
@@ -207,7 +213,7 @@ class InputReplay(Generic[H]):
     def _compare_snapshot(self, record: Record) -> Iterator[Difference]:
         why = ""
         try:
-            snapshot = Snapshot.from_bytes(record.body)
+            snapshot = snapshot_of(record, self._journal)
         except ValueError as error:
             why = f"snapshot cannot be read: {error}"
         else:
@@ -225,7 +231,10 @@ class InputReplay(Generic[H]):
         """Let a table that is out of step go on from this snapshot; return whether it does."""
         if not self._out_of_step or self._resume is None or self._meta is None:
             return False
-        if (stood := self._resume(self._meta, snapshot)) is None:
+        stood = None
+        with suppress(ValueError):  # the snapshot was spoilt, and differs
+            stood = self._resume(self._meta, snapshot)
+        if stood is None:
             return False
         self._handler, self._index = stood
         self._counters = Counters(snapshot.public, snapshot.restricted)

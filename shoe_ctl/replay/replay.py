@@ -122,7 +122,7 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
                 )
             first = from_first_snapshot if record.table in begun_before else None
             resume = from_first_snapshot if resynchronise else None
-            inputs = InputReplay(record.table, make_handler, agrees, first, resume)
+            inputs = InputReplay(record.table, reader.path, make_handler, agrees, first, resume)
             table = tables[record.table] = _Table(inputs, wire)
         table.add(record, found)
         if first_only and found.count:

@@ -27,7 +27,7 @@ from shoe_ctl.journal.bodies import (
     Wire,
 )
 from shoe_ctl.records import Record
-from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
+from shoe_ctl.table.inputs import FAULT_IN_SHOE_INPUT, Fault, ShoeSaid, from_bytes, to_bytes
 
 from .difference import Difference, first_difference, text
 from .wire_resync import OTHER, SHOE_INPUT, UNRECORDED, UNSAID, PartialConnection, RecordedRead
@@ -40,9 +40,6 @@ _CALLS, _CONNECTION = Kind.CALLS.value, Kind.CONNECTION.value
 
 _FAULT = b'{"input":"fault"'
 """The first bytes of a fault that is an input."""
-
-_HANDLING = ShoeSaid.__name__
-"""The place of a fault that stands in the journal instead of the shoe's input."""
 
 
 class SessionOf(Protocol):
@@ -178,7 +175,7 @@ class WireReplay:
         if replayed == recorded:
             return
         for at, body in enumerate(recorded[: len(replayed)]):
-            if _fault_in(body) == _HANDLING:
+            if _fault_in(body) == FAULT_IN_SHOE_INPUT:
                 replayed[at] = body  # whatever it was, it could not be handled
         at, left, right = first_difference(recorded, replayed)
         if at < max(len(recorded), len(replayed)):
@@ -219,7 +216,9 @@ class WireReplay:
 
     def _input(self, record: Record, round_id: str | None) -> Iterator[Difference]:
         fault = _fault_in(record.body)
-        if self._session is None or (fault is not None and fault not in (DECODING, _HANDLING)):
+        if self._session is None or (
+            fault is not None and fault not in (DECODING, FAULT_IN_SHOE_INPUT)
+        ):
             return
         if self._read is not None:
             self._read.inputs.append(record)

@@ -35,13 +35,13 @@ class OfKey(Args, frozen=True, kw_only=True):
     key: str
 
 
-class OfHand(Args, frozen=True, kw_only=True):
+class HandName(Args, frozen=True, kw_only=True):
     """Which hand."""
 
     hand: Literal["player", "banker"]
 
 
-class OfPlayer(Args, frozen=True, kw_only=True):
+class NamedPlayer(Args, frozen=True, kw_only=True):
     """Which Player: by id (which may be given as a number), by seat, or both."""
 
     player: Name | int | None = None
@@ -53,7 +53,7 @@ class OfPlayer(Args, frozen=True, kw_only=True):
         return self.player is not None or self.seat is not None
 
 
-class HandToPlayer(OfPlayer, frozen=True, kw_only=True):
+class HandToPlayer(NamedPlayer, frozen=True, kw_only=True):
     """Which hand, and to whom."""
 
     hand: Literal["player", "banker"]
@@ -113,7 +113,10 @@ def _parts(kind: Any) -> Iterator[Any]:
 
 
 def read(turn: Turn, kind: type[_Args]) -> _Args | str:
-    """The command's arguments as this kind, or what is wrong with them."""
+    """Read the command's arguments as this kind and keep them with the turn (``turn.args``).
+
+    Return what is wrong with them instead, in one line.
+    """
     try:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
@@ -121,17 +124,18 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
     seat = getattr(args, "seat", None)
     if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
         return f"the layout has no seat {seat}"
+    turn.args = args
     return args
 
 
 def checked(turn: Turn, kind: type[_Args]) -> _Args:
-    """The command's arguments, where ``read`` found nothing wrong with them before."""
-    args = read(turn, kind)
-    assert not isinstance(args, str), args
+    """Return the command's arguments, which were read before as this kind."""
+    args = turn.args
+    assert isinstance(args, kind), args
     return args
 
 
-def player(turn: Turn, args: OfPlayer, designee: str | None = None) -> Player:
+def player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player:
     """The Player that is named; a seat that was not given is where the Player's wagers lie."""
     name = None if args.player is None else str(args.player)
     at = (held.seat for held in turn.now.wagers.standing if held.player == name)
@@ -146,8 +150,7 @@ def cite(why: str, rule: str | None) -> str:
 
 def by_whom(turn: Turn) -> dict[str, str | None]:
     """Who gave the command, as restricted events carry it."""
-    command = turn.command
-    return {"person": command.person, "position": command.position, "why": command.reason}
+    return turn.actor()
 
 
 def lacks_reason(turn: Turn, rule: str | None) -> str | None:

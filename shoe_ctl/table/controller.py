@@ -7,26 +7,25 @@ desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomne
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 import msgspec
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
 
 from . import (
-    arming,
+    commands,
     conduct,
     engine,
-    freed,
     known_commands,
     link_facts,
-    machine,
     methods,
     outbox,
-    pending,
     positions,
     replayed,
     status,
+    transitions,
 )
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -47,14 +46,16 @@ from .inputs import (
     Tick,
 )
 from .irregularities import stack
+from .irregularities.procedure import Procedure
+from .irregularities.procedures import PROCEDURES
 from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
-from .slots import armed_for, desired_shoe
+from .shoe import arming
+from .slots import PHASES, phase
 from .state import TableState
-from .turn import Turn
-from .wording import in_line
+from .turn import TableView, Turn
 
 __all__ = ["REMEMBERED_COMMANDS", "TableController"]
 
@@ -78,22 +79,28 @@ class TableController:
     """Holds one table to its game's rules.
 
     ``handle`` is a function of the state and the input alone: the same inputs give the same
-    effects, always. If it raises, the state is as it was before.
+    effects, always. If it raises, the state is as it was before. ``procedures`` are what may halt
+    the table, by key.
     """
 
     def __init__(
-        self, game: Game, settings: TableSettings, state: TableState | None = None
+        self,
+        game: Game,
+        settings: TableSettings,
+        state: TableState | None = None,
+        *,
+        procedures: Mapping[str, Procedure] = PROCEDURES,
     ) -> None:
         self.game = game
         self.settings = settings
+        self.procedures = procedures
         self.state = TableState() if state is None else state
-        self._turn = Turn(game, settings)
-        self._machine = engine.build(self._turn)
+        self._turn = Turn(game, settings, procedures)
 
     @property
     def desired(self) -> Armed | Locked:
         """What the shoe should be now."""
-        return Locked() if self.state.armed is None else Armed(*self.state.armed)
+        return arming.ordered(self.state)
 
     def handle(self, happened: Input) -> list[Effect]:
         """What this input makes of the table.
@@ -105,23 +112,25 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        self._machine.set_state(self.state.state, turn)
         link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
-            turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
+            engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
+            if isinstance(happened.event, Hello):
+                outbox.tell_again(turn, happened.event)
         else:
-            turn.trigger(_NAMES[type(happened)])
+            engine.run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 taken = Answer(command_id=ruling.command_id, accepted=True)
                 known_commands.remember(turn, ruling, taken)
-        outbox.tell_again(turn)
-        turn.change(state=turn.state)
+        if turn.state != turn.now.state:
+            turn.change(state=turn.state)
         _assert_desires(turn)
+        _assert_phase(turn.now)
         self.state = turn.now
         return turn.effects
 
@@ -135,8 +144,8 @@ class TableController:
         if first is not None:
             turn.effects.append(first.again())
         else:
-            if not _refuse_unfit(turn, command):
-                turn.trigger(command.command)
+            if not (_refuse_unfit(turn, command) or commands.refuse_unfit(turn)):
+                engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
             turn.effects.append(answer)
@@ -145,80 +154,79 @@ class TableController:
 def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
-    stands = msgspec.structs.replace(turn.now, state=turn.state, refused=None)
-    todo = status.next_text(stands, turn.game, turn.settings)
+    stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
+    todo = status.next_text(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
         accepted=True,
-        halted=None if halt is None else stack.public_name(halt.top.key),
-        asks=stack.public_name(waits.key) if halt is None and waits is not None else None,
+        halted=None if halt is None else turn.public_key(halt.top.key),
+        asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
         text=sentence(turn.effects, todo),
     )
 
 
 def _meant(unknown: str) -> str:
     """The command that was likely meant, where one is spelt much alike."""
-    alike = difflib.get_close_matches(unknown, positions.COMMANDS, n=1, cutoff=0.75)
+    alike = difflib.get_close_matches(unknown, commands.COMMANDS, n=1, cutoff=0.75)
     return f" (is it {alike[0]}?)" if alike else ""
 
 
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
     open_round = turn.now.round.id if turn.now.round is not None else None
-    if command.command not in positions.COMMANDS:
+    if command.command not in commands.COMMANDS:
         turn.refuse(f"no such command: {command.command}{_meant(command.command)}")
-    elif not positions.may_give(
+    elif not commands.may_give(
         command.position,
         command.command,
-        needed := positions.needed(command.command, turn.game, command.args),
+        needed := commands.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
         turn.refuse(f"{command.command} needs {positions.one(needed)}", position=needed)
     elif command.round_id is not None and command.round_id != open_round:
         turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
-    elif command.args and _is_taken_bare(turn, command.command):
-        named = in_line(next(iter(command.args)))
-        turn.refuse(f"{command.command} takes no arguments: there is no {named}=... here")
     return turn.refusal is not None
-
-
-def _is_taken_bare(turn: Turn, command: str) -> bool:
-    """This state takes the command, and without arguments."""
-    return command in positions.BARE and turn.state in machine.states_that_take(command)
 
 
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    desired = _desired(turn)
-    armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
-    if armed != now.armed:
-        turn.effects.append(desired)
-        if armed is not None:
-            freed.order(turn, armed[0])
-        pending.note_disarmed(turn, armed)
+    arming.order(turn, _slot_wanted(turn))
     wake_us = _wake_us(now, settings)
-    if wake_us is not None and wake_us != now.wake_us:
-        turn.effects.append(WakeAt(wake_us))
-    turn.change(armed=armed, wake_us=wake_us)
-    arming.forget(turn, armed)
+    if wake_us != now.wake_us:
+        turn.change(wake_us=wake_us)
+        if wake_us is not None:
+            turn.effects.append(WakeAt(wake_us))
 
 
-def _desired(turn: Turn) -> Armed | Locked:
-    """Open for the draw that the round or the open step wants, and for nothing else."""
+def _assert_phase(now: TableState) -> None:
+    """From *no more bets* to the outcome the state is the one that the cards stand for.
+
+    While the table is halted this is the state in which play resumes.
+    """
+    state = now.state if now.halt is None else now.halt.back_to
+    assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
+
+
+def _slot_wanted(turn: Turn) -> tuple[str, int] | None:
+    """The hand and index that the shoe should be open for: by the open step, or by the round.
+
+    The round's first card waits until whoever has the shoe may draw it.
+    """
     now = turn.now
     if now.halt is not None:
-        wanted = stack.draw_wanted(turn)
-        return Locked() if wanted is None or now.shoe is None else armed_for(now.shoe, wanted)
+        return stack.draw_wanted(turn)
     if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
-        return Locked()
-    return desired_shoe(now, implied=conduct.implied(now, turn.settings))
+        return None
+    return arming.wanted(turn)
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     """When the round next wants to be woken, or an errand's answer or a proof is overdue."""
-    overdue = (outbox.overdue_us(now), link_facts.unproved_us(now))
-    wakes = (_round_wakes_us(now, settings), *overdue)
+    round_us = _round_wakes_us(now, settings)
+    if not now.outbox.waiting and now.link.claim is None:
+        return round_us
+    wakes = (round_us, outbox.overdue_us(now), link_facts.unproved_us(now))
     return min((t for t in wakes if t is not None), default=None)
 
 
@@ -228,9 +236,10 @@ def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
         return replayed.shows_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-    if unseen and conduct.faces(now, settings) == "face_up":
-        return min(unseen) + settings.face_up_after_ms * 1000
+    if conduct.faces(now, settings) == "face_up":
+        unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
+        if unseen:
+            return min(unseen) + settings.face_up_after_ms * 1000
     if now.round.complete_us is not None and result_is_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000
     return None

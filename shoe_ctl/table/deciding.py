@@ -6,6 +6,10 @@ Must not know: any particular irregularity, beyond the shoe that runs empty.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from . import (
@@ -25,54 +29,14 @@ from . import (
     wagering,
 )
 from .cause import Cause
-from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
-from .irregularities.procedures import PROCEDURES
-from .recording import RECORDED
-from .rows import Objection
+from .irregularities.procedure import VOID, Action, Choice, Declared, End, Hears, never
+from .recording import RECORDED, check_recorded, record
+from .rows import Objection, not_taken
 from .turn import Turn
 
 # What was seen.
-
-
-def returns_here(turn: Turn) -> bool:
-    """The state that this row leads to is the one that the table left, or that the end names."""
-    if stack.to_decide(turn) is None:
-        return False
-    end = _end(turn, _taken(turn))
-    leads = BACK if end is None else end.leads
-    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
-    return turn.dest == (back_to if leads == BACK else leads)
-
-
-def is_asked(turn: Turn) -> bool:
-    """Something beside the table wants an answer, and nothing halts it."""
-    return turn.now.halt is None and stack.to_decide(turn) is not None
-
-
-def is_decided(turn: Turn) -> bool:
-    """The choice can be taken: somebody may, and nothing is in its way."""
-    return objection_to_choice(turn) is None
-
-
-def contradicts_reading(turn: Turn) -> bool:
-    """The choice could be taken, and names a card otherwise than the shoe has read it."""
-    choice = _chosen(turn)
-    return choice is not None and is_decided(turn) and choice.contradicts(turn)
-
-
-def ends_the_round(turn: Turn) -> bool:
-    """What is chosen makes the round void."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and end.leads == VOID
-
-
-def ends_the_halt(turn: Turn) -> bool:
-    """What is chosen ends the last irregularity that is open."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and not stack.left_open(turn, end)
 
 
 def is_heard(turn: Turn) -> bool:
@@ -80,39 +44,9 @@ def is_heard(turn: Turn) -> bool:
     return _heard(turn) is not None
 
 
-def hears_the_last(turn: Turn) -> bool:
-    """The open step takes this, and with it the last irregularity that is open ends."""
-    end = _end(turn, _heard(turn))
-    return end is not None and not stack.left_open(turn, end)
-
-
-def is_declared(turn: Turn) -> bool:
-    """The irregularity may be declared here and now by this person."""
-    return _objection_to_declaring(turn) is None
-
-
-def why_not_decided(turn: Turn) -> Objection:
-    """What is in the way of this choice."""
-    return _met(objection_to_choice(turn))
-
-
-def why_not_declared(turn: Turn) -> Objection:
-    """What is in the way of declaring this."""
-    return _met(_objection_to_declaring(turn))
-
-
-def _met(objection: Objection | None) -> Objection:
-    assert objection is not None, "the row above takes it"
-    return objection
-
-
 def _chosen(turn: Turn) -> Choice | None:
     named = turn.command.args.get("choice")
     return next((c for c in stack.offered(turn) if c.name == named), None)
-
-
-def _taken(turn: Turn) -> Choice | Hears | None:
-    return _chosen(turn) if isinstance(turn.happened, TableCommand) else _heard(turn)
 
 
 def _heard(turn: Turn) -> Hears | None:
@@ -125,7 +59,7 @@ def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
     deciding = stack.to_decide(turn)
     if taken is None or deciding is None:
         return None
-    return PROCEDURES[deciding.key].end(_then(turn, taken))
+    return turn.procedures[deciding.key].end(_then(turn, taken))
 
 
 def _then(turn: Turn, taken: Choice | Hears) -> str:
@@ -141,13 +75,35 @@ def _may(turn: Turn, needed: str) -> bool:
     return positions.may(turn.command.position, needed, highest=highest)
 
 
-def objection_to_choice(turn: Turn) -> Objection | None:
-    """Why this cannot be decided now, the first of what is in the way."""
-    command, choice = turn.command, _chosen(turn)
-    if choice is None:
+def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | str | None:
+    """What stands against the choice that is named, or against every one."""
+    if stack.to_decide(turn) is None:
+        return not_taken(("suspended",))
+    if given is None:
+        open_now = any(check_choice(turn, one) is None for one in stack.offered(turn))
+        return None if open_now else "there is nothing to decide now"
+    if (choice := _chosen(turn)) is None:
         names = ", ".join(c.name for c in stack.offered(turn))
-        return Objection(f"the choice is one of {names}")
-    needed = stack.who_takes(choice, turn.game)
+        return f"the choice is one of {names}"
+    return _check_chosen(turn, choice)
+
+
+def check_choice(turn: Turn, choice: Choice) -> Objection | None:
+    """What stands against this choice now, whoever takes it with whatever arguments."""
+    why = choice.unless(turn, None)
+    return Objection(why) if isinstance(why, str) else why
+
+
+def lowest_that_decides(turn: Turn) -> str:
+    """The lowest position that may take a choice that nothing stands against."""
+    could_be = (one for one in stack.offered(turn) if check_choice(turn, one) is None)
+    takers = (stack.who_takes(choice, turn.game) for choice in could_be)
+    return min(takers, key=positions.POSITIONS.index)
+
+
+def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
+    """What stands against the choice of this command, the first of it."""
+    command, needed = turn.command, stack.who_takes(choice, turn.game)
     if not _may(turn, needed):
         return Objection(f"{choice.name} needs {positions.one(needed)}", {"position": needed})
     if choice.reason and not command.reason:
@@ -157,34 +113,61 @@ def objection_to_choice(turn: Turn) -> Objection | None:
         return lacks
     if isinstance(args := arguments.read(turn, choice.takes), str):
         return Objection(f"{choice.name}: {args}")
-    why = choice.unless(turn)
+    why = choice.unless(turn, args)
+    if why is None and choice.discretion is not None:
+        why = arguments.lacks_reason(turn, choice.discretion(turn, args))
     if isinstance(why, Objection):
         return why._replace(why=f"{choice.name}: {why.why}")
     return None if why is None else Objection(f"{choice.name}: {why}")
 
 
-def _objection_to_declaring(turn: Turn) -> Objection | None:
-    """Why this cannot be declared now."""
-    command = turn.command
-    declarable = {key: p.declared for key, p in PROCEDURES.items() if p.declared is not None}
-    key = command.args.get("key")
+def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against declaring what is named, or anything at all."""
+    declarable = {key: p.declared for key, p in turn.procedures.items() if p.declared is not None}
+    if given is None:
+        recorded = (check_recorded(turn, key, None) for key in RECORDED)
+        others = (_check_declarable(turn, key, one) for key, one in declarable.items())
+        found = itertools.chain(recorded, others)
+        return None if None in found else Objection("there is nothing to declare now")
+    key = given.get("key")
+    if isinstance(key, str) and key in RECORDED:
+        return check_recorded(turn, key, given)
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
         return Objection(f"the key is one of {', '.join((*declarable, *RECORDED))}")
+    return _check_declared(turn, str(key), declared)
+
+
+def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | str | None:
+    """What stands against declaring this now, whoever does it with whatever arguments."""
+    if (out := _check_state(turn, key, declared)) is not None:
+        return out
+    if declared.subject is None and stack.is_open(turn, key):
+        return f"{key} is open already"
+    return declared.unless(turn, None)
+
+
+def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | None:
+    """What stands against the declaration of this command."""
     if not _may(turn, declared.by):
         return Objection(f"{key} needs {positions.one(declared.by)}", {"position": declared.by})
-    if turn.source not in declared.states:
-        why = f"{key} cannot be declared now (the table is {turn.source})"
-        return Objection(why, {"state": ", ".join(declared.states)})
-    if turn.source == "suspended" and halt_of(turn).back_to not in declared.states:
-        return Objection(f"{key} cannot be declared: the table was {halt_of(turn).back_to}")
+    if (out := _check_state(turn, key, declared)) is not None:
+        return out
     if isinstance(args := arguments.read(turn, declared.takes), str):
         return Objection(f"{key}: {args}")
     if stack.is_open(turn, args.key, _subject(turn, declared)):
         return Objection(f"{key} is open already")
-    if (against := declared.unless(turn)) is not None:
-        return Objection(f"{key}: {against}")
-    return None if command.reason else Objection("a reason is missing: it says what was seen")
+    against = declared.unless(turn, args)
+    return None if against is None else Objection(f"{key}: {against}")
+
+
+def _check_state(turn: Turn, key: str, declared: Declared) -> Objection | None:
+    if turn.state not in declared.states:
+        why = f"{key} cannot be declared now (the table is {turn.state})"
+        return Objection(why, {"state": ", ".join(declared.states)})
+    if turn.state == "suspended" and halt_of(turn).back_to not in declared.states:
+        return Objection(f"{key} cannot be declared: the table was {halt_of(turn).back_to}")
+    return None
 
 
 def _subject(turn: Turn, declared: Declared) -> str | None:
@@ -199,9 +182,18 @@ def _subject(turn: Turn, declared: Declared) -> str | None:
 
 
 def declare(turn: Turn) -> None:
-    """A person says what happened: the table halts and asks."""
+    """A person says what happened: it is recorded of wagers, or it halts the table."""
+    if turn.command.args["key"] in RECORDED:
+        record(turn)
+        wagering.look_at_differential_again(turn)
+    else:
+        turn.then("irregularity_declared")
+
+
+def raise_declared(turn: Turn) -> None:
+    """The table halts and asks about what was declared."""
     key = str(turn.command.args["key"])
-    declared = PROCEDURES[key].declared
+    declared = turn.procedures[key].declared
     assert declared is not None and turn.command.reason is not None
     args = msgspec.to_builtins(arguments.checked(turn, declared.takes))
     noted = {name: value for name, value in args.items() if name != "key" and value is not None}
@@ -222,7 +214,32 @@ def halt_for_reading(turn: Turn) -> None:
 
 
 def decide(turn: Turn) -> None:
-    """The choice is taken: to the next step, or to an end."""
+    """The choice is taken, unless it must be decided first who read a card rightly.
+
+    Where it ends more than a step, the table's own row says where the table is then.
+    """
+    choice = _chosen(turn)
+    assert choice is not None
+    if choice.contradicts(turn):
+        halt_for_reading(turn)
+    elif (own := _ends(turn, choice)) is not None:
+        turn.then(own)
+    else:
+        _take(turn, choice)
+
+
+def _ends(turn: Turn, choice: Choice) -> str | None:
+    """The trigger of what the choice ends: the round, or play from these cards."""
+    end = _end(turn, choice)
+    if end is None:
+        return None
+    if turn.now.halt is None:
+        return "change_decided" if end.leads == "shoe_change" else None
+    return "round_voided" if end.leads == VOID else None
+
+
+def take_choice(turn: Turn) -> None:
+    """The choice that was decided is taken."""
     choice = _chosen(turn)
     assert choice is not None
     _take(turn, choice)
@@ -237,6 +254,8 @@ def hear(turn: Turn) -> None:
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
     end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
+    if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
+        turn.then("halt_ended")
     _each(turn, taken.do)
     if not halted:
         _answer(turn, end)
@@ -265,17 +284,15 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """What was decided last is over: the table goes on, or what was open before does."""
-    if turn.now.halt is None:
-        go_on(turn)
-    else:
+    """What was decided last is over: what was open before goes on, if anything was."""
+    if turn.now.halt is not None:
         _take_pending(turn)
 
 
 def _take_pending(turn: Turn) -> None:
     """The open step wanted the card that was drawn for it while something else was decided."""
     card, wanted = turn.now.pending, stack.draw_wanted(turn)
-    if card is None or wanted is None or (card.hand, card.index) != wanted:
+    if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
     set_aside.lay_pending(turn)
@@ -305,9 +322,9 @@ def go_on(turn: Turn) -> None:
 
 def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
-    astray = bool(turn.now.kept or turn.now.early) and not turn.now.link.replay
+    astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
-    data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
+    data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}
     for opened in reversed(halt_of(turn).stack):
         withdrawal.tell_ended(turn, opened)

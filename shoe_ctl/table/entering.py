@@ -10,10 +10,10 @@ from typing import Literal
 
 from firmware_proto.cards import Card, card
 
-from . import placing, positions, pulls, second_person, shoe_cards
+from . import placing, positions, pulls, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
-from .state import Dealt
+from .state import DealtCard
 from .turn import Turn
 
 
@@ -63,17 +63,13 @@ def seen(turn: Turn) -> Card:
     return card(checked(turn, SeenCard).card)
 
 
-def no_card_of_the_shoe(turn: Turn) -> str | None:
-    """The card that is named cannot be one of the shoe's."""
-    return why_not(turn, checked(turn, EnterCard).card)
-
-
-def no_card_to_name(turn: Turn) -> Objection | str | None:
+def check_seen(turn: Turn, args: SeenCard | None) -> Objection | str | None:
     """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
-    args = checked(turn, SeenCard)
+    if args is None:
+        return None
     if args.against_reading and (low := too_low_against_reading(turn)) is not None:
         return low
-    return why_not(turn, args.card)
+    return check_card(turn, args.card)
 
 
 def too_low_against_reading(turn: Turn) -> Objection | None:
@@ -84,27 +80,27 @@ def too_low_against_reading(turn: Turn) -> Objection | None:
     return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
 
 
-def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
+def may_be(turn: Turn, dealt: DealtCard, face: Card) -> bool:
     """What the shoe read of this card, or of those of its pull, does not say otherwise."""
     if dealt.card is not None:
         return dealt.card == face
     return pulls.can_be(turn.now, [(dealt.number, face)])
 
 
-def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
+def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
     """What is wrong with a card of this code, as far as anyone at the table can know.
 
     Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
     a refusal must not tell what lies face down.
     """
-    if (why := why_not_of_deck(turn, code)) is not None:
+    if (why := check_card_of_deck(turn, code)) is not None:
         return why
     if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
         return f"every {code} that the decks hold was seen already"
     return None
 
 
-def why_not_of_deck(turn: Turn, code: str) -> str | None:
+def check_card_of_deck(turn: Turn, code: str) -> str | None:
     """That this is no card's code, or no card's of the deck."""
     try:
         face = card(code)
@@ -113,7 +109,7 @@ def why_not_of_deck(turn: Turn, code: str) -> str | None:
     return None if face in turn.game.deck else f"{code} is not a card of this deck"
 
 
-def name(turn: Turn, dealt: Dealt, face: Card) -> None:
+def name(turn: Turn, dealt: DealtCard, face: Card) -> None:
     """This is the card that lies there, by what people see of it."""
     if dealt.card is None:
         pulls.name(turn, dealt.number, face)
@@ -122,7 +118,7 @@ def name(turn: Turn, dealt: Dealt, face: Card) -> None:
     placing.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
 
 
-def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
+def correct(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """The ledger counts the right card; what the shoe read in its place it keeps beside it."""
     assert dealt.card is not None, "it was counted as some card"
     by_people = dealt.entered or dealt.number in turn.shoe.entered
@@ -130,7 +126,7 @@ def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
     change(turn, dealt.card, right)
 
 
-def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
+def replace(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """A card that lies open was read as another: ledger, slot and streams have the right one."""
     wrong = dealt.card
     assert wrong is not None, "it lies open"
@@ -140,13 +136,6 @@ def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.tell("round.card_corrected", data)
     tell_entered(turn, dealt.hand, dealt.index, right)
-
-
-def lacks_second(turn: Turn) -> Objection | None:
-    """Nobody else is named who saw what is entered."""
-    command = turn.command
-    needed = positions.needed(command.command, turn.game, command.args)
-    return second_person.objection(turn, "it", needed)
 
 
 def tell_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:

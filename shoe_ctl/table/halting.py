@@ -6,19 +6,17 @@ Must not know: how it is mended: it asks, and never guesses a card or an order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
 
 from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slots
 from .cause import Cause
+from .causes import HALTS
 from .inputs import Fault, Restarted
 from .irregularities import stakes
-from .irregularities.reviewing import is_on_top
-from .irregularities.stack import go_to, raise_irregularity, tell_of
-from .state import Kept
+from .irregularities.stack import go_to, is_paused, raise_irregularity
+from .round import unplaced
 from .turn import Turn
 
 OVERDRAW = "overdraw"
@@ -38,8 +36,7 @@ def power_was_lost(turn: Turn) -> bool:
     event, link = turn.happened, turn.now.link
     if isinstance(event, Restarted):
         return turn.now.host_boot not in (None, event.host_boot)
-    hello = turn.shoe_event
-    assert isinstance(hello, Hello)
+    hello = turn.event(Hello)
     known = (link.device_id, link.boot_id)
     return known not in ((None, None), (hello.device_id, hello.boot_id))
 
@@ -55,15 +52,13 @@ def cards_were_missed(turn: Turn) -> bool:
 
 def shoe_saw_overdraw(turn: Turn) -> bool:
     """The shoe's fault is a card drawn early, by its own count of the round."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     return event.code == OVERDRAW
 
 
 def shoe_could_not_read(turn: Turn) -> bool:
     """The shoe stops at a card that was due and says no more of it than that it cannot read it."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     awaited = slots.next_slot(turn.now) is not None and not turn.now.link.replay
     of_a_burn = event.place == "burn"
     return awaited and not of_a_burn and (event.code in CANNOT_READ or stands_for_a_card(turn))
@@ -71,8 +66,7 @@ def shoe_could_not_read(turn: Turn) -> bool:
 
 def stands_for_a_card(turn: Turn) -> bool:
     """The shoe raises its alarm where it would tell a card of the round: one may be out."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     return event.place == "game"
 
 
@@ -93,51 +87,41 @@ def is_of_the_last_card(turn: Turn) -> bool:
 
 def order_was_altered(turn: Turn) -> bool:
     """A card ran back into the shoe: which comes next is not known."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     return event.code in REVERSE_RUNS
 
 
-# Actions that halt, one for each cause.
+# Actions that halt for a cause that the input names; the others are data (``causes.HALTS``).
 
 
-def because(key: str, seen: str | Callable[[Turn], str]) -> Callable[[Turn], None]:
-    """An action that halts for a cause known from the row alone, or said by its input."""
-
-    def halt(turn: Turn) -> None:
-        raise_irregularity(turn, Cause(key, seen if isinstance(seen, str) else seen(turn)))
-
-    return halt
+def halt_for_restart(turn: Turn) -> None:
+    """The controller was started again, or goes on after a storage fault, with cards out."""
+    again = turn.happened
+    assert isinstance(again, Restarted)
+    raise_irregularity(turn, HALTS["storage_failed" if again.reopened else "restarted"])
 
 
 def halt_for_card(turn: Turn) -> None:
     """A card that does not fit: kept, and the table asks."""
     wrong = fitting.what_is_wrong(turn)
-    assert wrong is not None, "a row above takes a card that fits"
+    assert wrong is not None, "a card that fits has a line of its own"
     raise_irregularity(turn, wrong)
     keep(turn)
 
 
 def halt_for_gap(turn: Turn) -> None:
     """Events are missing that nobody can send again."""
-    event = turn.shoe_event
-    assert isinstance(event, Gap)
+    event = turn.event(Gap)
     seen = f"the shoe's events {event.first} to {event.last} are lost"
     raise_irregularity(turn, Cause("gap", seen))
 
 
 def halt_for_missed_cards(turn: Turn) -> None:
     """Cards were drawn that were not heard of and will not be."""
-    event = turn.shoe_event
-    assert isinstance(event, Hello)
+    event = turn.event(Hello)
     missed = event.drawn - turn.shoe.drawn
     seen = f"{missed} cards were drawn that were not heard of"
     raise_irregularity(turn, Cause("gap", seen))
-
-
-def halt_for_face_up(turn: Turn) -> None:
-    """The round's first card lay face up: no rule says that it plays (6.1)."""
-    raise_irregularity(turn, Cause(face_up.KEY, face_up.SEEN, step=face_up.FIRST))
 
 
 def halt_for_count(turn: Turn) -> None:
@@ -148,9 +132,9 @@ def halt_for_count(turn: Turn) -> None:
 
 def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
-    out = turn.round.cards or turn.now.kept or turn.now.pending is not None
+    out = turn.round.cards or turn.now.held or turn.now.pending is not None
     step = stakes.RULING if out else None
-    raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
+    raise_irregularity(turn, HALTS["differential_exceeded"]._replace(step=step))
 
 
 def rule_on_differential(turn: Turn) -> None:
@@ -177,28 +161,14 @@ def halt_for_fault(turn: Turn) -> None:
 
 def tell_shoe_fault(turn: Turn) -> None:
     """The shoe reports a fault: which one is restricted, it may tell of a card."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     _tell_fault(turn, "shoe.fault", event.code, in_error_mode=event.in_error_mode)
 
 
 def tell_warning(turn: Turn) -> None:
     """The shoe warns of something. Of what is not known: it may tell of a card nobody has seen."""
-    event = turn.shoe_event
-    assert isinstance(event, Warned)
+    event = turn.event(Warned)
     turn.tell_restricted("shoe.fault", {"code": event.code, "warning": True})
-
-
-def halt_for_shoe_fault(turn: Turn) -> None:
-    """The shoe reports a fault in a round."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("other", "the shoe reports a fault"))
-
-
-def halt_for_unread_card(turn: Turn) -> None:
-    """The shoe stopped at a card that it cannot read, with one due: where it is, people see."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("misread", "the shoe could not read a card"))
 
 
 def look_after_the_round(turn: Turn) -> None:
@@ -208,16 +178,9 @@ def look_after_the_round(turn: Turn) -> None:
 
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
-    seen, key = "more cards of one face were counted than the decks hold", "extra_card"
-    if not shoe_cards.has_too_many(turn):
-        seen, key = "a card of another deck was counted", "foreign_card"
-    raise_irregularity(turn, Cause(key, seen, subject=str(turn.now.inputs)))
-
-
-def halt_for_reverse_run(turn: Turn) -> None:
-    """The shoe saw a card run backwards in a round."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("order_altered", "a card ran back into the shoe"))
+    too_many = shoe_cards.has_too_many(turn)
+    cause = HALTS["too_many_of_a_face" if too_many else "card_of_another_deck"]
+    raise_irregularity(turn, cause._replace(subject=str(turn.now.inputs)))
 
 
 def tell_unforeseen(turn: Turn) -> None:
@@ -233,8 +196,7 @@ def halt_for_unforeseen(turn: Turn) -> None:
 
 def tell_fault_cleared(turn: Turn) -> None:
     """The shoe's fault is over."""
-    event = turn.shoe_event
-    assert isinstance(event, ErrorCleared)
+    event = turn.event(ErrorCleared)
     _tell_fault(turn, "shoe.cleared", event.code)
 
 
@@ -254,10 +216,10 @@ def keep_another(turn: Turn) -> None:
     """A card drawn while halted; one that is not the shoe's is an irregularity of its own."""
     wrong = fitting.not_the_shoes(turn)
     if wrong is not None:
-        due = pending.is_for_its_place(turn) and is_on_top(turn.now)
+        due = pending.is_for_its_place(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
-    elif is_on_top(turn.now):
-        # A row above takes the next card; this one is not it.
+    elif is_paused(turn):
+        # The next card has a line of its own; this one is not it.
         raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
     keep(turn)
 
@@ -275,14 +237,8 @@ def keep(turn: Turn) -> None:
     after = turn.now.shoe
     number = after.drawn if drawn.number is None and after is not None else drawn.number
     face_up.look_at_kept(turn)
-    kept = Kept(
-        card=drawn.card,
-        number=number,
-        hand=drawn.hand,
-        index=drawn.index,
-        counted=before != after,
-    )
-    turn.change(kept=(*turn.now.kept, kept))
+    named, counted = fitting.named_slot(drawn), before != after
+    unplaced.add_card(turn, drawn.card, number, role="held", named_slot=named, counted=counted)
 
 
 def align(turn: Turn) -> None:
@@ -290,9 +246,9 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        tell_of(turn, "irregularity.step", _top_key(turn), {"step": "aligned by a person"}, **who)
+        data = {"step": "aligned by a person"}
+        turn.emit_irregularity("irregularity.step", _top_key(turn), data, **who)
 
 
 def _top_key(turn: Turn) -> str:
-    assert turn.now.halt is not None
-    return turn.now.halt.top.key
+    return turn.current.key

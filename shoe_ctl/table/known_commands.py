@@ -70,6 +70,8 @@ def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
 def _forgotten(answered: dict[str, FirstAnswer]) -> str:
     """The oldest; a refused one where there are many of them, of the user who has most."""
     refused = [(each, first.user) for each, first in answered.items() if not first.accepted]
+    if len(refused) <= MOST_REFUSED_OF_A_USER:
+        return next(iter(answered))
     counts = Counter(user for _, user in refused)
     user, most = next(iter(counts.most_common(1)), ("", 0))
     if most > MOST_REFUSED_OF_A_USER or len(refused) > MOST_REFUSED:

@@ -19,6 +19,7 @@ from firmware_proto.events import (
 from shoe_ctl.records import utc
 
 from .inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
+from .shoe import arming
 from .state import Claim, Refusal, Suspended, TableState
 from .turn import Turn
 
@@ -62,14 +63,21 @@ def cannot_name_its_set(turn: Turn) -> bool:
     return isinstance(turn.happened, LinkUp) and not turn.happened.replay
 
 
-def says_itself_what_it_holds(turn: Turn) -> bool:
+def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
     """The shoe names its set: a person need not say that there is another."""
-    return turn.now.link.replay
+    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
 
 
-def only_a_person_aligns(turn: Turn) -> bool:
+def check_aligned(turn: Turn, _args: object = None) -> str | None:
     """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
-    return not turn.now.link.aligned and not turn.now.link.names_hands
+    if turn.now.link.aligned or turn.now.link.names_hands:
+        return None
+    return "a person has to say first where the shoe stands: align"
+
+
+def check_unaligned(turn: Turn, _args: object = None) -> str | None:
+    """What stands against saying where the shoe stands: it is known."""
+    return "the shoe is aligned" if turn.now.link.aligned else None
 
 
 def may_have_been_a_card(turn: Turn) -> bool:
@@ -128,6 +136,8 @@ def unproved_us(now: TableState) -> int | None:
 
 # What is done.
 
+_SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+
 
 def identify(turn: Turn) -> None:
     """Before anything else is made of an input: what it says of who is at the other end."""
@@ -136,7 +146,7 @@ def identify(turn: Turn) -> None:
         claim, due_us = turn.now.link.claim, unproved_us(turn.now)
         if claim is not None and due_us is not None and turn.now.t_us >= due_us:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid):
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in _SAYS_WHO:
         match happened.event:
             case Challenged(device_id=who) if not is_met(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))
@@ -225,12 +235,6 @@ def why_restarted(again: Restarted) -> str:
     return "the controller was restarted"
 
 
-def why_restarted_in_a_round(turn: Turn) -> str:
-    """The same of a round whose cards are out."""
-    assert isinstance(turn.happened, Restarted)
-    return f"{why_restarted(turn.happened)} in a round"
-
-
 def suspend(turn: Turn) -> None:
     """The line brought more garbage than is kept; that it still does is told to staff alone."""
     found = turn.happened
@@ -256,22 +260,9 @@ def _leave(turn: Turn, reason: str) -> None:
     """The shoe is out of reach, and stays armed for what it was armed for."""
     was_connected = turn.now.link.connected
     turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
-    shoe, played, number = turn.now.shoe, turn.now.round, _freed_for(turn)
-    if shoe is not None and played is not None and number is not None:
-        left = shoe.left_armed
-        if left is None or left[0] != number:  # not while that very draw may be on its way
-            turn.set_shoe(left_armed=(number, played.id))
+    arming.on_link_lost(turn)
     if was_connected:
         turn.tell("shoe.lost", {"reason": reason})
-
-
-def _freed_for(turn: Turn) -> int | None:
-    """The draw that the shoe is armed for, or was and does not show yet that it is locked."""
-    armed, freed = turn.now.armed, turn.now.link.freed
-    if armed is not None:
-        return armed[0]
-    may_come = freed is not None and freed.number == turn.shoe.drawn + 1
-    return freed.number if freed is not None and may_come else None
 
 
 def tell_not_aligned(turn: Turn) -> None:

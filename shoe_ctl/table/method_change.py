@@ -6,40 +6,68 @@ Must not know: how a method is played.
 
 from __future__ import annotations
 
-from . import shoe_control
-from .arguments import Args, by_whom, checked, cite, lacks_reason, read
+from collections.abc import Mapping
+from typing import Any
+
+from shoe_ctl.games.game import Game
+
+from . import positions, shoe_control
+from .arguments import Args, by_whom, checked, cite
 from .turn import Turn
 
 
-class WhichMethod(Args, frozen=True, kw_only=True):
+class ChosenMethod(Args, frozen=True, kw_only=True):
     """The method to change to."""
 
     method: str
 
 
-def why_not_change(turn: Turn) -> str | None:
+def check_change(turn: Turn, args: ChosenMethod | None) -> str | None:
     """What stands against the change: no such method, in force already, not in this area."""
-    game, args = turn.game, read(turn, WhichMethod)
-    if isinstance(args, str):
-        return args
+    game = turn.game
     if not game.methods:
         return f"{game.id} has no methods to choose from"
-    chosen = game.methods.get(args.method)
-    if chosen is None:
+    if args is None:
+        found = {name: _check_method(turn, name) for name in game.methods}
+        return None if None in found.values() else "; ".join(filter(None, found.values()))
+    if args.method not in game.methods:
         have = ", ".join(game.methods)
         return cite(f"{game.id} has no Method {args.method}, it has {have}", game.clause("methods"))
-    if args.method == turn.method:
-        return f"Method {args.method} is in force"
+    return _check_method(turn, args.method)
+
+
+def _check_method(turn: Turn, method: str) -> str | None:
+    if method == turn.method:
+        return f"Method {method} is in force"
+    chosen = turn.game.methods[method]
     if chosen.areas and turn.settings.area not in chosen.areas:
         where = " and ".join(chosen.areas)
-        why = f"Method {args.method} is for {where}, and this table stands in {turn.settings.area}"
+        why = f"Method {method} is for {where}, and this table stands in {turn.settings.area}"
         return cite(why, chosen.chosen_under)
-    return lacks_reason(turn, chosen.chosen_under)
+    return None
+
+
+def chosen_by(game: Game, args: Mapping[str, Any]) -> str | None:
+    """The position that chooses the method that is named; None where the game has no such one."""
+    chosen = game.methods.get(str(args.get("method")))
+    return None if chosen is None else chosen.chosen_by
+
+
+def lowest_that_chooses(turn: Turn) -> str:
+    """The lowest position that chooses a method that the table can change to now."""
+    game = turn.game
+    ways = [game.methods[name].chosen_by for name in game.methods if not _check_method(turn, name)]
+    return min(ways, key=positions.POSITIONS.index)
+
+
+def rule_of_choice(turn: Turn, args: ChosenMethod) -> str | None:
+    """The rule that leaves the choice of this method to somebody's discretion."""
+    return turn.game.methods[args.method].chosen_under
 
 
 def change_method(turn: Turn) -> None:
     """From the next round on; the shoe goes back to the dealer, leaves to draw are over."""
-    method = checked(turn, WhichMethod).method
+    method = checked(turn, ChosenMethod).method
     former, rule = turn.method, turn.game.methods[method].chosen_under
     data = {"from": former, "to": method, "rule": rule}
     shoe_control.end(turn, turn.game.clause("device_control"))

@@ -57,7 +57,8 @@ def can(now: TableState, command: str) -> bool:
 
 def overdue_us(now: TableState) -> int | None:
     """When the next errand should have been answered; None where none is waited for."""
-    return min((_due_us(e) for e in now.outbox.waiting if not e.overdue), default=None)
+    waiting = now.outbox.waiting
+    return min((_due_us(e) for e in waiting if not e.overdue), default=None) if waiting else None
 
 
 def _due_us(errand: Errand) -> int:
@@ -98,7 +99,9 @@ def give(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 
 def heed(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of an errand."""
+    """Before anything else is made of an input: what it says of an errand, where one waits."""
+    if not turn.now.outbox.waiting:
+        return
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _hear(turn, happened.event)
@@ -115,15 +118,12 @@ def heed(turn: Turn) -> None:
         _look_at_time(turn)
 
 
-def tell_again(turn: Turn) -> None:
+def tell_again(turn: Turn, hello: Hello) -> None:
     """A shoe that names itself says hello: it is told all that it has not answered.
 
     By its id it knows what it has done already. The time it is told once for each hello: later it
     would be wrong.
     """
-    hello = turn.happened.event if isinstance(turn.happened, ShoeSaid) else None
-    if not isinstance(hello, Hello):
-        return
     turn.set_link(met=True)
     if can(turn.now, "set_time"):
         _set(turn, count=turn.now.outbox.count + 1)
@@ -143,7 +143,7 @@ def _hear(turn: Turn, event: ShoeEvent) -> None:
         if errand is not None and errand.of == event.key_id:
             _answered(turn, errand, accepted=True)
         return
-    errand = outbox.find(getattr(event, "command_id", None))
+    errand = outbox.find(getattr(event, "command_id", None)) if outbox.waiting else None
     if errand is None:
         return
     if isinstance(event, CommandUnanswered):

@@ -10,9 +10,12 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.games.settlement import WagerResult
 
-from . import factory_order, freed, shoe_cards, shoe_control, wagering
+from . import factory_order, shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
+from .round import unplaced
+from .shoe import arming
 from .state import Round, Settled, ShoeResult
 from .turn import Turn
 
@@ -38,25 +41,17 @@ def result_disagrees(turn: Turn) -> bool:
     return ours != (judged.winner, judged.player_pair, judged.banker_pair)
 
 
-def outcome_is_wrong(turn: Turn) -> bool:
-    """The round is complete, and the shoe judged it otherwise."""
-    return is_complete(turn) and result_disagrees(turn)
-
-
-def outcome_is_known(turn: Turn) -> bool:
-    """The round is complete, and nothing more is awaited from the shoe."""
-    return is_complete(turn) and not result_is_awaited(turn.now)
-
-
-def no_outcome_yet(turn: Turn) -> str:
-    """Why the outcome cannot be announced."""
+def check_outcome(turn: Turn, _args: object = None) -> str | None:
+    """What stands against announcing the outcome: a card, or the shoe's own result."""
     if not is_complete(turn):
         return "the round is not complete"
-    return "the shoe's own result has not come yet"
+    return "the shoe's own result has not come yet" if result_is_awaited(turn.now) else None
 
 
-def card_is_due(turn: Turn) -> str:
+def card_is_due(turn: Turn) -> str | None:
     """Which card is to be drawn before there is an outcome: one called all the same missed it."""
+    if turn.state != "drawing":
+        return None
     assert turn.round.due is not None
     return f"{turn.round.due.capitalize()}'s third card is due"
 
@@ -92,6 +87,11 @@ def note_result(turn: Turn) -> None:
             winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
         )
     )
+
+
+def call_outcome(turn: Turn) -> None:
+    """The dealer says that the round has its outcome."""
+    turn.then("outcome_due")
 
 
 def announce_outcome(turn: Turn) -> None:
@@ -134,12 +134,15 @@ def outcome_data(settlement: Settlement) -> dict[str, Any]:
             }
             for name, hand in (("player", settlement.player), ("banker", settlement.banker))
         },
-        "wagers": {
-            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
-            for wager, r in settlement.wagers.items()
-        },
+        "wagers": {wager: _result_data(each) for wager, each in settlement.wagers.items()},
         "rules": list(settlement.rules),
     }
+
+
+def _result_data(each: WagerResult) -> dict[str, str]:
+    if each.odds is None:
+        return {"result": each.result}
+    return {"result": each.result, "odds": str(each.odds)}
 
 
 def end_round(turn: Turn) -> None:
@@ -162,8 +165,9 @@ def close_round(turn: Turn) -> None:
     if turn.shoe.cutting_card_out:
         played = turn.shoe.rounds_since_cutting_card + 1
         turn.set_shoe(rounds_since_cutting_card=played)
-    freed.leave(turn)
+    arming.on_round_end(turn)
     turn.change(round=None)
+    unplaced.drop_roles(turn, "ahead")
     if turn.now.loaded is not None:
         turn.then("set_shown")
     elif shoe_cards.change_due(turn):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
 
 from . import passing, shoe_cards
-from .arguments import OfHand, read
-from .state import Dealt, TableState
+from .arguments import HandName, checked
+from .state import DealtCard, TableState
 from .turn import Turn
 
 
-class OfCards(OfHand, frozen=True, kw_only=True):
+class ExposedCards(HandName, frozen=True, kw_only=True):
     """Which cards lie open: the hand's, or one of them; ``by`` whom, where it is not plain."""
 
     index: int | None = None
@@ -33,31 +33,25 @@ def shows_cards_at_once(turn: Turn) -> bool:
     return turn.faces == "face_up"
 
 
-def is_misnamed(turn: Turn) -> bool:
-    """The command does not say rightly what is exposed: nothing of it is, then."""
-    return why_misnamed(turn) is not None
+def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:
+    """What stands against turning these cards over now."""
+    none = "no such card of the round lies face down"
+    if args is not None:
+        if not named_to_expose(turn, args):
+            return none
+        return passing.check_exposure(turn, args.hand, args.by)
+    hands = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
+    found = [passing.check_exposure_by_anyone(turn, hand) for hand in hands]
+    if None in found:
+        return None
+    return "; ".join(filter(None, found)) or none
 
 
-def why_misnamed(turn: Turn) -> str | None:
-    """What is wrong with how the cards are named."""
-    args = read(turn, OfCards)
-    return args if isinstance(args, str) else None
-
-
-def can_expose(turn: Turn) -> bool:
-    """The command names cards of this round that are still face down."""
-    return bool(named_to_expose(turn))
-
-
-def totals_may_be_announced(turn: Turn) -> bool:
-    """The initial four are seen and their totals were not announced yet."""
-    return turn.round.all_revealed and not turn.round.totals_announced
-
-
-def no_totals_now(turn: Turn) -> str:
-    """Why the totals cannot be announced."""
-    seen = turn.round.all_revealed
-    return "the totals are announced" if seen else "not every card is seen"
+def check_totals(turn: Turn, _args: object = None) -> str | None:
+    """The initial four were not all seen, or their totals are announced."""
+    if not turn.round.all_revealed:
+        return "not every card is seen"
+    return "the totals are announced" if turn.round.totals_announced else None
 
 
 def is_complete(turn: Turn) -> bool:
@@ -74,14 +68,9 @@ def result_is_awaited(now: TableState) -> bool:
     return played.result is None and not played.result_overruled
 
 
-def named_to_expose(turn: Turn) -> list[Dealt]:
+def named_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:
     """The cards lying face down that the command names, also those nobody could read."""
-    hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
-    return [
-        d
-        for d in turn.round.cards
-        if d.hand == hand and not d.revealed and index in (None, d.index)
-    ]
+    return turn.round.face_down(args.hand, args.index)
 
 
 def due_hand(turn: Turn) -> str | None:
@@ -94,28 +83,25 @@ def due_hand(turn: Turn) -> str | None:
 
 def expose(turn: Turn) -> None:
     """The dealer, or the Player who holds the hand, turns the named cards of it."""
-    seen = named_to_expose(turn)
+    seen = named_to_expose(turn, checked(turn, ExposedCards))
     reveal(turn, seen, passing.note_exposure(turn, seen[0].hand))
 
 
 def reveal_due(turn: Turn) -> None:
     """Reveal the cards that lie face up long enough for the table to have seen them."""
     if shows_cards_at_once(turn):
-        wait_us = turn.settings.face_up_after_ms * 1000
-        now = turn.now.t_us
-        reveal(
-            turn, [d for d in turn.round.cards if not d.revealed and d.drawn_us + wait_us <= now]
-        )
+        drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
+        due = [d for d in turn.round.cards if not d.revealed and d.drawn_us <= drawn_by_us]
+        if due:
+            reveal(turn, due)
 
 
-def reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:
+def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | None = None) -> None:
     """The room has seen these cards; one that nobody could read stays as it is."""
     known = [(d, d.card) for d in seen if d.card is not None]
     shown = [dealt for dealt, _ in known]
-    cards = tuple(
-        msgspec.structs.replace(d, revealed=True) if d in shown else d for d in turn.round.cards
-    )
-    turn.set_round(cards=cards)
+    cards = [replace(d, revealed=True) if d in shown else d for d in turn.round.cards]
+    turn.set_round(cards=tuple(cards))
     for dealt, card in known:
         shoe_cards.show(turn, card)
         data = {"hand": dealt.hand, "index": dealt.index, "card": card.code}
@@ -148,6 +134,12 @@ def announce_totals(turn: Turn) -> None:
     for hand in ("player", "banker"):
         data = {"hand": hand, "total": total(turn.round.hand(hand)[:2])}
         turn.announce("round.total_announced", data, by="announce_totals")
+
+
+def call_totals(turn: Turn) -> None:
+    """The dealer announces both totals, and play goes on."""
+    announce_totals(turn)
+    advance(turn)
 
 
 def want_third_card(turn: Turn) -> None:

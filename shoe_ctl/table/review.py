@@ -9,59 +9,53 @@ from __future__ import annotations
 from shoe_ctl.records import utc
 
 from . import deciding
+from .cause import Cause
 from .inputs import StorageRestored
 from .irregularities import stack
 from .irregularities.grounds import halt_of, something_is_missing
-from .irregularities.reviewing import KEY, OUTAGE, REVIEW, is_held, is_on_top
-from .rows import Objection
+from .irregularities.reviewing import OUTAGE, REVIEW
+from .irregularities.stack import is_held, is_paused
 from .state import TableState
 from .turn import Turn
-
-OPEN_ALREADY = "the table is paused for review already"
 
 # What was seen.
 
 
 def is_open(now: TableState) -> bool:
     """The table is paused, whatever else is open."""
-    return now.halt is not None and any(opened.key == KEY for opened in now.halt.stack)
+    return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
-def may_pause(turn: Turn) -> bool:
-    """It is not paused."""
-    return not is_open(turn.now)
+def check_pause(turn: Turn, _args: object = None) -> str | None:
+    """What stands against a pause: the table is paused already."""
+    return "the table is paused for review already" if is_open(turn.now) else None
 
 
-def may_resume(turn: Turn) -> bool:
-    """Nothing that came since is open, and nothing is missing where the table goes back to."""
-    return against_resuming(turn) is None
-
-
-def resumes_the_round(turn: Turn) -> bool:
-    """With the review the halt ends."""
-    return may_resume(turn) and len(halt_of(turn).stack) == 1
-
-
-def why_not_resume(turn: Turn) -> Objection:
-    """What is in the way."""
-    return Objection(against_resuming(turn) or "nothing is in the way")
-
-
-def against_resuming(turn: Turn) -> str | None:
-    """What keeps the table paused, None where *resume* would be done."""
+def check_resume(turn: Turn, _args: object = None) -> str | None:
+    """What keeps the table paused: something came since, or is missing where it goes back to."""
     if not (is_open(turn.now) or is_held(turn.now)):
         return "the table is halted for another reason: decide"
-    if not is_on_top(turn.now):
+    if not is_paused(turn):
         return "what came since is decided first"
-    return something_is_missing(turn) if len(halt_of(turn).stack) == 1 else None
+    return something_is_missing(turn) if _is_last(turn) else None
+
+
+def _is_last(turn: Turn) -> bool:
+    """With the pause the halt ends."""
+    return len(halt_of(turn).stack) == 1
 
 
 # What is done.
 
 
+def call_pause(turn: Turn) -> None:
+    """Somebody pauses the table."""
+    turn.then("paused")
+
+
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn, REVIEW, "the table is paused for review")
+    stack.pause(turn, Cause(REVIEW.key, "the table is paused for review"))
 
 
 def halt_for_outage(turn: Turn) -> None:
@@ -72,10 +66,13 @@ def halt_for_outage(turn: Turn) -> None:
     if is_held(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        stack.pause(turn, OUTAGE, "nothing could be stored for a while", **outage)
+        seen = "nothing could be stored for a while"
+        stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
 
 
 def resume(turn: Turn) -> None:
-    """The table is where it was."""
+    """The pause is over: play resumes, or what was open before goes on."""
+    if _is_last(turn):
+        turn.then("halt_ended")
     stack.lift(turn)
     deciding.resume(turn)

@@ -18,7 +18,7 @@ from shoe_ctl.records import Audience
 from . import arguments, by_hand, entering, outcome, shoe_cards
 from .effects import TableEvent
 from .rows import Objection
-from .state import Dealt, Settled
+from .state import DealtCard, Settled
 from .turn import Turn
 from .wagers.money import plain
 from .wagers.settling import Line, line_data
@@ -43,23 +43,16 @@ class Revision(arguments.Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not(turn: Turn) -> Objection | str | None:
+def check_revision(turn: Turn, args: Revision | None) -> Objection | str | None:
     """What stands against revising the round announced, or the last one settled."""
     last = _told(turn)
     if last is None:
-        return why_no_outcome(turn)
-    if isinstance(args := arguments.read(turn, Revision), str):
-        return args
+        return "no outcome was told that can be revised"
+    if args is None:
+        return None
     if args.round not in (None, last.round.id):
         return f"only the last round can be revised, {last.round.id}"
-    if not turn.command.reason:
-        return "a reason is missing: what is revised is recorded with it"
-    return entering.lacks_second(turn) or _why_no_hands(turn, last, args)
-
-
-def why_no_outcome(turn: Turn) -> str | None:
-    """What stands against revising any round, whatever its cards are."""
-    return "no outcome was told that can be revised" if _told(turn) is None else None
+    return _check_hands(turn, last, args)
 
 
 def _told(turn: Turn) -> Settled | None:
@@ -72,7 +65,7 @@ def _told(turn: Turn) -> Settled | None:
     return now.last
 
 
-def _why_no_hands(turn: Turn, last: Settled, args: Revision) -> str | None:
+def _check_hands(turn: Turn, last: Settled, args: Revision) -> str | None:
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
@@ -83,9 +76,9 @@ def _why_no_hands(turn: Turn, last: Settled, args: Revision) -> str | None:
     mine = list(before.values()) if _same_shoe(turn, last) else []
     for at, code in enumerate(new):
         besides = new[:at].count(code) - mine.count(code)
-        if (why := entering.why_not(turn, code, besides=besides)) is not None:
+        if (why := entering.check_card(turn, code, besides=besides)) is not None:
             return why
-    return by_hand.why_incomplete(entered)
+    return by_hand.check_complete(entered)
 
 
 def _same_shoe(turn: Turn, last: Settled) -> bool:
@@ -112,7 +105,7 @@ def revise(turn: Turn) -> None:
     turn.change(last=after)
 
 
-def _dealt(last: Settled, entered: dict[tuple[str, int], Card]) -> tuple[Dealt, ...]:
+def _dealt(last: Settled, entered: dict[tuple[str, int], Card]) -> tuple[DealtCard, ...]:
     there = {(d.hand, d.index): d for d in last.round.cards}
     template = last.round.cards[-1]
     return tuple(

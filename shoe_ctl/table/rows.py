@@ -1,7 +1,7 @@
-"""The grammar of the round's table: rows, how lines spell them, how a command is refused.
+"""How a command is refused: what stands against it, and the answer that says so.
 
-In: lines as machine.py writes them. Out: a Row for each state that they name.
-Must not know: which states and triggers there are, what an action does.
+In: an objection to a command. Out: its refusal, told to whoever gave the command.
+Must not know: which commands and states there are, what an action does.
 """
 
 from __future__ import annotations
@@ -14,93 +14,52 @@ from .turn import Turn
 
 
 class Objection(NamedTuple):
-    """Why a command cannot be taken, and what it would need."""
+    """Why a command cannot be taken, and what it would need.
+
+    ``tell`` refuses the command where another event than ``command.refused`` says it.
+    """
 
     why: str
     needs: Mapping[str, str] = {}
+    tell: Callable[[Turn], None] | None = None
 
 
-Why = Callable[[Turn], str | Objection | None]
-"""Finds what stands against a command, or nothing."""
+Check = Callable[[Turn, Any], str | Objection | None]
+"""What stands against a command with these arguments, or, with None, whatever it is given."""
 
 
-class Row(NamedTuple):
-    """In ``state``, on ``trigger``, if every ``when`` holds: go to ``dest``, then ``do``."""
+def check_nothing(_turn: Turn, _args: object = None) -> None:
+    """Nothing stands against it."""
 
-    trigger: str
-    state: str
-    dest: str
-    when: tuple[Callable[[Turn], bool], ...]
-    do: tuple[Callable[[Turn], None], ...]
+
+def refuse(turn: Turn, objection: str | Objection) -> None:
+    """Refuse the command for this."""
+    why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
+    if tell is None:
+        turn.refuse(f"{turn.command.command}: {why}", **needs)
+    else:
+        tell(turn)
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """An action that refuses the command; ``why``, where the state itself would take it.
+    """An action that refuses the command in a state that does not take it.
 
-    ``states`` are those that take it, where this one does not.
+    ``states`` are those that take it. ``why`` finds what else is said in this state, or nothing.
     """
 
-    why: str | Why | None = None
-    states: tuple[str, ...] = ()
+    states: tuple[str, ...]
+    why: Callable[[Turn], str | Objection | None] | None = None
 
     def __call__(self, turn: Turn) -> None:
-        command = turn.command.command
-        if self.why is None:
-            error = f"{command} cannot be taken now (the table is {turn.source})"
-            turn.refuse(error, state=", ".join(s for s in self.states if s != turn.source))
-        else:
-            why = self.why if isinstance(self.why, str) else self.why(turn)
-            text, needs = why if isinstance(why, Objection) else (why, {})
-            turn.refuse(f"{command}: {text}", **needs)
+        """Refuse it."""
+        if self.why is not None and (objection := self.why(turn)) is not None:
+            refuse(turn, objection)
+            return
+        error = f"{turn.command.command} cannot be taken now (the table is {turn.state})"
+        turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
 
 
-refuse = Refuse()
-"""Refuses a command in a state that does not take it."""
-
-
-def spell(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
-    """Spell the table out: a row for each source state, ``=`` for the state itself.
-
-    Where a row above takes the trigger whatever the conditions, a later one says nothing.
-    """
-    spelt: list[Row] = []
-    taken: set[tuple[str, str]] = set()
-    for trigger, source, dest, when, do in lines:
-        for state in (source,) if isinstance(source, str) else source:
-            if (trigger, state) not in taken:
-                spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
-            if not when:
-                taken.add((trigger, state))
-    return tuple(_saying_where(row, spelt) if _is_refused(row) else row for row in spelt)
-
-
-def _is_refused(row: Row) -> bool:
-    """The state does not take the command (other refusals may equal this one: not the same)."""
-    return bool(row.do) and row.do[0] is refuse
-
-
-def _saying_where(row: Row, rows: list[Row]) -> Row:
-    """The row, with its refusal naming the states that take the command."""
-    saying = Refuse(states=states_that_take(row.trigger, rows))
-    return Row(row.trigger, row.state, row.dest, row.when, (saying,))
-
-
-def states_that_take(command: str, rows: tuple[Row, ...] | list[Row]) -> tuple[str, ...]:
-    """The states in which this command may do something."""
-    takes = (r.state for r in rows if r.trigger == command and not isinstance(r.do[0], Refuse))
-    return tuple(dict.fromkeys(takes))
-
-
-def unless(
-    why: Why, command: str, states: tuple[str, ...], do: Callable[[Turn], None]
-) -> tuple[tuple[Any, ...], ...]:
-    """Lines for a command that changes no state: done in these unless something is against it."""
-
-    def finds_nothing(turn: Turn) -> bool:
-        return why(turn) is None
-
-    return (
-        (command, states, "=", (finds_nothing,), (do,)),
-        (command, states, "=", (), (Refuse(why),)),
-    )
+def not_taken(states: tuple[str, ...]) -> Objection:
+    """That the state does not take the command; these do."""
+    return Objection("it cannot be taken now", tell=Refuse(states))

@@ -1,6 +1,6 @@
 """What a shoe says of its body: cards pushed back, lid, meddling, tests, power, who it is.
 
-In: such events. Out: halts in a round; shoe.fault .cleared .noted. Must not know: the round, what
+In: such events. Out: shoe.fault .cleared .noted. Must not know: the round, what
 a person rules.
 """
 
@@ -17,15 +17,7 @@ from firmware_proto.events import (
     UnknownFirmware,
 )
 
-from .halting import because
 from .turn import Turn
-
-halt_for_lid = because("other", "the shoe was opened in a round")
-halt_for_tampering = because("other", "the shoe says that someone meddled with it in a round")
-halt_for_failed_test = because("other", "a part of the shoe failed its test in a round")
-halt_for_stranger = because("other", "what speaks could not prove to be this table's shoe")
-halt_for_firmware = because("other", "the shoe runs a firmware that is not allowed")
-halt_for_reset = because("other", "the shoe was reset in a round")
 
 
 def is_opened(turn: Turn) -> bool:

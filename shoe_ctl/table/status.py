@@ -6,48 +6,45 @@ Must not know: who asks, how it is shown; it changes nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 
 from . import (
-    arming,
     conduct,
     link_facts,
-    machine,
-    offering,
+    offers,
     outbox,
     parked,
-    positions,
-    review,
+    situations,
     status_hands,
     status_wagers,
 )
 from .irregularities import stack
 from .irregularities.grounds import ALIGN_FIRST
 from .irregularities.power_lost import REFER
-from .irregularities.reviewing import is_on_top
+from .irregularities.procedure import Procedure
+from .irregularities.procedures import PROCEDURES
 from .revealing import result_is_awaited
 from .settings import TableSettings
+from .shoe import arming
 from .slots import next_slot
-from .state import Dealt, Halt, Opened, Round, TableState
-from .trying import Trial
+from .state import DealtCard, Halt, Opened, Round, TableState
+from .turn import TableView
 
 HANDS = ("player", "banker")
 
 
-class _At(NamedTuple):
-    """The table for whoever only looks (``procedure.Standing``)."""
-
-    now: TableState
-    game: Game
-    settings: TableSettings
-
-
 def status(
-    now: TableState, game: Game, settings: TableSettings, t_us: int | None = None
+    now: TableState,
+    game: Game,
+    settings: TableSettings,
+    t_us: int | None = None,
+    *,
+    procedures: Mapping[str, Procedure] = PROCEDURES,
 ) -> dict[str, Any]:
     """The table in public. A card not revealed yet is ``null``; a halt for inspection says no more.
 
@@ -57,8 +54,8 @@ def status(
     ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
     the layout; once the outcome is announced each with what it is paid or loses.
     """
-    at = _At(now, game, settings)
-    choices = offering.choices(at)
+    at = TableView(now, game, settings, procedures)
+    choices = offers.choices(at)
     trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
@@ -68,14 +65,14 @@ def status(
         "link": link_facts.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
         "told": outbox.shown(now),
-        "refused": arming.shown(now),
+        "refused": arming.public(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
         "wagers": status_wagers.shown(now, game, settings, restricted=False),
-        "next": _beside(trouble, _next(now, game, settings, choices)),
-        "takes": [offer.told for offer in offering.offers(at)],
+        "next": _beside(trouble, _next(at, choices)),
+        "takes": [offer.public() for offer in offers.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
         "parked": parked.shown(now, restricted=False),
@@ -135,35 +132,36 @@ def _round(played: Round) -> dict[str, Any]:
     return {"round_id": played.id, "hands": hands, "totals": totals}
 
 
-def _code(dealt: Dealt) -> str | None:
+def _code(dealt: DealtCard) -> str | None:
     return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
-def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
     """What the public stream was told of the halt, and the step that is open."""
     halt = at.now.halt
     if halt is None:
         return None
     top = halt.top
     told: dict[str, Any] = {
-        "reason": stack.public_name(top.key),
+        "reason": at.public_key(top.key),
         "since": utc(top.since_us),
-        "earlier": [stack.public_name(key) for key in halt.earlier],
+        "earlier": [at.public_key(key) for key in halt.earlier],
         **stack.guide(at),
         "choices": choices,
     }
     if at.now.pending is not None:
-        told["pending"] = {"hand": at.now.pending.hand, "index": at.now.pending.index}
+        hand, index = at.now.pending.named_slot or (None, None)
+        told["pending"] = {"hand": hand, "index": index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.publicly, "rules": rules}
     return told
 
 
-def _waiting(opened: Opened, at: _At, choices: list[dict[str, Any]]) -> dict[str, Any]:
+def _waiting(opened: Opened, at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
     """What is open beside the round and halts nothing yet, as the room was told of it."""
-    told: dict[str, Any] = {"key": stack.public_name(opened.key), "since": utc(opened.since_us)}
-    told |= {"seen": opened.publicly, "prompt": stack.step_of(opened).prompt}
+    told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
+    told |= {"seen": opened.publicly, "prompt": stack.step_of(at, opened).prompt}
     asked = choices if stack.to_decide(at) is opened else []
     return told | ({"choices": asked} if asked else {})
 
@@ -176,7 +174,7 @@ _ASKED = {
 """What people say next in a state, where they announce it."""
 
 
-_BEFORE_CARDS = ("idle", *machine.BEGUN)
+_BEFORE_CARDS = ("idle", *situations.BEGUN)
 _ALIGN = "say that the shoe stands between rounds and no card is missing"
 _ALIGN_IN_A_ROUND = "before that look whether a card is missing; if none is, align the shoe"
 _NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"
@@ -186,18 +184,17 @@ _NO_WAGER = (
 )
 
 
-def _next(
-    now: TableState, game: Game, settings: TableSettings, choices: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
+    now = at.now
     if now.halt is not None:
-        return _halted(_At(now, game, settings), now.halt, choices)
+        return _halted(at, now.halt, choices)
     if (of_the_shoe := _of_the_shoe(now)) is not None:
         return of_the_shoe
-    if now.state in _ASKED and not conduct.implied(now, settings):
+    if now.state in _ASKED and not at.implied:
         return _do(*_ASKED[now.state])
     if now.state == "revealing" and now.round is not None:
-        return _revealing(now, now.round, game, settings)
+        return _revealing(now, now.round, at.game, at.settings)
     if status_hands.waits_for_a_wager(now):
         return _do("relinquish_shoe", _NO_WAGER)
     slot = next_slot(now)
@@ -206,9 +203,9 @@ def _next(
     return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
 
 
-def next_text(now: TableState, game: Game, settings: TableSettings) -> str:
+def next_text(at: TableView) -> str:
     """What the table waits for, in words."""
-    return str(_next(now, game, settings, [])["text"])
+    return str(_next(at, [])["text"])
 
 
 def _beside(trouble: tuple[str, str] | None, step: dict[str, Any]) -> dict[str, Any]:
@@ -240,9 +237,9 @@ def _no_shoe(now: TableState) -> str:
 _PENDING = "; the card that was drawn waits face down, and takes its place when the table goes on"
 
 
-def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(halt.top).prompt + (_PENDING if at.now.pending is not None else "")
-    if is_on_top(at.now):
+def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    prompt = stack.step_of(at, halt.top).prompt + (_PENDING if at.now.pending is not None else "")
+    if stack.is_paused(at):
         return _paused(at, prompt)
     slot = stack.draw_wanted(at)
     if slot is not None:
@@ -253,10 +250,9 @@ def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any
     return _do("decide", prompt) if can else _wait(prompt)
 
 
-def _paused(at: _At, prompt: str) -> dict[str, Any]:
+def _paused(at: TableView, prompt: str) -> dict[str, Any]:
     """A pause is over when a person says so, and not while something is in the way."""
-    trial = Trial(at.now, at.game, at.settings)
-    why = trial.asks(review.against_resuming, "resume", positions.needed("resume", at.game))
+    why = offers.objection(at, "resume")
     if why is None:
         return _do("resume", prompt)
     return _wait(f"{prompt}; resume waits for this: {why}; if it stays so, declare other")
@@ -279,7 +275,7 @@ def _revealing(
     return _do("announce_outcome", "announce the outcome")
 
 
-def _down(dealt: Dealt, hand: str) -> bool:
+def _down(dealt: DealtCard, hand: str) -> bool:
     return dealt.hand == hand and not dealt.revealed
 
 
@@ -293,8 +289,9 @@ def _do(command: str, text: str, **args: Any) -> dict[str, Any]:
 
 def _draw(text: str, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
     """A card is awaited: nothing comes while the shoe refuses to give it."""
-    refused = "" if now.refused is None else f"; {arming.words(now.refused)}"
-    return _wait(text + refused, hand=slot[0], index=slot[1])
+    refused = "" if now.arming is None else arming.words(now.arming)
+    said = f"{text}; {refused}" if refused else text
+    return _wait(said, hand=slot[0], index=slot[1])
 
 
 def _wait(text: str, **draw: Any) -> dict[str, Any]:

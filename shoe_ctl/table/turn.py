@@ -1,15 +1,16 @@
 """One input being handled: the table as it changes, and the effects it asks for.
 
 In: a TableState and one input. Out: the next TableState and the effects, taken by the controller.
-Must not know: which state follows which (machine.py), clocks, I/O.
+Must not know: which state follows which, clocks, I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
@@ -19,56 +20,32 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Round, Shoe, TableState
+from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
+if TYPE_CHECKING:
+    from .irregularities.procedure import Procedure
 
-class Turn:
-    """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
+_Event = TypeVar("_Event", bound=ShoeEvent)
 
-    ``source`` and ``dest`` are the two ends of the transition being considered or made.
+
+class TableView:
+    """A table as it stands, for whoever only reads it: its state, its game, its settings.
+
+    ``procedures`` are what may halt the table, by key: every irregularity and every pause.
     """
 
-    state: str
-    trigger: Callable[[str], bool]
-
-    def __init__(self, game: Game, settings: TableSettings) -> None:
+    def __init__(
+        self,
+        now: TableState,
+        game: Game,
+        settings: TableSettings,
+        procedures: Mapping[str, Procedure],
+    ) -> None:
+        self.now = now
         self.game = game
         self.settings = settings
-        self.wager_rules = WagerRules(game, settings.layout, settings.limits)
-        self.now = TableState()
-        self.effects: list[Effect] = []
-        self.source = ""
-        self.dest = ""
-        self.refusal: Answer | None = None
-
-    def begin(self, now: TableState, happened: Input) -> None:
-        """Start handling an input from this state."""
-        self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
-        self.happened = happened
-        self.effects = []
-        self.refusal = None
-
-    # What is being handled.
-
-    @property
-    def shoe_event(self) -> ShoeEvent:
-        """The shoe event of this input."""
-        assert isinstance(self.happened, ShoeSaid)
-        return self.happened.event
-
-    @property
-    def drawn(self) -> CardDrawn:
-        """The card of this input."""
-        event = self.shoe_event
-        assert isinstance(event, CardDrawn)
-        return event
-
-    @property
-    def command(self) -> TableCommand:
-        """The command of this input."""
-        assert isinstance(self.happened, TableCommand)
-        return self.happened
+        self.procedures = procedures
 
     @property
     def round(self) -> Round:
@@ -81,6 +58,22 @@ class Turn:
         """The loaded shoe."""
         assert self.now.shoe is not None
         return self.now.shoe
+
+    @property
+    def halt(self) -> Halt:
+        """What halts the table; something is open."""
+        assert self.now.halt is not None
+        return self.now.halt
+
+    @property
+    def current(self) -> Opened:
+        """The irregularity or pause that is decided now."""
+        return self.halt.top
+
+    @property
+    def resume_state(self) -> str:
+        """The state in which play resumes once the halt is over."""
+        return self.halt.back_to
 
     @property
     def method(self) -> str | None:
@@ -102,27 +95,107 @@ class Turn:
         """Announcements follow the cards now."""
         return conduct.implied(self.now, self.settings)
 
+    def public_key(self, key: str) -> str:
+        """Return what public events call this irregularity or pause."""
+        return self.procedures[key].public_key or key
+
+
+class Turn(TableView):
+    """The model that the state machine moves.
+
+    ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
+    ``triggers`` are those that the table has given itself and that wait for their turn.
+    ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
+    ``args`` are the arguments of the command, once they were read.
+    """
+
+    def __init__(
+        self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
+    ) -> None:
+        super().__init__(TableState(), game, settings, procedures)
+        self.wager_rules = WagerRules(game, settings.layout, settings.limits)
+        self.effects: list[Effect] = []
+        self.state = self.source = self.now.state
+        self.triggers: deque[str] = deque()
+        self.resumes_in = ""
+        self.refusal: Answer | None = None
+        self._event: ShoeEvent | None = None
+        self.args: Any = None
+
+    def look(self, now: TableState) -> None:
+        """Stand at this state with no input: for checks that are asked without a command."""
+        self.now = now
+        self.state = self.source = now.state
+
+    def begin(self, now: TableState, happened: Input) -> None:
+        """Start handling an input from this state."""
+        self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
+        self.happened = happened
+        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self.state = self.source = now.state
+        self.triggers.clear()
+        self.effects = []
+        self.refusal = None
+        self.args = None
+
+    # What is being handled.
+
+    @property
+    def shoe_event(self) -> ShoeEvent:
+        """The shoe event of this input."""
+        assert self._event is not None
+        return self._event
+
+    def event(self, kind: type[_Event]) -> _Event:
+        """Return the shoe event of this input, which is of this kind."""
+        event = self.shoe_event
+        assert isinstance(event, kind)
+        return event
+
+    @property
+    def drawn(self) -> CardDrawn:
+        """The card of this input."""
+        event = self._event
+        assert isinstance(event, CardDrawn)
+        return event
+
+    @property
+    def command(self) -> TableCommand:
+        """The command of this input."""
+        assert isinstance(self.happened, TableCommand)
+        return self.happened
+
+    def actor(self) -> dict[str, str | None]:
+        """Return who gave the command, from which position and why, as restricted events say it.
+
+        Nobody where the shoe, the link or the clock brought the input.
+        """
+        asked = self.happened
+        if not isinstance(asked, TableCommand):
+            return {}
+        return {"person": asked.person, "position": asked.position, "why": asked.reason}
+
     # How it changes.
 
     def change(self, **fields: Any) -> None:
         """Replace fields of the table's state."""
-        self.now = msgspec.structs.replace(self.now, **fields)
+        self.now = replace(self.now, **fields)
 
     def set_round(self, **fields: Any) -> None:
         """Replace fields of the open round."""
-        self.change(round=msgspec.structs.replace(self.round, **fields))
+        self.now = replace(self.now, round=replace(self.round, **fields))
 
     def set_shoe(self, **fields: Any) -> None:
         """Replace fields of the loaded shoe."""
-        self.change(shoe=msgspec.structs.replace(self.shoe, **fields))
+        self.now = replace(self.now, shoe=replace(self.shoe, **fields))
 
     def set_link(self, **fields: Any) -> None:
         """Replace fields of the link."""
-        self.change(link=msgspec.structs.replace(self.now.link, **fields))
+        self.now = replace(self.now, link=replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
-        """Go on with this trigger once the present transition is done."""
-        self.trigger(trigger)
+        """Go on with this trigger once the present one is done."""
+        self.triggers.append(trigger)
 
     # What it tells.
 
@@ -142,6 +215,18 @@ class Turn:
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """An event that only the restricted stream carries."""
         self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+
+    def emit_irregularity(
+        self, kind: str, key: str, data: dict[str, Any], **restricted: object
+    ) -> None:
+        """Emit an event about an irregularity or a pause: its procedure says what is public."""
+        procedure, secret = self.procedures[key], {"key": key, **data, **restricted}
+        if procedure.pause:
+            self.tell(procedure.events[kind], {}, restricted=restricted)
+        elif procedure.inspection:
+            self.tell_restricted(kind, secret)
+        else:
+            self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
     def refuse(self, error: str, **needs: str) -> None:
         """Refuse the command of this input: say why and what it would need, change nothing."""

@@ -7,13 +7,14 @@ a halt. Must not know: who enters a card, what the round wants next.
 from __future__ import annotations
 
 from . import placing, pulls
+from .arguments import checked
 from .cause import Cause
 from .irregularities import stack
 from .irregularities.double_draw import KEY as DOUBLE_DRAW
 from .irregularities.double_draw import NAME
 from .irregularities.misread import KEY, KNOWN, READ
-from .revealing import named_to_expose, shows_cards_at_once
-from .state import Dealt, Opened
+from .revealing import ExposedCards, advance, expose, named_to_expose, shows_cards_at_once
+from .state import DealtCard, Opened
 from .turn import Turn
 
 KEYS = (KEY, DOUBLE_DRAW)
@@ -34,7 +35,8 @@ def waits_for_a_reading(turn: Turn) -> bool:
 
 def exposes_unread(turn: Turn) -> bool:
     """The command turns a card that nobody could read."""
-    return any(dealt.card is None for dealt in named_to_expose(turn))
+    named = named_to_expose(turn, checked(turn, ExposedCards))
+    return any(dealt.card is None for dealt in named)
 
 
 def is_due_for_entry(turn: Turn) -> bool:
@@ -42,20 +44,16 @@ def is_due_for_entry(turn: Turn) -> bool:
     return shows_cards_at_once(turn) and bool(_open(turn))
 
 
-def _open(turn: Turn) -> list[Dealt]:
+def _open(turn: Turn) -> list[DealtCard]:
     """The unread cards of the round for which nothing is open yet."""
     unread = [dealt for dealt in turn.round.cards if dealt.card is None]
-    return [d for d in unread if not any(stack.is_open(turn, k, _subject(d)) for k in KEYS)]
+    return [d for d in unread if not any(stack.is_open(turn, k, d.subject) for k in KEYS)]
 
 
-def _subject(dealt: Dealt) -> str:
-    return f"{dealt.hand} {dealt.index}"
-
-
-def _cause(turn: Turn, dealt: Dealt) -> Cause:
+def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     """Why nobody knows the card: which of a pull it is, or what the shoe said of it, or nothing."""
     named = f"{dealt.hand.capitalize()}'s card {dealt.index}"
-    noted, subject = {"hand": dealt.hand, "index": dealt.index}, _subject(dealt)
+    noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find(turn.now, dealt.number) is not None:
         seen = f"{named} is one of those that were drawn together"
         return Cause(DOUBLE_DRAW, seen, subject=subject, noted=noted, step=NAME)
@@ -81,10 +79,20 @@ def halt_for_unread(turn: Turn) -> None:
         stack.raise_irregularity(turn, _cause(turn, dealt))
 
 
+def expose_cards(turn: Turn) -> None:
+    """The named cards lie open; where one is unread the table halts, else play goes on."""
+    halts = exposes_unread(turn)
+    expose(turn)
+    if halts:
+        turn.then("unread_exposed")
+    else:
+        advance(turn)
+
+
 def halt_for_exposed(turn: Turn) -> None:
     """Those exposed now are entered now, the first of the hand first."""
-    hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
-    waiting = [opened for opened in turn.now.waiting if _is_of(opened, hand, index)]
+    args = checked(turn, ExposedCards)
+    waiting = [opened for opened in turn.now.waiting if _is_of(opened, args.hand, args.index)]
     for opened in reversed(waiting):
         stack.halt_for_waiting(turn, opened, opened.step)
 

@@ -19,10 +19,11 @@ from shoe_ctl.config.schema import Config, load
 from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
 from shoe_ctl.daemon.refusal_budget import STRETCH_US
 from shoe_ctl.daemon.requests import gid_of, users_of
+from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.known_commands import MOST_REFUSED, MOST_REFUSED_OF_A_USER
-from shoe_ctl.table.positions import COMMANDS, POSITIONS
+from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing
@@ -83,7 +84,7 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
 
 
 def test_every_command_is_on_the_staffs_page_with_its_position() -> None:
-    for command, position in COMMANDS.items():
+    for command, position in ((c.name, c.position) for c in COMMANDS.values()):
         row_of = rf"^\| `{command}` \| ([^|]*) \|.*shoectl table {command}"
         (row,) = re.findall(row_of, STAFF, re.MULTILINE)
         assert row == position.replace("_", " ")

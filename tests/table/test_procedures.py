@@ -10,21 +10,25 @@ from firmware_proto.events import Gap
 from shoe_ctl.games import catalog
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
-from shoe_ctl.table import machine, positions
-from shoe_ctl.table.irregularities import procedure as procedure_form
+from shoe_ctl.table import positions, situations, transitions
+from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.irregularities.stack import INSPECTION
+from shoe_ctl.table.rows import check_nothing
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 
-EVERY = [pytest.param(p, id=key) for key, p in PROCEDURES.items()]
-STEPS = [pytest.param(p, s, id=f"{p.key}-{s.name}") for p in PROCEDURES.values() for s in p.steps]
+IRREGULARITIES = {key: p for key, p in PROCEDURES.items() if not p.pause}
+PAUSES = [pytest.param(p, id=key) for key, p in PROCEDURES.items() if p.pause]
+EVERY = [pytest.param(p, id=key) for key, p in IRREGULARITIES.items()]
+STEPS = [
+    pytest.param(p, s, id=f"{p.key}-{s.name}") for p in IRREGULARITIES.values() for s in p.steps
+]
 DECLARABLE = [
     key
     for key, p in PROCEDURES.items()
-    if p.declared is not None and p.declared.unless is procedure_form.nothing
+    if p.declared is not None and p.declared.unless is check_nothing
 ]
 """What may be declared whatever the method, whoever holds what."""
 
@@ -57,7 +61,7 @@ def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure)
     for step in procedure.steps:
         choices = [(c.name, c.in_round, c.when) for c in step.choices]
         assert len(choices) == len(set(choices))
-        assert {heard.trigger for heard in step.hears} <= set(machine.HEARD)
+        assert {heard.trigger for heard in step.hears} <= set(transitions.HEARD)
     reached = {then for s in procedure.steps for then in ways(s)}
     assert {*reached, procedure.steps[0].name, *procedure.begins} == set(names)
 
@@ -81,7 +85,7 @@ def test_every_end_has_its_rule_in_every_game(procedure: Procedure) -> None:
         assert name in ENDS[key]
         for game in catalog.shipped():
             assert name in catalog.load(game).irregularities[key]
-        assert end.leads in (BACK, VOID, *machine.RESUMABLE)
+        assert end.leads in (BACK, VOID, *(s for s in situations.STATES if s != "suspended"))
 
 
 @pytest.mark.parametrize(("procedure", "step"), STEPS)
@@ -96,15 +100,46 @@ def test_every_choice_is_a_known_positions(procedure: Procedure, step: Step) -> 
 def test_cards_to_be_inspected_are_alike_in_all_that_the_room_may_see() -> None:
     shown = [
         [(s.name, s.prompt, [(c.name, c.by, c.in_round) for c in s.choices]) for s in p.steps]
-        for p in (PROCEDURES[key] for key in sorted(INSPECTION))
+        for p in PROCEDURES.values()
+        if p.inspection
     ]
-    assert shown[0] == shown[1]
+    assert len(shown) == 2 and shown[0] == shown[1]
+
+
+def test_the_room_is_not_told_which_irregularity_follows_from_a_card_that_nobody_has_seen() -> None:
+    hidden = {key: p.public_key for key, p in PROCEDURES.items() if p.public_key is not None}
+    inspected = {"foreign_card": "inspection", "extra_card": "inspection"}
+    assert hidden == {"overdraw": "drawn_early", **inspected}
+    assert {key for key, p in PROCEDURES.items() if p.inspection} == inspected.keys()
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: Procedure) -> None:
+    (step,) = pause.steps
+    assert (step.choices, step.hears, pause.ends, pause.declared) == ((), (), (), None)
+    assert pause.key not in ENDS
+    assert pause.events.keys() == {"irregularity.step", "irregularity.resolved"}
+
+
+def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
+    asks = PROCEDURES["link_lost"]._replace(
+        steps=(PROCEDURES["link_lost"].steps[0]._replace(prompt="look at the cable"),)
+    )
+    table = Playing(**WAYS[0])
+    table.controller = TableController(
+        table.game, table.settings, procedures={**PROCEDURES, "link_lost": asks}
+    )
+    table.open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS")
+    table.disconnect()
+    assert table.told("irregularity.raised")[-1]["prompt"] == "look at the cable"
 
 
 def test_what_is_declared_is_declared_in_states_of_the_table() -> None:
     for procedure in PROCEDURES.values():
         if procedure.declared is not None:
-            assert set(procedure.declared.states) <= set(machine.STATES) - {"no_shoe"}
+            assert set(procedure.declared.states) <= set(situations.STATES) - {"no_shoe"}
             assert "suspended" in procedure.declared.states
 
 
@@ -226,7 +261,7 @@ def test_each_decides_on_the_cards_that_came_with_it() -> None:
     table.draw("4C")
     declares(table, "unshuffled")
     table.rules("play_on")
-    assert (table.key, len(table.now.kept)) == ("other", 1)
+    assert (table.key, len(table.now.held)) == ("other", 1)
     declares(table, "unshuffled")
     table.draw("5C")
     refused = table.asks("decide", choice="play_on", reason="r")

@@ -216,21 +216,28 @@ def test_a_snapshot_that_does_not_fit_the_chain_is_not_gone_on_from(
         pass
 
 
-@pytest.mark.parametrize(
-    "spoilt",
-    [
-        lambda s: msgspec.structs.replace(s, state=msgspec.Raw(b'{"state": "idle"}')),
-        lambda s: msgspec.structs.replace(s, state=msgspec.Raw(b'{"state":1}')),
-        lambda s: msgspec.structs.replace(s, inputs=s.inputs + 1),
-    ],
-    ids=["a state of other fields", "no state", "another input"],
-)
-def test_a_snapshot_that_this_software_would_not_write_is_none(spoilt: Any, tmp_path: Path) -> None:
-    with at_a_journal(tmp_path / "j.db", meta(), dealt_by("2D 3C")) as table:
+def taken(folder: Path) -> Snapshot:
+    with at_a_journal(folder / "j.db", meta(), dealt_by("2D 3C")) as table:
         head = table.store.head("bac-07")
-        good = snapshots.take_snapshot(table.controller, meta(), head, table.index)
+        return snapshots.take_snapshot(table.controller, meta(), head, table.index)
+
+
+@pytest.mark.parametrize(
+    "state", [b'{"state": "idle"}', b'{"state":1}'], ids=["a state of other fields", "no state"]
+)
+def test_a_snapshot_that_this_software_would_not_write_is_refused(
+    state: bytes, tmp_path: Path
+) -> None:
+    good = taken(tmp_path)
     assert snapshots.restore(meta(), good) is not None
-    assert snapshots.restore(meta(), spoilt(good)) is None
+    with pytest.raises(ValueError, match=r"is missing|Expected `str`"):
+        snapshots.restore(meta(), msgspec.structs.replace(good, state=msgspec.Raw(state)))
+
+
+def test_a_snapshot_of_another_input_is_none(tmp_path: Path) -> None:
+    good = taken(tmp_path)
+    other = msgspec.structs.replace(good, inputs=good.inputs + 1)
+    assert snapshots.restore(meta(), other) is None
 
 
 def command(t_us: int, name: str, **args: Any) -> TableCommand:

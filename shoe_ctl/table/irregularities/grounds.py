@@ -6,25 +6,18 @@ Must not know: which irregularity asks, how it ends.
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import Any
 
 import msgspec
 
 from firmware_proto.events import Hello
-from shoe_ctl.table import shoe_cards, shoe_sets
-from shoe_ctl.table.arguments import by_whom
+from shoe_ctl.table import shoe_cards, shoe_sets, situations
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Halt, Kept, Opened
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.state import Halt, Opened, UnplacedCard
+from shoe_ctl.table.turn import TableView, Turn
 
-from .procedure import Standing
-
-CARDS_OUT = ("dealing", "revealing", "drawing")
-"""The states in which cards of an unfinished round lie on the table."""
-
-TO_THE_OUTCOME = ("closed", *CARDS_OUT)
-"""The states from *no more bets* to the outcome."""
+CARDS_OUT = situations.CARDS_OUT
+TO_THE_OUTCOME = situations.TO_THE_OUTCOME
 
 ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
 """Against what goes on by rule, until a person says where the shoe stands."""
@@ -33,67 +26,44 @@ INSPECTS = "inspects"
 """Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
 
 
-def halt_of(at: Standing) -> Halt:
+def halt_of(at: TableView) -> Halt:
     """The halt: something is open."""
-    assert at.now.halt is not None
-    return at.now.halt
+    return at.halt
 
 
 def set_top(turn: Turn, **fields: Any) -> None:
     """Replace fields of the irregularity that is decided now."""
-    halt = halt_of(turn)
+    halt = turn.halt
     top = msgspec.structs.replace(halt.top, **fields)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
 
 def note(turn: Turn, **noted: Any) -> None:
     """Let the one on top remember this (plain JSON values)."""
-    set_top(turn, noted={**halt_of(turn).top.noted, **noted})
+    set_top(turn, noted={**turn.current.noted, **noted})
 
 
 def tell_moved(turn: Turn, step: str, places: list[str]) -> None:
     """Cards lie elsewhere now, by what a person says: where, and never which."""
-    data = {"key": halt_of(turn).top.key, "step": step, "moved": places}
-    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    data = {"key": turn.current.key, "step": step, "moved": places}
+    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
 
 
 def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
     """What waited for a card beside the round waits for nothing: it does not lie there."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
     data = {"how": "taken_back", "rule": rule}
-    public = {"key": "drawn_early" if waits.key == "overdraw" else waits.key, **data}
-    turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
+    turn.emit_irregularity("irregularity.resolved", waits.key, data)
 
 
-def own_kept(at: Standing) -> tuple[Kept, ...]:
+def own_kept(at: TableView) -> tuple[UnplacedCard, ...]:
     """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
-    deciding = halt_of(at).deciding
-    before = deciding[0].kept_before
+    deciding = at.halt.deciding
+    since = deciding[0].number
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
-        kept
-        for place, kept in enumerate(at.now.kept)
-        if place >= before or kept.number in inspected
+        card for card in at.now.held if card.came_after >= since or card.number in inspected
     )
-
-
-def drop_kept(turn: Turn, gone: tuple[Kept, ...]) -> None:
-    """These are kept no longer; of the others it stays known what they came with."""
-    halt = halt_of(turn)
-    stays = [not any(kept is one for one in gone) for kept in turn.now.kept]
-    stack = tuple(
-        msgspec.structs.replace(opened, kept_before=sum(stays[: opened.kept_before]))
-        for opened in halt.stack
-    )
-    left = tuple(compress(turn.now.kept, stays))
-    turn.change(kept=left, halt=msgspec.structs.replace(halt, stack=stack))
-
-
-def take_first_kept(turn: Turn) -> Kept:
-    """The card that was kept first leaves those kept, whichever irregularity it came with."""
-    first = turn.now.kept[0]
-    drop_kept(turn, (first,))
-    return first
 
 
 def cards_were_out(turn: Turn) -> bool:
@@ -117,12 +87,12 @@ def same_shoe_is_back(turn: Turn) -> bool:
     return device == (link.device_id, link.boot_id) and not shoe_sets.another_set(turn)
 
 
-def cards_have_no_place(turn: Turn) -> str | None:
+def cards_have_no_place(turn: Turn, _args: object = None) -> str | None:
     """Cards were drawn that the round has no place for."""
     return "cards were drawn that have no place in the round" if own_kept(turn) else None
 
 
-def something_is_missing(turn: Turn) -> str | None:
+def something_is_missing(turn: Turn, _args: object = None) -> str | None:
     """What keeps the table from going on where it was."""
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
@@ -131,7 +101,7 @@ def something_is_missing(turn: Turn) -> str | None:
 
 def shoe_cannot_go_on(turn: Turn) -> str | None:
     """The shoe is away, holds other cards, or gave some that nobody heard of."""
-    now, back_to = turn.now, halt_of(turn).back_to
+    now, back_to = turn.now, turn.resume_state
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":
@@ -145,7 +115,7 @@ def shoe_cannot_go_on(turn: Turn) -> str | None:
     return None
 
 
-def shoe_is_not_ready(turn: Turn) -> str | None:
+def shoe_is_not_ready(turn: Turn, _args: object = None) -> str | None:
     """What keeps the round from going on by rule, without anyone's ruling."""
     now = turn.now
     if (missing := something_is_missing(turn)) is not None:
@@ -155,7 +125,7 @@ def shoe_is_not_ready(turn: Turn) -> str | None:
     return ALIGN_FIRST
 
 
-def first_card_is_not_out(turn: Turn) -> str | None:
+def first_card_is_not_out(turn: Turn, _args: object = None) -> str | None:
     """No card of a round was dealt: the rule for what is found later does not hold."""
     played = turn.now.round
     if played is None or not played.cards:
@@ -163,12 +133,12 @@ def first_card_is_not_out(turn: Turn) -> str | None:
     return something_is_missing(turn)
 
 
-def no_card_to_set_aside(turn: Turn) -> str | None:
+def no_card_to_set_aside(turn: Turn, _args: object = None) -> str | None:
     """No card was drawn that could be laid aside."""
     return None if own_kept(turn) else "no cards are there to be set aside"
 
 
-def cards_are_in_play(turn: Turn) -> str | None:
+def cards_are_in_play(turn: Turn, _args: object = None) -> str | None:
     """Cards cannot be laid aside: there are none, or the round may want them."""
     if (none := no_card_to_set_aside(turn)) is not None:
         return none

@@ -5,26 +5,25 @@ In: nothing. Out: their procedures. Must not know: cards' values, who has which 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from shoe_ctl.table import conduct, passing, revealing, shoe_control, taking
+from shoe_ctl.table import conduct, methods, passing, revealing, shoe_control, taking
 from shoe_ctl.table.arguments import (
     HandToPlayer,
     Name,
+    NamedPlayer,
     OfChoice,
     OfKey,
-    OfPlayer,
-    by_whom,
     checked,
     player,
 )
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Dealt
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.state import DealtCard
+from shoe_ctl.table.turn import TableView, Turn
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
-from .grounds import CARDS_OUT, halt_of, shoe_is_not_ready, something_is_missing
-from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
+from .grounds import CARDS_OUT, shoe_is_not_ready, something_is_missing
+from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
 
 RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
 
@@ -59,22 +58,20 @@ class OfSeen(OfChoice, frozen=True, kw_only=True):
 # What was seen.
 
 
-def _noted_hand(standing: Standing) -> str | None:
+def _noted_hand(standing: TableView) -> str | None:
     """The hand that the irregularity decided now is about."""
-    assert standing.now.halt is not None
-    hand = standing.now.halt.top.noted.get("hand")
+    hand = standing.current.noted.get("hand")
     return None if hand is None else str(hand)
 
 
-def _face_down(standing: Standing, hand: str | None) -> list[Dealt]:
+def _face_down(standing: TableView, hand: str | None) -> list[DealtCard]:
     """Cards of the hand that lie there, and nobody has seen."""
     played, taken = standing.now.round, taking.places(standing.now)
     assert played is not None
-    down = (d for d in played.cards if d.hand == hand and not d.revealed)
-    return [d for d in down if (d.hand, d.index) not in taken]
+    return [d for d in played.face_down(hand) if (d.hand, d.index) not in taken]
 
 
-def _is_unopened(standing: Standing, hand: str | None) -> bool:
+def _is_unopened(standing: TableView, hand: str | None) -> bool:
     """It has cards, and all of them lie face down."""
     played = standing.now.round
     assert played is not None
@@ -82,7 +79,7 @@ def _is_unopened(standing: Standing, hand: str | None) -> bool:
     return bool(of_hand) and not any(d.revealed for d in of_hand)
 
 
-def _names_its_hand(standing: Standing) -> dict[str, str]:
+def _names_its_hand(standing: TableView) -> dict[str, str]:
     hand = _noted_hand(standing)
     return {} if hand is None else {"hand": hand}
 
@@ -90,17 +87,18 @@ def _names_its_hand(standing: Standing) -> dict[str, str]:
 # A hand that went to the wrong Player, to none, or was seen.
 
 
-def _why_no_delivery(turn: Turn) -> str | None:
+def _check_delivery(turn: Turn, args: OfDelivery | None) -> str | None:
     """What stands against declaring that a hand was passed, dealt or exposed wrongly."""
-    hand = checked(turn, OfDelivery).hand
     if turn.faces == "face_up":
         return "here all cards are dealt face up, and no Player handles them"
-    if not any(d.hand == hand for d in turn.round.cards):
-        return f"no card of the {hand} hand is dealt"
+    if args is None:
+        return None if turn.round.cards else "no card is dealt"
+    if not any(d.hand == args.hand for d in turn.round.cards):
+        return f"no card of the {args.hand} hand is dealt"
     return None
 
 
-def _can_be_retrieved(standing: Standing) -> bool:
+def _can_be_retrieved(standing: TableView) -> bool:
     """Players handle cards, and no card of the hand was seen."""
     now, settings = standing.now, standing.settings
     assert now.halt is not None
@@ -108,53 +106,69 @@ def _can_be_retrieved(standing: Standing) -> bool:
     return handed and _is_unopened(standing, _noted_hand(standing))
 
 
-def _some_lie_face_down(standing: Standing) -> bool:
+def _some_lie_face_down(standing: TableView) -> bool:
     return bool(_face_down(standing, _noted_hand(standing)))
 
 
+def _named(args: OfRightPlayer) -> NamedPlayer:
+    """The Player to whom the hand is to be passed."""
+    return NamedPlayer(player=args.player, seat=args.seat)
+
+
 def _right_player(turn: Turn) -> HandToPlayer:
-    """The Player named, as one to whom the hand is passed."""
-    args = checked(turn, OfRightPlayer)
-    hand = _noted_hand(turn)
+    """The same with the hand."""
+    args, hand = checked(turn, OfRightPlayer), _noted_hand(turn)
     assert hand in ("player", "banker")
     return HandToPlayer(
         hand="player" if hand == "player" else "banker", player=args.player, seat=args.seat
     )
 
 
-def _pit_names(standing: Standing) -> bool:
+def _pit_names(standing: TableView) -> bool:
     """By the wagers the hand is nobody's: a Pit Supervisor names the Player."""
     return passing.is_nobodys(
         standing.now, standing.game, standing.settings, str(_noted_hand(standing))
     )
 
 
-def _someones(standing: Standing) -> bool:
+def _someones(standing: TableView) -> bool:
     return not _pit_names(standing)
 
 
-def _why_not_pass_on(turn: Turn) -> str | None:
-    return passing.why_not_deliver(turn, _right_player(turn)) or shoe_is_not_ready(turn)
+def _check_passing_on(turn: Turn, args: OfRightPlayer | None) -> str | None:
+    to, hand = None if args is None else _named(args), str(_noted_hand(turn))
+    return passing.check_delivery(turn, hand, to) or shoe_is_not_ready(turn)
 
 
-def _why_not_named(turn: Turn) -> str | None:
-    return passing.why_not_named(turn, _right_player(turn)) or shoe_is_not_ready(turn)
+def _check_naming(turn: Turn, args: OfRightPlayer | None) -> str | None:
+    to, hand = None if args is None else _named(args), str(_noted_hand(turn))
+    return passing.check_named(turn, hand, to) or shoe_is_not_ready(turn)
 
 
-def _why_not_seen(turn: Turn) -> str | None:
-    return None if _seen(turn) else "no such card of the hand lies face down"
+def _wants_whom(standing: TableView) -> dict[str, Any]:
+    """A seat, or a Player, where it does not follow from the wagers or from who has the shoe."""
+    now, settings = standing.now, standing.settings
+    method = conduct.method(now, settings)
+    by_wagers = method == "A" and methods.is_fed(now.wagers) and not _pit_names(standing)
+    to_holder = method == "C" and now.control.holder is not None
+    return {} if by_wagers or to_holder else {"seat": None}
 
 
-def _seen(turn: Turn) -> list[Dealt]:
-    index = checked(turn, OfSeen).index
+def _check_seen(turn: Turn, args: OfSeen | None) -> str | None:
+    if not _seen(turn, None if args is None else args.index):
+        return "no such card of the hand lies face down"
+    return shoe_is_not_ready(turn)
+
+
+def _seen(turn: Turn, index: int | None) -> list[DealtCard]:
     return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
 
 
 def _take_back(turn: Turn) -> None:
-    hand, noted = str(_noted_hand(turn)), halt_of(turn).top.noted
+    hand, noted = str(_noted_hand(turn)), turn.current.noted
     taker = turn.round.hands.of(hand).holder
     if taker is None or not {"player", "seat"}.isdisjoint(noted):
-        taker = player(turn, OfPlayer(player=noted.get("player"), seat=noted.get("seat")))
+        taker = player(turn, NamedPlayer(player=noted.get("player"), seat=noted.get("seat")))
     passing.retrieve(turn, hand, taker, turn.game.rule("wrong_player", "retrieved"))
 
 
@@ -169,7 +183,8 @@ def _pass_on_as_named(turn: Turn) -> None:
 def _show(turn: Turn) -> None:
     """What was dealt face up or exposed in error is seen: no wrong delivery (5.7.1)."""
     rule = turn.game.rule("wrong_player", "stands")
-    revealing.reveal(turn, _seen(turn), {"by": "in error", "rule": rule})
+    seen = _seen(turn, checked(turn, OfSeen).index)
+    revealing.reveal(turn, seen, {"by": "in error", "rule": rule})
 
 
 WRONG_PLAYER = Procedure(
@@ -186,8 +201,7 @@ WRONG_PLAYER = Procedure(
                 ),
                 Choice(
                     "exposed", "dealer", "no_wrong_delivery", (_show,),
-                    lambda turn: _why_not_seen(turn) or shoe_is_not_ready(turn),
-                    reason=False, takes=OfSeen, when=_some_lie_face_down,
+                    _check_seen, reason=False, takes=OfSeen, when=_some_lie_face_down,
                 ),
                 Choice(
                     "not_passed", "dealer", "no_wrong_delivery", unless=shoe_is_not_ready,
@@ -202,12 +216,13 @@ WRONG_PLAYER = Procedure(
             "pass the hand, face down, to the Player whose it is",
             (
                 Choice(
-                    "pass_on", "dealer", "retrieved", (_pass_on,), _why_not_pass_on,
-                    reason=False, takes=OfRightPlayer, when=_someones,
+                    "pass_on", "dealer", "retrieved", (_pass_on,), _check_passing_on,
+                    reason=False, takes=OfRightPlayer, when=_someones, wants=_wants_whom,
                 ),
                 Choice(
                     "pass_on", "pit_supervisor", "retrieved", (_pass_on_as_named,),
-                    _why_not_named, reason=False, takes=OfRightPlayer, when=_pit_names,
+                    _check_naming, reason=False, takes=OfRightPlayer, when=_pit_names,
+                    discretion=passing.rule_of_naming, wants=_wants_whom,
                 ),
                 *RULINGS,
             ),
@@ -227,7 +242,7 @@ WRONG_PLAYER = Procedure(
         (*CARDS_OUT, "resolved", "suspended"),
         "a hand is declared to have been passed or exposed wrongly",
         OfDelivery,
-        _why_no_delivery,
+        _check_delivery,
         "hand",
     ),
     of_cards=True,
@@ -237,13 +252,13 @@ WRONG_PLAYER = Procedure(
 # Whoever has the cards, or the shoe, is not there.
 
 
-def _why_nobody_is_absent(turn: Turn) -> str | None:
+def _check_absence(turn: Turn, args: OfAbsence | None) -> str | None:
     """What stands against declaring that a Player who handles cards or the shoe is away."""
-    hand = checked(turn, OfAbsence).hand
-    if hand is not None:
-        holder = None if turn.now.round is None else turn.round.hands.of(hand).holder
-        return None if holder is not None else f"no Player holds the {hand} hand"
-    if (none := shoe_control.why_no_holder(turn)) is not None:
+    if args is None and any(_is_held(turn, hand) for hand in ("player", "banker")):
+        return None
+    if args is not None and args.hand is not None:
+        return None if _is_held(turn, args.hand) else f"no Player holds the {args.hand} hand"
+    if (none := shoe_control.check_holder(turn)) is not None:
         return f"{none}; where a hand's holder is away say which hand"
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
     if back_to == "revealing" or next_slot(turn.now) is None:
@@ -251,15 +266,19 @@ def _why_nobody_is_absent(turn: Turn) -> str | None:
     return None
 
 
-def _left_a_hand(standing: Standing) -> bool:
+def _is_held(turn: Turn, hand: str) -> bool:
+    return turn.now.round is not None and turn.round.hands.of(hand).holder is not None
+
+
+def _left_a_hand(standing: TableView) -> bool:
     return _noted_hand(standing) is not None
 
 
-def _left_the_shoe(standing: Standing) -> bool:
+def _left_the_shoe(standing: TableView) -> bool:
     return _noted_hand(standing) is None
 
 
-def _is_next_to_open(standing: Standing) -> bool:
+def _is_next_to_open(standing: TableView) -> bool:
     """The hand has cards to be opened, and no other is to be opened before it."""
     hand, played = _noted_hand(standing), standing.now.round
     if hand is None or not _face_down(standing, hand):
@@ -270,7 +289,7 @@ def _is_next_to_open(standing: Standing) -> bool:
     return not (waits and _is_unopened(standing, hand))
 
 
-def _is_opened_later(standing: Standing) -> bool:
+def _is_opened_later(standing: TableView) -> bool:
     return _left_a_hand(standing) and not _is_next_to_open(standing)
 
 
@@ -286,7 +305,7 @@ def _dealer_exposes(turn: Turn) -> None:
 
 def _dealer_draws(turn: Turn) -> None:
     rule = turn.game.rule("holder_absent", "ruled")
-    shoe_control.give_back(turn, rule, because="absent", **by_whom(turn))
+    shoe_control.give_back(turn, rule, because="absent", **turn.actor())
 
 
 HOLDER_ABSENT = Procedure(
@@ -326,7 +345,7 @@ HOLDER_ABSENT = Procedure(
         ("closed", *CARDS_OUT, "suspended"),
         "it is declared that a Player who handles the cards or the shoe is away",
         OfAbsence,
-        _why_nobody_is_absent,
+        _check_absence,
         "hand",
     ),
 )  # fmt: skip

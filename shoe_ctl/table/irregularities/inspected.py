@@ -6,15 +6,13 @@ Must not know: what was wrong with the card as it was read.
 
 from __future__ import annotations
 
-import msgspec
-
 from shoe_ctl.table import belated, entering, shoe_cards
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
 from .grounds import (
     INSPECTS,
-    halt_of,
     no_card_to_set_aside,
     note,
     own_kept,
@@ -23,12 +21,12 @@ from .grounds import (
 from .procedure import Choice, End, Step
 
 
-def cannot_correct(turn: Turn) -> str | None:
+def cannot_correct(turn: Turn, args: entering.EnterCard | None) -> str | None:
     """No card was kept, or the one that is named is none of the shoe's."""
     kept = own_kept(turn)
     if not kept or kept[0].card is None:
         return "no card that was read is under inspection"
-    return entering.no_card_of_the_shoe(turn)
+    return None if args is None else entering.check_card(turn, args.card)
 
 
 def correct(turn: Turn) -> None:
@@ -37,13 +35,12 @@ def correct(turn: Turn) -> None:
     assert wrong.card is not None and wrong.number is not None
     if wrong.counted:
         shoe_cards.correct(turn, wrong.card, right)
-    if halt_of(turn).top.noted.get("due") and belated.free_slot(turn) is not None:
-        turn.change(kept=tuple(kept for kept in turn.now.kept if kept is not wrong))
+    if turn.current.noted.get("due") and belated.free_slot(turn) is not None:
+        unplaced.drop_cards(turn, (wrong,))
         slot = belated.lay_next(turn, right, wrong.number)
         entering.tell_entered(turn, *slot, right)
     else:
-        named = msgspec.structs.replace(wrong, card=right)
-        turn.change(kept=tuple(named if kept is wrong else kept for kept in turn.now.kept))
+        unplaced.change_card(turn, wrong, card=right)
         note(turn, **{INSPECTS: None})
         entering.tell_entered(turn, None, None, right)
 

@@ -9,6 +9,7 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
+from shoe_ctl.table.slots import pending_cards
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, GO_ON, RULED, align, overrule_result, stands, void
@@ -16,13 +17,15 @@ from .grounds import something_is_missing
 from .procedure import Choice, End, Procedure, Step
 
 
-def cannot_replace(turn: Turn) -> str | None:
+def cannot_replace(turn: Turn, wanted: entering.CardThere | None) -> str | None:
     """No such card lies open, or with the one that is named the round could not be."""
-    wanted = checked(turn, entering.CardThere)
+    if wanted is None:
+        any_open = any(dealt.revealed for dealt in turn.round.cards)
+        return something_is_missing(turn) if any_open else "no card of the round lies open"
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
         return "no such card of the round lies open"
-    if (wrong := entering.why_not(turn, wanted.card)) is not None:
+    if (wrong := entering.check_card(turn, wanted.card)) is not None:
         return wrong
     return something_is_missing(turn) or _no_such_round(turn, wanted)
 
@@ -50,11 +53,13 @@ def replace(turn: Turn) -> None:
     """A card that the reader got wrong is what it is; all that follows is looked at anew (6.3)."""
     wanted = checked(turn, entering.CardThere)
     entering.replace(turn, placing.find(turn, wanted.slot), entering.face(wanted.card))
+    due = turn.round.due
     turn.set_round(due=None, complete_us=None)
     if turn.round.totals_announced:
         revealing.announce_totals(turn)
-    if not belated.deals_pending_next(turn):  # else the round stands where that card leads it
-        belated.stand(turn)
+    if due is not None and pending_cards(turn.now):
+        revealing.want_third_card(turn)  # the card that waits takes its slot, if one is still due
+    belated.stand(turn)
 
 
 REPLACE = Choice(

@@ -10,7 +10,7 @@ from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
 
 from .endings import CALL_VOID, LAY_ASIDE, aside, void
-from .grounds import cards_have_no_place, halt_of, no_card_to_set_aside, own_kept
+from .grounds import cards_have_no_place, no_card_to_set_aside, own_kept
 from .procedure import Choice, End, Hears, Procedure, Step
 
 KEY = "misread"
@@ -24,7 +24,7 @@ DUE = ("closed", "dealing", "drawing")
 
 def slot_of(turn: Turn) -> tuple[str, int]:
     """The slot of the unread card that is decided now."""
-    noted = halt_of(turn).top.noted
+    noted = turn.current.noted
     return noted["hand"], noted["index"]
 
 
@@ -38,7 +38,7 @@ def is_read_now(turn: Turn) -> bool:
 
 def is_read_in_turn(turn: Turn) -> bool:
     """The shoe has read the card after all, and it is the one that was due."""
-    if own_kept(turn) or halt_of(turn).back_to not in DUE:
+    if own_kept(turn) or turn.resume_state not in DUE:
         return False
     return fitting.is_for(turn, belated.free_slot(turn))
 
@@ -46,7 +46,7 @@ def is_read_in_turn(turn: Turn) -> bool:
 def is_unread_in_turn(turn: Turn) -> bool:
     """It is the card that was due, told by a shoe that raised its alarm first."""
     drawn, slot = turn.drawn, belated.free_slot(turn)
-    if drawn.card is not None or own_kept(turn) or halt_of(turn).back_to not in DUE:
+    if drawn.card is not None or own_kept(turn) or turn.resume_state not in DUE:
         return False
     return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
 
@@ -58,7 +58,7 @@ def contradicts_reading(turn: Turn) -> bool:
     return not args.against_reading and not entering.may_be(turn, dealt, entering.seen(turn))
 
 
-def no_place_for_it(turn: Turn) -> str | None:
+def no_place_for_it(turn: Turn, _args: object = None) -> str | None:
     """No card was due, or others came as well."""
     if belated.free_slot(turn) is None:
         return "no card is due"
@@ -79,7 +79,7 @@ def enter(turn: Turn) -> None:
 def take_reading(turn: Turn) -> None:
     """The card is what the shoe reads it to be: somebody exposed it, or it was dealt face up.
 
-    Dealt so it is seen in its time, as if it had been read at once.
+    DealtCard so it is seen in its time, as if it had been read at once.
     """
     assert turn.drawn.card is not None
     slot = slot_of(turn)
@@ -105,7 +105,7 @@ KNOWN = End("known", "known otherwise", ENTERED)
 """It was named as a part of something else: what waited for a reading is over."""
 
 NAME_CARD = Choice(
-    "enter", "dealer", "entered", unless=entering.no_card_to_name, reason=False, second=True,
+    "enter", "dealer", "entered", unless=entering.check_seen, reason=False, second=True,
     takes=entering.SeenCard, contradicts=contradicts_reading,
 )  # fmt: skip
 

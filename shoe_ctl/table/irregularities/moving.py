@@ -16,7 +16,7 @@ _ALTERED = "order_altered_while_moving"
 _MOVES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
-def _not_ready(turn: Turn) -> str | None:
+def _not_ready(turn: Turn, _args: object = None) -> str | None:
     return something_is_missing(turn) if turn.now.round is None else shoe_is_not_ready(turn)
 
 
@@ -51,7 +51,7 @@ EXPOSED_WHILE_MOVING = Procedure(
         "dealer",
         _MOVES,
         "it is declared that a card was seen while the shoe was moved",
-        unless=shoe_control.out_of_method,
+        unless=shoe_control.check_method,
     ),
 )  # fmt: skip
 
@@ -83,6 +83,6 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
         "dealer",
         _MOVES,
         "it is declared that the order of the cards was altered while the shoe was moved",
-        unless=shoe_control.out_of_method,
+        unless=shoe_control.check_method,
     ),
 )  # fmt: skip

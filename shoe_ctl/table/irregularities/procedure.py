@@ -7,42 +7,21 @@ Must not know: any particular irregularity, events, how the machine moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
-from shoe_ctl.table import rows
 from shoe_ctl.table.arguments import OfChoice, OfKey
-from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.state import TableState
-from shoe_ctl.table.turn import Turn
-
-
-class Standing(Protocol):
-    """A table as it stands, for whoever only looks: a Turn is one."""
-
-    @property
-    def now(self) -> TableState:
-        """What it remembers."""
-        ...
-
-    @property
-    def game(self) -> Game:
-        """What is played."""
-        ...
-
-    @property
-    def settings(self) -> TableSettings:
-        """How it is set."""
-        ...
-
+from shoe_ctl.table.rows import Check, check_nothing
+from shoe_ctl.table.turn import TableView, Turn
 
 Condition = Callable[[Turn], bool]
-Seen = Callable[[Standing], bool]
-Objection = Callable[[Turn], str | rows.Objection | None]
+Seen = Callable[[TableView], bool]
+Rule = Callable[[Turn, Any], str | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
-Shown = Callable[[Standing], dict[str, Any]]
-Draw = Callable[[Standing], tuple[str, int] | None]
+Shown = Callable[[TableView], dict[str, Any]]
+Draw = Callable[[TableView], tuple[str, int] | None]
 
 BACK = "back"
 """Where an end leads: to the irregularity, or the state, that was left for this one."""
@@ -54,21 +33,17 @@ DECIDES = "decides"
 """Instead of a position: whoever the game says decides what its rules do not cover."""
 
 
-def nothing(turn: Turn) -> None:
-    """No objection."""
-
-
-def no_facts(standing: Standing) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
+def no_facts(standing: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
     """Nothing more is told."""
     return {}
 
 
-def always(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+def always(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
     """Whatever there is to see."""
     return True
 
 
-def never(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+def never(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
     """Whatever there is to see, not that."""
     return False
 
@@ -78,7 +53,7 @@ def agrees(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
     return False
 
 
-def no_draw(standing: Standing) -> None:
+def no_draw(standing: TableView) -> None:
     """The shoe stays locked."""
 
 
@@ -86,9 +61,14 @@ class Choice(NamedTuple):
     """What a person may answer at a step.
 
     ``by`` is the lowest position, or DECIDES. ``then`` is the name of the next step or of an end.
-    ``unless`` says why it cannot be taken now; ``in_round``: only with an open round, or only
-    without one. ``reason`` and ``second``: a reason must be given, another person must consent.
-    ``takes`` are its arguments. ``when``: it is a choice at all, and shown as one, only then: it
+    ``unless`` says why it cannot be taken now: what it finds without arguments is shown in public,
+    and names no Player and no card that is not revealed. ``in_round``: only with an open round, or
+    only without one. ``reason`` and ``second``: a reason must be given, another person must
+    consent.
+    ``discretion`` is the rule that leaves it to somebody's discretion: a reason must be given where
+    the game wants one for that. ``takes`` are its arguments; ``wants`` are those of them that could
+    be left out and must be given as the table stands, with the value that the room can see it has,
+    or None. ``when``: it is a choice at all, and shown as one, only then: it
     must not see a card that is not revealed. Of one name a step may have several, if never more
     than one of them is a choice. ``instead``: where it leads if what is asked for has this effect;
     that too must not see such a card. ``contradicts``: what is said is not what the shoe has read:
@@ -99,7 +79,7 @@ class Choice(NamedTuple):
     by: str
     then: str
     do: tuple[Action, ...] = ()
-    unless: Objection = nothing
+    unless: Check = check_nothing
     in_round: bool | None = None
     reason: bool = True
     second: bool = False
@@ -107,11 +87,18 @@ class Choice(NamedTuple):
     when: Seen = always
     instead: tuple[Condition, str] | None = None
     contradicts: Condition = agrees
+    discretion: Rule | None = None
+    wants: Shown = no_facts
 
-    def is_offered(self, standing: Standing) -> bool:
+    def is_offered(self, standing: TableView) -> bool:
         """Whether it is a choice at all, as the table stands."""
         in_round = standing.now.round is not None
         return self.in_round in (None, in_round) and self.when(standing)
+
+    def needs_reason(self, game: Game) -> bool:
+        """Whether a reason must be given for it in this game."""
+        at_discretion = self.discretion is not None and game.options.reason_for_discretion
+        return self.reason or at_discretion
 
     @property
     def args(self) -> tuple[str, ...]:
@@ -122,7 +109,7 @@ class Choice(NamedTuple):
 class Hears(NamedTuple):
     """What a step takes from the shoe, by the event's type, if ``when`` holds.
 
-    The machine hands on only those triggers that it has rows for (``machine.HEARD``).
+    The machine hands on only those triggers that it has lines for (``transitions.HEARD``).
     """
 
     trigger: str
@@ -159,7 +146,8 @@ class End(NamedTuple):
     """How the irregularity closes, and where that leads.
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
-    ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
+    ``leads``: BACK, VOID, or a state in which play resumes instead of the one that it left.
+    From *no more bets* to the outcome BACK is the state that the cards stand for by then.
     ``clears``: the round's cards leave it, and what is open of them (``of_cards``) ends with them.
     """
 
@@ -183,18 +171,24 @@ class Declared(NamedTuple):
     states: tuple[str, ...]
     seen: str
     takes: type[OfKey] = OfKey
-    unless: Objection = nothing
+    unless: Check = check_nothing
     subject: str | None = None
     begins: tuple[Seen, str] | None = None
 
 
 class Procedure(NamedTuple):
-    """One irregularity. It begins at the first step, or, where its cause says so, in ``begins``.
+    """One irregularity, or a pause. It begins at the first step, or in one of ``begins``.
 
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
     ``facts`` are told in public when it is raised, and noted: all at the table can see them.
     ``of_cards``: it is about cards that lie in the round, and nothing once they have left it.
     ``begins_by``: the step at which it begins, by the table and what ``facts`` found there.
+    ``public_key``: what public events call it where its key would tell what only the shoe knows.
+    ``inspection``: it is known from a card's value alone. The room learns only that the table is
+    halted; all its events are restricted.
+    ``pause``: not an irregularity. The table is halted, no game has ends for it, only *resume* ends
+    it, and the table goes on exactly where it was. ``events`` are what is told of it instead of
+    an irregularity's events, by their types.
     """
 
     key: str
@@ -206,6 +200,10 @@ class Procedure(NamedTuple):
     begins: tuple[str, ...] = ()
     of_cards: bool = False
     begins_by: Callable[[Turn, Mapping[str, Any]], str] | None = None
+    public_key: str | None = None
+    inspection: bool = False
+    pause: bool = False
+    events: Mapping[str, str] = MappingProxyType({})
 
     def step(self, name: str) -> Step:
         """The step of this name.

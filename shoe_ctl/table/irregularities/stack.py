@@ -1,7 +1,8 @@
 """What is open at the table: raised, stepped, closed; the one on top is decided first.
 
-In: a key and what was seen; a step or an end to take. Out: irregularity.raised .step .resolved,
-table.halted .resumed. Must not know: what caused it, who decides, how a round goes on.
+In: a key and what was seen; a step or an end to take; the procedures, which the table is handed.
+Out: irregularity.raised .step .resolved, table.halted .resumed.
+Must not know: any particular irregularity, what caused it, who decides, how a round goes on.
 """
 
 from __future__ import annotations
@@ -14,39 +15,37 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
 from shoe_ctl.table.cause import Cause
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import Halt, Opened, TableState
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from . import withdrawal
-from .grounds import halt_of, set_top
-from .procedure import BACK, DECIDES, VOID, Choice, End, Procedure, Standing, Step
-from .procedures import PROCEDURES
-from .reviewing import EVENTS, PAUSES
-
-INSPECTION = frozenset({"foreign_card", "extra_card"})
-"""Known from a card's value alone: in public only the bare fact of a halt for inspection."""
-
-PUBLIC_NAMES = {"overdraw": "drawn_early", **dict.fromkeys(INSPECTION, "inspection")}
-"""What the public stream calls an irregularity whose key would tell what only the shoe knows."""
-
-
-def public_name(key: str) -> str:
-    """What this irregularity is called in public."""
-    return PUBLIC_NAMES.get(key, key)
-
+from .grounds import set_top
+from .procedure import BACK, DECIDES, VOID, Choice, End, Step
+from .reviewing import OUTAGE
 
 # What is open.
 
 
-def step_of(opened: Opened) -> Step:
+def step_of(standing: TableView, opened: Opened) -> Step:
     """The step that this irregularity is at."""
-    procedure = PAUSES.get(opened.key) or PROCEDURES[opened.key]
-    return procedure.step(opened.step)
+    return standing.procedures[opened.key].step(opened.step)
 
 
 def open_step(turn: Turn) -> Step:
     """The step that is to be decided now."""
-    return step_of(halt_of(turn).top)
+    return step_of(turn, turn.current)
+
+
+def is_paused(standing: TableView) -> bool:
+    """The table is paused, and nothing that came since is open."""
+    halt = standing.now.halt
+    return halt is not None and standing.procedures[halt.top.key].pause
+
+
+def is_held(now: TableState) -> bool:
+    """Nothing could be stored for a while, and nobody has said yet that the table goes on."""
+    return now.halt is not None and any(opened.key == OUTAGE.key for opened in now.halt.stack)
 
 
 def is_open(turn: Turn, key: str, subject: str | None = None) -> bool:
@@ -59,29 +58,29 @@ def all_open(now: TableState) -> tuple[Opened, ...]:
     return now.waiting + (() if now.halt is None else now.halt.stack)
 
 
-def to_decide(standing: Standing) -> Opened | None:
+def to_decide(standing: TableView) -> Opened | None:
     """What people may decide now: what halts the table, else what asks beside it."""
     if standing.now.halt is not None:
         return standing.now.halt.top
     return next((o for o in standing.now.waiting if choices_of(standing, o)), None)
 
 
-def offered(standing: Standing) -> list[Choice]:
+def offered(standing: TableView) -> list[Choice]:
     """The choices that the step to be decided now has, as the table stands."""
     deciding = to_decide(standing)
     return [] if deciding is None else choices_of(standing, deciding)
 
 
-def choices_of(standing: Standing, opened: Opened) -> list[Choice]:
+def choices_of(standing: TableView, opened: Opened) -> list[Choice]:
     """The choices that the step of this one has, as the table stands."""
-    return [c for c in step_of(opened).choices if c.is_offered(standing)]
+    return [c for c in step_of(standing, opened).choices if c.is_offered(standing)]
 
 
-def guide(standing: Standing) -> dict[str, Any]:
+def guide(standing: TableView) -> dict[str, Any]:
     """The step to be decided now as people are told it: its prompt, who may take which choice."""
     halt = standing.now.halt
     assert halt is not None
-    step = step_of(halt.top)
+    step = step_of(standing, halt.top)
     return {
         "step": step.name,
         "prompt": step.prompt,
@@ -91,7 +90,7 @@ def guide(standing: Standing) -> dict[str, Any]:
     }
 
 
-def offers(standing: Standing, opened: Opened) -> list[dict[str, Any]]:
+def offers(standing: TableView, opened: Opened) -> list[dict[str, Any]]:
     """The choices of this one's step as people are told them."""
     return [_offer(choice, standing.game) for choice in choices_of(standing, opened)]
 
@@ -100,15 +99,15 @@ def _offer(choice: Choice, game: Game) -> dict[str, Any]:
     offer: dict[str, Any] = {"choice": choice.name, "position": who_takes(choice, game)}
     if choice.args:
         offer["args"] = list(choice.args)
-    if choice.reason:
+    if choice.needs_reason(game):
         offer["reason"] = True
     return offer | ({"second_person": True} if choice.second else {})
 
 
-def draw_wanted(standing: Standing) -> tuple[str, int] | None:
+def draw_wanted(standing: TableView) -> tuple[str, int] | None:
     """The hand and index that the open step wants a card for; None: the shoe stays locked."""
     halt = standing.now.halt
-    return None if halt is None else step_of(halt.top).arms(standing)
+    return None if halt is None else step_of(standing, halt.top).arms(standing)
 
 
 def who_takes(choice: Choice, game: Game) -> str:
@@ -142,7 +141,7 @@ def wait_beside(turn: Turn, cause: Cause) -> None:
         return
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
-    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(opened).prompt})
+    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt})
 
 
 def ask_beside(turn: Turn, cause: Cause) -> None:
@@ -152,16 +151,16 @@ def ask_beside(turn: Turn, cause: Cause) -> None:
     data = {
         "seen": opened.publicly,
         "step": opened.step,
-        "prompt": step_of(opened).prompt,
+        "prompt": step_of(turn, opened).prompt,
         "choices": offers(turn, opened),
     }
-    tell_of(turn, "irregularity.step", opened.key, data)
+    turn.emit_irregularity("irregularity.step", opened.key, data)
 
 
 def drop_waiting(turn: Turn, waiting: Opened, how: str) -> None:
     """What was asked beside the table is answered by what happened next."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
-    tell_of(turn, "irregularity.step", waiting.key, {"step": waiting.step, "how": how})
+    turn.emit_irregularity("irregularity.step", waiting.key, {"step": waiting.step, "how": how})
 
 
 def halt_for_waiting(turn: Turn, waiting: Opened, step: str, **restricted: object) -> None:
@@ -181,60 +180,63 @@ def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -
     """What waited beside the round ends, and never halted it."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    tell_of(turn, "irregularity.resolved", waiting.key, data, **restricted)
+    turn.emit_irregularity("irregularity.resolved", waiting.key, data, **restricted)
     for action in end.do:
         action(turn)
 
 
 def _opened(turn: Turn, cause: Cause) -> Opened:
-    procedure = PROCEDURES[cause.key]
+    procedure = turn.procedures[cause.key]
     facts, step = procedure.facts(turn), cause.step
     if step is None and procedure.begins_by is not None:
         step = procedure.begins_by(turn, facts)
     first = procedure.steps[0].name
     assert step in (None, first, *procedure.begins), cause
     return Opened(
+        number=_next_number(turn),
         key=cause.key,
         subject=cause.subject,
         step=step or first,
         seen=cause.seen,
-        publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
+        publicly=None if procedure.inspection else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
-        kept_before=len(turn.now.kept),
         noted={**facts, **cause.noted},
     )
 
 
+def _next_number(turn: Turn) -> int:
+    number = turn.now.irregularities + 1
+    turn.change(irregularities=number)
+    return number
+
+
 def _push(turn: Turn, opened: Opened) -> None:
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
-    covers = bool(halt.stack) and halt.top.key in PROCEDURES[opened.key].covers
+    covers = bool(halt.stack) and halt.top.key in turn.procedures[opened.key].covers
     on_top = msgspec.structs.replace(opened, covers=covers)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
 
 
 def _tell_halted(turn: Turn, key: str) -> None:
-    turn.tell("table.halted", {"reason": public_name(key)}, restricted={"reason": key})
+    turn.tell("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
 
 
 def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
     data = {
+        "seen": opened.publicly,
         "rules": dict(turn.game.irregularities[opened.key]),
-        **PROCEDURES[opened.key].facts(turn),
+        **turn.procedures[opened.key].facts(turn),
         **guided,
     }
-    secret = {"key": opened.key, "seen": opened.seen, **data, **who_said(turn, "declare")}
+    secret = {"seen": opened.seen, **who_said(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
-    if opened.key in INSPECTION:
-        turn.tell_restricted("irregularity.raised", secret)
-    else:
-        public = {"key": public_name(opened.key), "seen": opened.publicly, **data}
-        turn.tell("irregularity.raised", public, restricted=secret)
+    turn.emit_irregularity("irregularity.raised", opened.key, data, **secret)
 
 
 def go_to(turn: Turn, step: str, **restricted: object) -> None:
     """The one on top goes to this step of its procedure."""
-    stays = halt_of(turn).top.step == step
+    stays = turn.current.step == step
     set_top(turn, step=step)
     if not stays:
         withdrawal.offer(turn, open_step(turn).window)
@@ -252,41 +254,34 @@ def tell_open_step(turn: Turn) -> None:
 
 def _tell_step(turn: Turn, **restricted: object) -> None:
     said = {**who_said(turn, "decide"), **restricted}
-    tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **said)
+    turn.emit_irregularity("irregularity.step", turn.current.key, guide(turn), **said)
 
 
 def left_open(turn: Turn, end: End) -> tuple[Opened, ...]:
     """What is still open under the one on top when it has this end."""
-    halt = halt_of(turn)
+    halt = turn.halt
     if end.leads == VOID:
         return ()
     under = halt.stack[: len(halt.stack) - len(halt.deciding)]
-    return tuple(opened for opened in under if not (end.clears and is_of_cards(opened)))
-
-
-def is_of_cards(opened: Opened) -> bool:
-    """It is about cards that lie in the round."""
-    return opened.key in PROCEDURES and PROCEDURES[opened.key].of_cards
+    return tuple(o for o in under if not (end.clears and turn.procedures[o.key].of_cards))
 
 
 def close(turn: Turn, end: End) -> None:
     """The one on top ends, or with the round all of them; the table resumes with the last."""
-    halt, left = halt_of(turn), left_open(turn, end)
+    halt, left = turn.halt, left_open(turn, end)
     ending = tuple(opened for opened in halt.stack if opened not in left)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    kept = len(turn.now.kept) - ending[0].kept_before
-    said = {"cards_kept": kept, **who_said(turn, "decide")}
+    kept = unplaced.held_since(turn.now, ending[0])
+    said = {"cards_kept": len(kept), **who_said(turn, "decide")}
     for opened in reversed(ending):
-        tell_of(turn, "irregularity.resolved", opened.key, data, **said)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID or end.clears:
         void_waiting(turn, data)
     for action in end.do:
         action(turn)
-    as_left = zip(halt.stack, halt_of(turn).stack, strict=True)
+    as_left = zip(halt.stack, turn.halt.stack, strict=True)
     left = tuple(now for before, now in as_left if before in left)
-    if end.clears:
-        left = tuple(msgspec.structs.replace(opened, kept_before=0) for opened in left)
-    back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
+    back_to = turn.resume_state if end.leads == BACK else end.leads
     _back_to(turn, msgspec.structs.replace(halt, back_to=back_to, stack=left))
 
 
@@ -296,65 +291,50 @@ def _back_to(turn: Turn, halt: Halt) -> None:
         turn.change(halt=halt)
         _tell_step(turn)
         return
-    turn.change(halt=None, kept=())
+    turn.resumes_in = halt.back_to
+    turn.change(halt=None)
+    unplaced.drop_roles(turn, "held", "outside_game")
     turn.tell("table.resumed", {})
 
 
-def pause(turn: Turn, procedure: Procedure, seen: str, **noted: Any) -> None:
+def pause(turn: Turn, cause: Cause) -> None:
     """Halt the table without an irregularity, or let the pause lie on top of what halts it."""
-    opened = Opened(
-        key=procedure.key,
-        step=procedure.steps[0].name,
-        seen=seen,
-        publicly=seen,
-        since_us=turn.now.t_us,
-        kept_before=len(turn.now.kept),
-        noted=noted,
-    )
-    halt = turn.now.halt or Halt(back_to=turn.source, stack=())
-    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, opened)))
-    tell_of(turn, "irregularity.step", opened.key, {}, **noted, **who_said(turn, "pause"))
-    if not halt.stack:
-        _tell_halted(turn, opened.key)
+    halted = turn.now.halt is not None
+    _push(turn, _opened(turn, cause))
+    said = {**cause.noted, **who_said(turn, "pause")}
+    turn.emit_irregularity("irregularity.step", cause.key, {}, **said)
+    if not halted:
+        _tell_halted(turn, cause.key)
 
 
 def lift(turn: Turn) -> None:
     """The pause on top is over."""
-    halt = halt_of(turn)
+    halt = turn.halt
     said = {**halt.top.noted, **who_said(turn, "resume")}
-    tell_of(turn, "irregularity.resolved", halt.top.key, {}, **said)
+    turn.emit_irregularity("irregularity.resolved", halt.top.key, {}, **said)
     _back_to(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
 def close_all(turn: Turn, how: str) -> None:
     """All that is open ends at once, under each one's own rule for cards that people enter."""
-    opened_last = (*turn.now.waiting, *halt_of(turn).stack)
+    opened_last = (*turn.now.waiting, *turn.halt.stack)
     for opened in reversed(opened_last):
         withdrawal.tell_ended(turn, opened, "stands")
         ends = turn.game.irregularities.get(opened.key, {})
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
-        tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(halt=None, kept=(), waiting=(), early=(), pending=None)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data)
+    turn.change(halt=None, waiting=())
+    unplaced.drop_roles(turn, "held", "early", "pending", "outside_game")
     turn.tell("table.resumed", {})
 
 
 def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
     """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:
-        tell_of(turn, "irregularity.resolved", opened.key, data)
-    turn.change(waiting=(), early=())
-
-
-def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:
-    """An event about an irregularity, in public under its public name, or not at all."""
-    secret = {"key": key, **data, **restricted}
-    if key in PAUSES:
-        turn.tell(EVENTS[key][kind], {}, restricted=restricted)
-    elif key in INSPECTION:
-        turn.tell_restricted(kind, secret)
-    else:
-        turn.tell(kind, {"key": public_name(key), **data}, restricted=secret)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data)
+    turn.change(waiting=())
+    unplaced.drop_roles(turn, "early")
 
 
 def who_said(turn: Turn, command: str) -> dict[str, Any]:
@@ -362,11 +342,7 @@ def who_said(turn: Turn, command: str) -> dict[str, Any]:
     asked = turn.happened
     if not isinstance(asked, TableCommand) or asked.command != command:
         return {}
-    said: dict[str, Any] = {
-        "person": asked.person,
-        "position": asked.position,
-        "why": asked.reason,
-    }
+    said: dict[str, Any] = dict(turn.actor())
     if asked.consented_by is not None:
         said["consented_by"] = asked.consented_by
     given = {name: value for name, value in asked.args.items() if name != "key"}

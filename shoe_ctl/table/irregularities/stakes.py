@@ -11,7 +11,7 @@ from typing import Any
 
 from shoe_ctl.table import arguments, wagering
 from shoe_ctl.table.arguments import Name, OfChoice
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.table.wagers import differential
 from shoe_ctl.table.wagers.differential import Differential, Room
 from shoe_ctl.table.wagers.limits import WagerRules
@@ -19,7 +19,7 @@ from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, Refused, St
 
 from .endings import CALL_VOID, GO_ON, lay_aside, stands, void
 from .grounds import cards_have_no_place, no_card_to_set_aside
-from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
+from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
 
 KEY = "table_differential"
 RULING = "ruling"
@@ -43,42 +43,42 @@ class OfAmount(OfWager, frozen=True, kw_only=True):
 # What is seen.
 
 
-def _is_exceeded(standing: Standing) -> bool:
+def _is_exceeded(standing: TableView) -> bool:
     """The ledger says so: then it says too when it is met."""
     return _assess(standing).exceeded
 
 
-def _is_not_recorded(standing: Standing) -> bool:
+def _is_not_recorded(standing: TableView) -> bool:
     """The ledger knows nothing of it: people say what was done."""
     return not _is_exceeded(standing)
 
 
-def _assess(standing: Standing) -> Differential:
+def _assess(standing: TableView) -> Differential:
     return differential.assess(standing.now.wagers, _rules(standing))
 
 
-def _rules(standing: Standing) -> WagerRules:
+def _rules(standing: TableView) -> WagerRules:
     return WagerRules(standing.game, standing.settings.layout, standing.settings.limits)
 
 
-def _a_card_is_out(standing: Standing) -> bool:
+def _a_card_is_out(standing: TableView) -> bool:
     played = standing.now.round
     return standing.now.pending is not None or (played is not None and bool(played.cards))
 
 
-def _who_may_change(standing: Standing) -> dict[str, Any]:
+def _who_may_change(standing: TableView) -> dict[str, Any]:
     """Both totals, and which wagers may change by how much; not whose they are."""
     found = _assess(standing)
     rooms = {"decrease": _rooms(found.decrease), "increase": _rooms(found.increase)}
     return {"differential": {**_totals(found), **(rooms if found.exceeded else {})}}
 
 
-def _what_lies_there(standing: Standing) -> dict[str, Any]:
+def _what_lies_there(standing: TableView) -> dict[str, Any]:
     """Both totals: with a card out no Player is asked to change a wager."""
     return {"differential": _totals(_assess(standing))}
 
 
-def _what_may_be_removed(standing: Standing) -> dict[str, Any]:
+def _what_may_be_removed(standing: TableView) -> dict[str, Any]:
     """Both totals, and the wagers of the higher hand."""
     found, mains = _assess(standing), _rules(standing).mains
     high = [
@@ -112,7 +112,9 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
             return asked
         return act(turn.now.wagers, asked, turn.wager_rules)
 
-    def why_not(turn: Turn) -> str | None:
+    def check(turn: Turn, args: OfWager | None) -> str | None:
+        if args is None:
+            return _check_any(turn, name) or cards_have_no_place(turn)
         made = answer(turn)
         if isinstance(made, Refused):
             return arguments.cite(made.why, made.rule)
@@ -127,9 +129,16 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
         return not differential.assess(made.wagers, turn.wager_rules).exceeded
 
     return Choice(
-        name, by, step, (change,), why_not, reason=name == "remove", takes=takes,
+        name, by, step, (change,), check, reason=name == "remove", takes=takes,
         when=_is_exceeded, instead=(is_met, met),
     )  # fmt: skip
+
+
+def _check_any(turn: Turn, name: str) -> str | None:
+    """No wager may be decreased, or none increased; on the higher hand one can be removed."""
+    found = _assess(turn)
+    rooms = {"decrease": found.decrease, "increase": found.increase}
+    return None if rooms.get(name, found.exceeded) else f"there is no wager to {name}"
 
 
 def _asked(turn: Turn, args: OfWager) -> Asked | Refused:

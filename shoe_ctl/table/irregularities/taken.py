@@ -6,24 +6,25 @@ In: nothing. Out: its procedure. Must not know: how cards are counted, what the 
 from __future__ import annotations
 
 from shoe_ctl.table import set_aside, shoe_cards, taking
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.rows import Objection
+from shoe_ctl.table.turn import TableView, Turn
 
 from .double_draw import ORDERED
 from .endings import CALL_VOID, GO_ON, align, stands, void
-from .grounds import cards_have_no_place, halt_of, note, something_is_missing
-from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
+from .grounds import cards_have_no_place, note, something_is_missing
+from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Step
 from .withdrawal import has_window, window_step
 
 KEY = "card_taken"
 
 
-def _shoe_is_empty(standing: Standing) -> bool:
+def _shoe_is_empty(standing: TableView) -> bool:
     shoe = standing.now.shoe
     assert shoe is not None
     return shoe.drawn - shoe.returned >= shoe.decks * len(standing.game.deck.cards)
 
 
-def _gives_cards(standing: Standing) -> bool:
+def _gives_cards(standing: TableView) -> bool:
     return not _shoe_is_empty(standing)
 
 
@@ -31,7 +32,7 @@ def _draws(index: int, then: str) -> Step:
     """One of the two cards is drawn and laid aside (5.11.1)."""
     words = "first" if index == 1 else "second"
 
-    def armed(standing: Standing) -> tuple[str, int] | None:
+    def armed(standing: TableView) -> tuple[str, int] | None:
         return (set_aside.HAND, index) if _gives_cards(standing) else None
 
     return Step(
@@ -53,12 +54,12 @@ def _draws(index: int, then: str) -> Step:
     )
 
 
-def _asks_players(standing: Standing) -> bool:
+def _asks_players(standing: TableView) -> bool:
     """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
     return has_window(standing, ORDERED)
 
 
-def _asks_nobody(standing: Standing) -> bool:
+def _asks_nobody(standing: TableView) -> bool:
     return not _asks_players(standing)
 
 
@@ -72,9 +73,13 @@ def _first_is(which: str) -> tuple[Choice, Choice]:
     return to_window, to_window._replace(then="sort", when=_asks_nobody)
 
 
-def _why_not_unknown(turn: Turn) -> str | None:
+def _check_known(turn: Turn, args: taking.OfSource | None) -> Objection | str | None:
+    return taking.check_source(turn, args) or something_is_missing(turn)
+
+
+def _why_not_unknown(turn: Turn, _args: object = None) -> str | None:
     """What stands against going by the count: two cards could not complete the round."""
-    if halt_of(turn).back_to != "revealing":
+    if turn.resume_state != "revealing":
         return "the initial deal is not complete, and two cards might not do"
     return something_is_missing(turn)
 
@@ -84,7 +89,7 @@ def _must_be_replaced(turn: Turn) -> None:
 
 
 _COUNTED = Choice(
-    "determined", DECIDES, "replace", (taking.note_count,), taking.why_no_count,
+    "determined", DECIDES, "replace", (taking.note_count,), taking.check_count,
     reason=False, second=True, takes=taking.OfCount,
 )  # fmt: skip
 
@@ -96,13 +101,13 @@ CARD_TAKEN = Procedure(
             "ask surveillance what was seen; is the value known, from the shoe or from them?",
             (
                 Choice(
-                    "seen", "surveillance", "value", (taking.note_seen,), taking.why_not_seen,
+                    "seen", "surveillance", "value", (taking.note_seen,), taking.check_seen,
                     reason=False, takes=taking.OfCards,
                 ),
                 Choice(
                     "value_known", "pit_supervisor", "known",
                     (taking.take_value, _must_be_replaced, align),
-                    lambda turn: taking.why_not_known(turn) or something_is_missing(turn),
+                    _check_known,
                     reason=False, second=True, takes=taking.OfSource,
                     contradicts=taking.contradicts_reading,
                 ),
@@ -178,7 +183,7 @@ CARD_TAKEN = Procedure(
         ("dealing", "revealing", "suspended"),
         "it is declared that a Player left with cards",
         taking.OfTaken,
-        taking.why_nothing_is_gone,
+        taking.check_taken,
     ),
     of_cards=True,
 )  # fmt: skip

@@ -14,16 +14,15 @@ import msgspec
 from shoe_ctl.games.decided import decide
 from shoe_ctl.table import methods, passing, wager_events, wagering
 from shoe_ctl.table.arguments import Name, OfChoice, checked
-from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.rows import Refuse
+from shoe_ctl.table.rows import Objection, not_taken
 from shoe_ctl.table.state import Opened, Window
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.table.wagers import leaving
 from shoe_ctl.table.wagers.leaving import Leave, Scope
-from shoe_ctl.table.wagers.request import Accepted, Answered, Refused
+from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, Refused
 
-from .grounds import halt_of, set_top
-from .procedure import Choice, Standing, Step
+from .grounds import set_top
+from .procedure import Choice, Step
 
 _SCOPES: Mapping[str, Scope] = {
     "any": "any",
@@ -53,12 +52,12 @@ def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -
     """
     answers = (
         Choice(
-            WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _why_no_answer, reason=False,
-            takes=OfThePlayer, when=_asks_players,
+            WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _check_answer, reason=False,
+            takes=OfThePlayer, when=_asks_players, wants=_wants_whom,
         ),
         Choice(
-            STAND, "dealer", name, (_stand,), _why_no_answer, reason=False,
-            takes=OfThePlayer, when=_asks_players,
+            STAND, "dealer", name, (_stand,), _check_answer, reason=False,
+            takes=OfThePlayer, when=_asks_players, wants=_wants_whom,
         ),
         Choice(CLOSE, "dealer", then, (close_window,), reason=False),
     )  # fmt: skip
@@ -68,7 +67,7 @@ def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -
 # How it opens and ends.
 
 
-def has_window(standing: Standing, key: str) -> bool:
+def has_window(standing: TableView, key: str) -> bool:
     """The game has this window, for tables in the area where this one stands."""
     window = standing.game.windows.get(key)
     if window is None:
@@ -94,7 +93,7 @@ def offer(turn: Turn, key: str | None) -> None:
 
 def tell_opened(turn: Turn) -> None:
     """The step that is open has just opened a window, or has none."""
-    window = halt_of(turn).top.window
+    window = turn.current.window
     if window is not None:
         _tell(turn, "withdrawal.opened", window, {"scope": window.scope})
 
@@ -118,49 +117,64 @@ def _decided(turn: Turn) -> tuple[str, ...]:
 # What Players answer.
 
 
-def is_open(standing: Standing) -> bool:
+def is_open(standing: TableView) -> bool:
     """The step to be decided now has a window."""
     halt = standing.now.halt
     return halt is not None and halt.top.window is not None
 
 
-def one_may_go(turn: Turn) -> bool:
-    """The step to be decided now has a window, and this wager may go in it."""
-    return is_open(turn) and isinstance(_without_one(turn), Accepted)
+def check_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against taking a wager back: while bets are open, or in a window."""
+    if turn.state == "suspended" and is_open(turn):
+        return _check_one(turn, given)
+    if turn.state == "suspended" and not wagering.bets_are_closed(turn):
+        return not_taken(("betting",))
+    return wagering.check_change("withdraw_wager", turn, given)
 
 
-def _without_one(turn: Turn) -> Answered:
+def _check_one(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against taking one wager back in the window, or any."""
+    if given is None:
+        goes = _some_go_alone(turn)
+        return None if goes else Objection("no wager can be withdrawn alone")
+    asked = wagering.read_request(turn)
+    answer = asked if isinstance(asked, Refused) else _without(turn, asked)
+    return wagering.objection(answer) if isinstance(answer, Refused) else None
+
+
+def _some_go_alone(turn: Turn) -> bool:
+    """A wager of somebody who has not answered may go, and need not take others with it."""
+    window = _window(turn)
+    waited = _waited_for(turn, window)
+    players = [held.player for held in leaving.may_go(turn.now.wagers, _leave(window))]
+    return any(window.scope == "any" or players.count(held.player) == 1 for held in waited)
+
+
+def _without(turn: Turn, asked: Asked) -> Answered:
     """The wagers without the one that the command names, or why it stays."""
-    window, asked = _window(turn), wagering.named(turn)
-    if isinstance(asked, Refused):
-        return asked
+    window = _window(turn)
     if asked.player in window.answered:
         return Refused(why=_has_answered(asked.player), rule=window.rule)
     return leaving.withdraw_one(turn.now.wagers, asked, turn.wager_rules, _leave(window))
 
 
-def withdraw_one(turn: Turn) -> None:
+def withdraw(turn: Turn) -> None:
+    """A Player takes one wager back, while bets are open or in a window."""
+    if turn.state == "suspended":
+        _withdraw_one(turn)
+    else:
+        wagering.change_wager(turn)
+
+
+def _withdraw_one(turn: Turn) -> None:
     """A Player takes one wager back; who has none left has answered."""
-    window, done = _window(turn), _without_one(turn)
-    assert isinstance(done, Accepted) and done.entry is not None, "the row asks before"
+    window, done = _window(turn), _without(turn, turn.args)
+    assert isinstance(done, Accepted) and done.entry is not None, "the check asks before"
     turn.change(wagers=done.wagers)
     wager_events.tell_accepted(turn, done.entry)
     player = done.entry.player
     if not leaving.may_go(turn.now.wagers, _leave(window), player):
         _answer(turn, player, (done.entry.seat,), "withdrawn")
-
-
-class RefuseOne(Refuse):
-    """An action that says why this one wager does not go."""
-
-    def __call__(self, turn: Turn) -> None:
-        """Refuse it."""
-        refused = _without_one(turn)
-        assert isinstance(refused, Refused), "the row above takes it"
-        wager_events.refuse(turn, refused)
-
-
-refuse_one = RefuseOne()
 
 
 def _withdraw_all(turn: Turn) -> None:
@@ -197,11 +211,14 @@ def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> Non
         "round_id": turn.round.id, "rule": window.rule, "whose": "player", "seats": list(seats),
         "answer": answer,
     }  # fmt: skip
-    turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **_who(turn)})
+    turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
 
 
-def _why_no_answer(turn: Turn) -> str | None:
+def _check_answer(turn: Turn, args: OfThePlayer | None) -> str | None:
     """Why this Player, or whoever sits at this seat, has nothing to answer."""
+    if args is None:
+        waited = _waited_for(turn, _window(turn))
+        return None if waited else "no wager is left that may be withdrawn"
     found = _answering_player(turn)
     return found.why if isinstance(found, Refused) else None
 
@@ -213,12 +230,12 @@ def _has_answered(player: str) -> str:
 # What is told, and small parts.
 
 
-def _asks_players(standing: Standing) -> bool:
+def _asks_players(standing: TableView) -> bool:
     window = None if standing.now.halt is None else standing.now.halt.top.window
     return window is not None and window.per_player
 
 
-def _facts(standing: Standing) -> dict[str, Any]:
+def _facts(standing: TableView) -> dict[str, Any]:
     """The window as the room sees it: which seats may still answer, not who sits there."""
     halt = standing.now.halt
     window = None if halt is None else halt.top.window
@@ -240,16 +257,16 @@ def _tell(turn: Turn, kind: str, window: Window, more: dict[str, Any]) -> None:
         **more,
     }
     players = list(dict.fromkeys(held.player for held in waited)) if window.per_player else None
-    turn.tell(kind, data, restricted={**data, "players": players, **_who(turn)})
+    turn.tell(kind, data, restricted={**data, "players": players, **turn.actor()})
 
 
-def _waited_for(standing: Standing, window: Window) -> list[Any]:
+def _waited_for(standing: TableView, window: Window) -> list[Any]:
     held = leaving.may_go(standing.now.wagers, _leave(window))
     return [one for one in held if one.player not in window.answered]
 
 
 def _window(turn: Turn) -> Window:
-    window = halt_of(turn).top.window
+    window = turn.current.window
     assert window is not None, "the step has one"
     return window
 
@@ -259,7 +276,7 @@ def _leave(window: Window) -> Leave:
 
 
 def _who_answers(turn: Turn) -> str:
-    """The Player who is named, where ``_why_no_answer`` found nothing wrong before."""
+    """The Player who is named, where ``_check_answer`` found nothing wrong before."""
     found = _answering_player(turn)
     assert isinstance(found, str), found
     return found
@@ -296,13 +313,13 @@ def _at_seat(turn: Turn, window: Window, seat: int | None) -> str | Refused:
     return Refused(why=f"there is no wager that may be withdrawn at seat {seat}")
 
 
-def players_at(standing: Standing, window: Window, seat: int | None) -> list[str]:
+def players_at(standing: TableView, window: Window, seat: int | None) -> list[str]:
     """Who still has to answer for wagers at this seat."""
     waited = (one.player for one in _waited_for(standing, window) if one.seat == seat)
     return list(dict.fromkeys(waited))
 
 
-def next_seat_to_answer(standing: Standing) -> int | None:
+def next_seat_to_answer(standing: TableView) -> int | None:
     """The first seat that can answer by its number; None where no seat can, or no window is open.
 
     At a seat where several Players have wagers each is named.
@@ -315,13 +332,12 @@ def next_seat_to_answer(standing: Standing) -> int | None:
     return next((s for s in seats if len(players_at(standing, window, s)) == 1), None)
 
 
+def _wants_whom(standing: TableView) -> dict[str, Any]:
+    """The seat that answers next; where none can by its number, a Player."""
+    seat = next_seat_to_answer(standing)
+    return {"player": None} if seat is None else {"seat": seat}
+
+
 def _seats(turn: Turn, player: str) -> tuple[int, ...]:
     held = leaving.may_go(turn.now.wagers, _leave(_window(turn)), player)
     return tuple(sorted({one.seat for one in held}))
-
-
-def _who(turn: Turn) -> dict[str, Any]:
-    asked = turn.happened
-    if not isinstance(asked, TableCommand):
-        return {}
-    return {"person": asked.person, "position": asked.position, "why": asked.reason}

@@ -6,12 +6,13 @@ In: nothing. Out: their procedures. Must not know: how a card is judged to be wr
 from __future__ import annotations
 
 from shoe_ctl.table import face_up
+from shoe_ctl.table.rows import check_nothing
 from shoe_ctl.table.shoe_cards import announce_change
 
 from . import inspected
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, lay_aside, stands, void
 from .grounds import first_card_is_not_out, something_is_missing
-from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step, nothing
+from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
 
 _INSPECT = (
     "inspect the cards; if one is foreign or one too many the round is void, and earlier rounds "
@@ -30,12 +31,14 @@ def _earlier(key: str) -> End:
 
 
 def _inspected(key: str) -> Procedure:
-    laid_aside = _earlier_stand(lay_aside)._replace(unless=nothing)
+    laid_aside = _earlier_stand(lay_aside)._replace(unless=check_nothing)
     choices = (inspected.CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
     return Procedure(
         key,
         (Step("ruling", _INSPECT, choices), inspected.CORRECTED),
         (inspected.corrected(key), stands(), _earlier(key), aside(), void((key, "void"))),
+        public_key="inspection",
+        inspection=True,
     )
 
 
