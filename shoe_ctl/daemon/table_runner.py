@@ -17,7 +17,7 @@ from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
-from shoe_ctl.history.recorder import LinkRecorder, inputs, record_input
+from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
 from shoe_ctl.history.snapshots import SnapshotSchedule
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import CommitResult, Group
@@ -223,7 +223,7 @@ class TableRunner:
             group, t_us = self._group(), self._now(reception.t_us)
             self._link.received(group, reception, t_us)
             stored = self._devices.add(group, reception)
-            await self._handle(group, inputs(reception, t_us))
+            await self._handle(group, inputs_of(reception, t_us))
             await self._sender.note_proofs(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
