@@ -47,7 +47,7 @@ from .shoe import arming, link
 from .shoe import commands as shoe_commands
 from .situations import STATES
 from .state import PHASES, TableState, phase
-from .transitions import Line, case_of, lines
+from .transitions import CASES, CHECKS, Line, lines
 from .turn import TableView, Turn
 
 
@@ -58,7 +58,7 @@ class Trigger(Event):
     up the state's lines and takes the first that holds.
     """
 
-    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+    def trigger(self, model: object, *_: object, **__: object) -> bool:
         """Take the model's line.
 
         Raises:
@@ -68,9 +68,9 @@ class Trigger(Event):
         moves = self.transitions.get(model.state)
         if moves is None:
             raise MachineError(f"no line for {self.name} in the state {model.state}")
-        data = EventData(None, self, self.machine, model, args, kwargs)
-        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
-            if move.execute(data):
+        for move in moves:
+            assert isinstance(move, Move)
+            if move.take(self.machine, model):
                 return True
         return False
 
@@ -88,14 +88,17 @@ class Move(Transition):
 
     def execute(self, event_data: EventData) -> bool:
         """Take the line, if its conditions hold: first the state changes, then it acts."""
-        turn = event_data.model
-        assert isinstance(turn, Turn)
+        assert isinstance(event_data.model, Turn)
+        return self.take(event_data.machine, event_data.model)
+
+    def take(self, machine: Machine, turn: Turn) -> bool:
+        """Do the same for this turn: no line asks for the library's event data."""
         for holds in self._when:
             if not holds(turn):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            event_data.machine.set_state(to, turn)
+            machine.set_state(machine.states[to], turn)
         for act in self._do:
             act(turn)
         return True
@@ -111,6 +114,17 @@ def run(turn: Turn, trigger: str) -> None:
     while waiting:
         turn.source = turn.state
         events[case_of(turn, waiting.popleft())].trigger(turn)
+
+
+def case_of(turn: Turn, trigger: str) -> str:
+    """What this trigger is, as the table stands."""
+    check = CHECKS.get(trigger)
+    if check is not None:
+        return check[0](turn)
+    for case, holds in CASES.get(trigger, ()):
+        if holds(turn):
+            return case
+    return trigger
 
 
 @functools.cache
@@ -177,15 +191,20 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        link.identify(turn)
-        shoe_commands.process_answer(turn)
+        said_who = isinstance(happened, ShoeSaid) and type(happened.event) in link.SAYS_WHO
+        if said_who or turn.now.link.claim is not None:
+            link.identify(turn)
+        if turn.now.outbox.waiting:
+            shoe_commands.process_answer(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
             run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
-                shoe_commands.resend(turn, happened.event)
+                turn.set_link(met=True)
+                if turn.now.outbox.waiting or turn.now.link.obeys:
+                    shoe_commands.resend(turn, happened.event)
         else:
             run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
@@ -298,10 +317,10 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return power_failure.shown_at_us(now, settings)
+        return power_failure.shown_at_us(now, settings) if settings.faces == "face_up" else None
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if turn.faces(now, settings) == "face_up":
+    if settings.faces == "face_up" and not turn.is_handed(now, settings):
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000

@@ -304,11 +304,13 @@ def resume_play(turn: Turn) -> None:
         pending_card.lay_down_pending_card(turn)
         turn.then("set_shown")
         return
-    pending_card.deal_pending_card(turn)
-    if wager_commands.differential_has_changed(turn):
+    if turn.now.pending is not None:
+        pending_card.deal_pending_card(turn)
+    if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
         wager_commands.check_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
-        unread_cards.resolve_known(turn)
+        if turn.now.waiting:
+            unread_cards.resolve_known(turn)
         reveal.reveal_due(turn)
         reveal.advance_round(turn)
         card_ledger.check_if_empty(turn)

@@ -21,7 +21,7 @@ from shoe_ctl.records import Audience
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Halt, OpenIrregularity, Round, Shoe, TableState
+from .state import BEGUN_BY_A_CARD, DEALT_IN, Halt, OpenIrregularity, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def implied(now: TableState, settings: TableSettings) -> bool:
     return settings.announcements == "implied" and not is_handed(now, settings)
 
 
+PUBLIC, RESTRICTED = Audience.PUBLIC, Audience.RESTRICTED
 _Event = TypeVar("_Event", bound=ShoeEvent)
 
 
@@ -138,6 +139,14 @@ class TableView:
         """Announcements follow the cards now."""
         return implied(self.now, self.settings)
 
+    def is_shoe_sorted(self) -> bool:
+        """True if the round gets no card from the shoe any more: its cards lie on the table."""
+        return self.now.round is not None and self.now.round.shoe_sorted
+
+    def takes_card_in(self, state: str) -> bool:
+        """Return whether a card may be drawn in this state; implied announcements follow it."""
+        return state in DEALT_IN or (state in BEGUN_BY_A_CARD and self.implied)
+
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
         return self.procedures[key].public_key or key
@@ -150,7 +159,10 @@ class Turn(TableView):
     ``triggers`` are those that the table has given itself and that wait for their turn.
     ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     ``args`` are the arguments of the command, once they were read.
+    ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
+
+    drawn: CardDrawn
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -174,7 +186,11 @@ class Turn(TableView):
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
-        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
+        if isinstance(event, CardDrawn):
+            self.drawn = event
+        else:
+            self.__dict__.pop("drawn", None)
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -193,13 +209,6 @@ class Turn(TableView):
         """Return the shoe event of this input, which is of this kind."""
         event = self.shoe_event
         assert isinstance(event, kind)
-        return event
-
-    @property
-    def drawn(self) -> CardDrawn:
-        """The card of this input."""
-        event = self._event
-        assert isinstance(event, CardDrawn)
         return event
 
     @property
@@ -245,19 +254,18 @@ class Turn(TableView):
     @property
     def subject(self) -> str | None:
         """The round in progress, else the shoe."""
-        if self.now.round is not None:
-            return self.now.round.id
-        return self.now.shoe.id if self.now.shoe is not None else None
+        about = self.now.round or self.now.shoe
+        return None if about is None else about.id
 
     def tell(
         self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
     ) -> None:
         """A public event; ``restricted`` is the data of its restricted copy where it differs."""
-        self.effects.append(TableEvent(kind, Audience.PUBLIC, self.subject, data, restricted))
+        self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
 
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """An event that only the restricted stream carries."""
-        self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+        self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
 
     def emit_irregularity(
         self, kind: str, key: str, data: dict[str, Any], **restricted: object
@@ -289,9 +297,8 @@ class Turn(TableView):
         """An announcement: stamped *inferred* unless the command ``by`` made it."""
         asked = self.happened
         made = isinstance(asked, TableCommand) and asked.command == by
-        stamp = {} if made else {"inferred": True}
-        more = None if restricted is None else {**data, **stamp, **restricted}
-        self.tell(kind, {**data, **stamp}, restricted=more)
+        told = data if made else {**data, "inferred": True}
+        self.tell(kind, told, restricted=None if restricted is None else {**told, **restricted})
 
 
 class Objection(NamedTuple):

@@ -11,7 +11,7 @@ from firmware_proto.events import CardDrawn
 
 from ..shoe import arming
 from ..shoe import ledger as card_ledger
-from ..state import INITIAL_DEAL, next_slot, takes_cards
+from ..state import INITIAL_DEAL, next_slot
 from ..turn import Cause, Turn
 from .methods import may_draw
 
@@ -34,12 +34,13 @@ def find_irregularity(turn: Turn) -> Cause | None:
 
 def _is_out_of_turn(turn: Turn) -> Cause | None:
     """The irregularity that this card is wherever it comes, whatever its face."""
-    drawn, slot = turn.drawn, next_slot(turn.now)
-    if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
-        return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+    drawn, slot, shoe = turn.drawn, next_slot(turn.now), turn.now.shoe
+    assert shoe is not None
+    if drawn.number is not None and drawn.number != shoe.drawn + 1:
+        return Cause("gap", f"draw {drawn.number} came where draw {shoe.drawn + 1} was next")
     if is_stale_arm(turn):
         return LEFT_OVER
-    if slot is None or turn.source not in takes_cards(implied=turn.implied):
+    if slot is None or not turn.takes_card_in(turn.source):
         return DRAWN_EARLY
     if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
         # The shoe names hands from cards that the room may not have seen.
@@ -99,13 +100,13 @@ def is_unaligned(turn: Turn) -> bool:
 
 def belongs_to_missed_round(turn: Turn) -> bool:
     """Not aligned, and no new round begins with this card: it belongs to one that was missed."""
-    return is_unaligned(turn) and not can_align(turn)
+    return not turn.now.link.aligned and not can_align(turn)
 
 
 def is_repeat(turn: Turn) -> bool:
     """The shoe names a slot that holds this very card already: it is sent again."""
     drawn, played = turn.drawn, turn.now.round
-    if played is None or is_unaligned(turn) or drawn.hand is None or drawn.number is not None:
+    if played is None or drawn.hand is None or drawn.number is not None or is_unaligned(turn):
         return False
     named = (drawn.hand, drawn.index, drawn.card)
     return any((d.hand, d.index, d.card) == named for d in played.cards)

@@ -13,7 +13,7 @@ import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
 
-from ..state import BEGUN_BY_A_CARD, DEALT_IN, Arming, TableState, next_slot
+from ..state import Arming, TableState, next_slot
 from ..turn import Turn
 
 # What the shoe should be.
@@ -26,11 +26,7 @@ def wanted(turn: Turn) -> tuple[str, int] | None:
     and where the table is not aligned with it, only a card can mend that.
     """
     now, state = turn.now, turn.now.state
-    is_open = (
-        state in DEALT_IN
-        or (state in BEGUN_BY_A_CARD and turn.implied)
-        or (state == "idle" and not now.link.arm)
-    )
+    is_open = turn.takes_card_in(state) or (state == "idle" and not now.link.arm)
     return next_slot(now) if is_open else None
 
 
@@ -52,8 +48,8 @@ def order(turn: Turn, slot: tuple[str, int] | None) -> None:
     now = turn.now
     draw = None if now.shoe is None or slot is None else (now.shoe.drawn + 1, *slot)
     if draw != now.armed:
+        turn.effects.append(Locked() if draw is None else Armed(*draw))
         turn.change(arming=_withdrawn(now) if draw is None else _armed(now, *draw))
-        turn.effects.append(ordered(turn.now))
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))

@@ -98,9 +98,7 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 
 def process_answer(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of an errand, where one waits."""
-    if not turn.now.outbox.waiting:
-        return
+    """Before anything else is made of an input: what it says of an errand."""
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _receive(turn, happened.event)
@@ -123,7 +121,6 @@ def resend(turn: Turn, hello: Hello) -> None:
     By its id it knows what it has done already. The time it is told once for each hello: later it
     would be wrong.
     """
-    turn.set_link(met=True)
     if can_send(turn.now, "set_time"):
         _set(turn, count=turn.now.outbox.count + 1)
         number = _number(turn, turn.now.outbox.count)

@@ -21,7 +21,7 @@ from ..turn import Objection, Turn
 from . import differential
 from . import ledger as wager_ledger
 from .limits import WagerRules
-from .settlement import SettlementLine, line_data, return_all_wagers, settle_all
+from .settlement import SettlementLine, after_round, line_data, return_all_wagers, settle_all
 from .types import (
     Accepted,
     AmountRequest,
@@ -382,6 +382,11 @@ def settle_wagers(turn: Turn, settlement: Settlement) -> None:
     settled = settle_all(before, settlement, turn.wager_rules)
     turn.change(wagers=settled.wagers)
     emit_settled(turn, before, settled.lines)
+
+
+def settle_none(turn: Turn) -> None:
+    """The round is finished, and no wager stands in it."""
+    turn.change(wagers=after_round(turn.now.wagers))
 
 
 def return_all(turn: Turn, rule: str | None) -> None:
