@@ -74,10 +74,12 @@ def run(turn: Turn, trigger: str) -> None:
     What a trigger is, of its cases, is asked when its turn comes.
     """
     events, waiting = machine().events, turn.triggers
-    waiting.append(trigger)
-    while waiting:
+    while True:
         turn.source = turn.state
-        events[case_of(turn, waiting.popleft())].trigger(turn)
+        events[case_of(turn, trigger)].trigger(turn)
+        if not waiting:
+            return
+        trigger = waiting.popleft()
 
 
 @functools.cache
