@@ -62,7 +62,7 @@ class Move(Transition):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            machine.set_state(to, turn)
+            machine.set_state(machine.states[to], turn)
         for act in self._do:
             act(turn)
         return True
