@@ -18,7 +18,6 @@ from .slots import (
     next_slot,
     pending_cards,
     phase,
-    takes_cards,
 )
 from .state import UnplacedCard
 from .turn import TableView, Turn
@@ -93,7 +92,7 @@ def deals_pending_next(turn: Turn) -> bool:
     card = turn.now.pending
     if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
-    return turn.state in takes_cards(implied=turn.implied)
+    return turn.takes_card_in(turn.state)
 
 
 def deal_pending(turn: Turn) -> None:

@@ -11,7 +11,7 @@ import functools
 from transitions import Event, EventData, Machine, MachineError, Transition
 
 from .situations import STATES
-from .transitions import Line, case_of, lines
+from .transitions import CASES, CHECKS, Line, lines
 from .turn import Turn
 
 
@@ -80,6 +80,17 @@ def run(turn: Turn, trigger: str) -> None:
         if not waiting:
             return
         trigger = waiting.popleft()
+
+
+def case_of(turn: Turn, trigger: str) -> str:
+    """What this trigger is, as the table stands."""
+    check = CHECKS.get(trigger)
+    if check is not None:
+        return check[0](turn)
+    for case, holds in CASES.get(trigger, ()):
+        if holds(turn):
+            return case
+    return trigger
 
 
 @functools.cache

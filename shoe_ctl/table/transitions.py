@@ -53,7 +53,7 @@ from .replacing import kept as answer_kept
 from .replacing import replaced as answer_replaced
 from .reset import place_cards_drawn_before
 from .revealing import advance, reveal_due, want_third_card
-from .round.card_check import CardCase, classify_card
+from .round.card_check import CardCase, classify_card, take_turn
 from .set_aside import deal_next as deal_card_set_aside
 from .shoe import arming
 from .shoe.error_check import ErrorCase, classify_error
@@ -127,8 +127,8 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("idle",        "set.taken_out",       "no_shoe",     answer_replaced, take_out),
     ("idle",        "place_your_bets",     "betting",     answer_kept, open_round),         # 3.1
     ("idle",        "first_wager",         "betting",     answer_kept, open_round, change_wager),
-    ("idle",        "card.in_turn",        "dealing",     answer_kept, note_unarmed, open_round,
-                    close_bets, deal_opening, deal, check_differential_late, reveal_due),
+    ("idle",        "card.in_turn",        "dealing",     answer_kept, open_round, close_bets,
+                    deal_opening, deal, check_differential_late, reveal_due),
     ("idle",        "pull.opens_round",    "closed",      answer_kept, open_round, close_bets,
                     ask_for_order, check_differential),                                     # 5.8
     ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
@@ -145,18 +145,18 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     # -- betting: wagers are taken ----------------------------------------------------------------
     ("betting",     "no_more_bets",        "closed",      close_bets, place_cards_drawn_before,
                     check_differential, check_opening),                                     # 3.2
-    ("betting",     "card.in_turn",        "dealing",     note_unarmed, close_bets, deal_opening,
-                    deal, check_differential_late, reveal_due),
+    ("betting",     "card.in_turn",        "dealing",     close_bets, deal_opening, deal,
+                    check_differential_late, reveal_due),
     ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_order,
                     check_differential),                                                    # 5.8
     ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- closed: no more bets, no card is out -----------------------------------------------------
-    ("closed",      "card.in_turn",        "dealing",     note_unarmed, deal, reveal_due),  # 3.12
+    ("closed",      "card.in_turn",        "dealing",     deal, reveal_due),                # 3.12
     ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),        # 6.1
     ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
-    ("dealing",     "card.in_turn",        "dealing",     note_unarmed, deal, reveal_due),  # 3.12
-    ("dealing",     "card.fourth",         "revealing",   note_unarmed, deal, reveal_due, advance),
+    ("dealing",     "card.in_turn",        "dealing",     deal, reveal_due),                # 3.12
+    ("dealing",     "card.fourth",         "revealing",   deal, reveal_due, advance),
     ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),         # 5.3
     ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
@@ -167,7 +167,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),         # 5.3
     ("revealing",   "outcome_due",         "resolved",    announce_outcome),
     # -- drawing: a third card is due -------------------------------------------------------------
-    ("drawing",     "card.in_turn",        "revealing",   note_unarmed, deal, reveal_due, advance),
+    ("drawing",     "card.in_turn",        "revealing",   deal, reveal_due, advance),
     ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
     ("resolved",    "settle",              "idle",        end_round),
@@ -319,6 +319,7 @@ ALWAYS: Mapping[str, Cell] = {
     "card.in_pause": halts(overdrawn.halt_in_review),  # 6.1
     "card.in_halt": does(halting.keep_another),
     "card.without_shoe": halts("no_shoe_known", halting.keep),
+    "card.unarmed": does(note_unarmed, take_turn),  # 5.7
     "card.burned": does(shoe_cards.burn),
     "card.of_missed_round": does(shoe_cards.count_unplaced),
     "card.set_aside": does(set_aside.lay),  # 5.11.1
@@ -411,7 +412,7 @@ _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "link_up": (("link_up.first_set", within(("no_shoe",), link_facts.cannot_name_its_set)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", set_aside.shoe_is_sorted),
+        ("link_lost.shoe_sorted", Turn.is_shoe_sorted),
         ("link_lost.unheard", link_facts.cannot_replay),
     ),
     "restarted": (
@@ -424,7 +425,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), shoe_sets.loads_what_is_known)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), set_aside.shoe_is_sorted)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), Turn.is_shoe_sorted)),
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),
@@ -586,17 +587,6 @@ def cases(trigger: str) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(case for case, _ in CASES.get(trigger, ())))
     asks = CASES.get(trigger)
     return named if asks and asks[-1][1] is always else (*named, trigger)
-
-
-def case_of(turn: Turn, trigger: str) -> str:
-    """What this trigger is, as the table stands."""
-    check = CHECKS.get(trigger)
-    if check is not None:
-        return check[0](turn)
-    for case, holds in CASES.get(trigger, ()):
-        if holds(turn):
-            return case
-    return trigger
 
 
 @functools.cache
