@@ -16,12 +16,14 @@ from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.bodies import Ruling
 from shoe_ctl.table import second_person
 from shoe_ctl.table.inputs import SecondPerson
-from shoe_ctl.table.positions import LADDER, may, one
+from shoe_ctl.table.positions import LADDER, may
+from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.message import Message, message
 
 COMMAND = "accept_loss"
 """The one command that is taken while the journal is in doubt."""
 
-NO_LOSS = f"{COMMAND}: this journal shows no loss; there is nothing to rule on"
+NO_LOSS = message("daemon_no_loss")
 
 LOWEST = LADDER[-1]
 """Who may rule: it is not covered by any rule of the game (6.1)."""
@@ -32,8 +34,9 @@ log = logging.getLogger(__name__)
 class NotRuled(InputRefused):
     """A ruling that nobody may give so; ``needs`` says what it lacks."""
 
-    def __init__(self, what: str, needs: Mapping[str, str]) -> None:
-        super().__init__(what)
+    def __init__(self, why: Message, needs: Mapping[str, str]) -> None:
+        super().__init__(text(why))
+        self.why = why
         self.needs = dict(needs)
 
 
@@ -55,9 +58,11 @@ def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
         NotRuled: from too low a position, without a reason, or without a second person.
     """
     if not may(position, LOWEST, highest=highest):
-        raise NotRuled(f"{COMMAND} takes {one(LOWEST)}", {"position": LOWEST})
+        raise NotRuled(
+            message("refused_position_too_low", what=COMMAND, position=LOWEST), {"position": LOWEST}
+        )
     if not (reason or "").strip():
-        raise NotRuled(f"{COMMAND} needs a reason: say why the lost part cannot be put back", {})
+        raise NotRuled(message("daemon_loss_without_reason"), {})
     lack = second_person.lack(
         COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
@@ -67,19 +72,20 @@ def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
     return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
 
 
-def too_much(args: Mapping[str, object], round_id: str | None) -> str | None:
+def too_much(args: Mapping[str, object], round_id: str | None) -> Message | None:
     """Why a ruling is refused that says more than a ruling takes; None where it does not."""
     if args:
-        return f"{COMMAND} takes no {', '.join(sorted(args))}"
+        return message("daemon_loss_takes_no_arguments", arguments=sorted(args))
     if round_id is not None:
-        return f"{COMMAND} takes no round: it is not about one"
+        return message("daemon_loss_takes_no_round")
     return None
 
 
-def refused(command_id: str, error: NotRuled | str) -> dict[str, Any]:
+def refused(command_id: str, error: NotRuled | Message) -> dict[str, Any]:
     """A refusal as the contract words it."""
-    needs = error.needs if isinstance(error, NotRuled) else {}
-    return {"command_id": command_id, "accepted": False, "error": str(error), "needs": needs}
+    why, needs = (error.why, error.needs) if isinstance(error, NotRuled) else (error, {})
+    told = with_texts(why.as_data())
+    return {"command_id": command_id, "accepted": False, "error": told, "needs": needs}
 
 
 class Waiting:
@@ -92,7 +98,7 @@ class Waiting:
     def __init__(
         self,
         line: str,
-        may_act: Callable[[Caller, Command], str | None],
+        may_act: Callable[[Caller, Command], Message | None],
         second: Callable[[Caller, Command], SecondPerson | None],
         highest: str | None,
     ) -> None:

@@ -22,6 +22,8 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.outside import Outside
+from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import Message, message
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0
@@ -37,12 +39,12 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 
     def refusal(self) -> str:
         """What is answered to whoever asks for anything meanwhile."""
-        return refusal_of(self.what)
+        return text(fault_of(self.what))
 
 
-def refusal_of(what: str) -> str:
+def fault_of(what: str) -> Message:
     """What is answered to whoever asks for anything after this failure."""
-    return f"storage fault, nothing is stored, acknowledged or published: {what}"
+    return message("daemon_storage_fault", detail=what)
 
 
 class Reopening:

@@ -53,6 +53,7 @@ from shoe_ctl.table.inputs import (
 )
 from shoe_ctl.table.irregularities.reviewing import is_held
 from shoe_ctl.telling import Teller
+from shoe_ctl.texts.message import Message, message
 from shoe_ctl.waking import WakeUp
 
 __all__ = ["Answered", "TableRunner"]
@@ -260,7 +261,7 @@ class TableRunner:
                 try:
                     whole = await self._teller.made_whole(command, self._known_device)
                 except InputRefused as why:
-                    return _refused(command, str(why))
+                    return _refused(command, message("daemon_failed", detail=str(why)))
                 added = tuple(name for name in whole.args if name not in command.args)
                 whole = msgspec.structs.replace(whole, added=added)
             answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
@@ -428,11 +429,11 @@ class TableRunner:
         await self._ruled.wait()
 
     async def _while_in_doubt(
-        self, command: TableCommand, before: str | None, sees: Audience
+        self, command: TableCommand, before: Message | None, sees: Audience
     ) -> Answered:
         """Nothing is written before a person rules: every other command is refused."""
         if command.command != loss.COMMAND:
-            return _refused(command, str(self.doubt))
+            return _refused(command, message("daemon_failed", detail=str(self.doubt)))
         if before is not None:
             return _refused(command, before)
         return await self._rule(command, sees)
@@ -459,7 +460,7 @@ class TableRunner:
         except loss.NotRuled as error:
             needs = error.needs
             answer = Answer(
-                command_id=command.command_id, accepted=False, error=str(error), needs=needs
+                command_id=command.command_id, accepted=False, error=error.why, needs=needs
             )
             return Answered(answer, ())
         now_us, last_n = self._now(), self._journal.last_n
@@ -517,7 +518,7 @@ class TableRunner:
         failed = Answer(
             command_id=command.command_id,
             accepted=False,
-            error="the command could not be handled; the table is halted",
+            error=message("daemon_not_handled"),
         )
         events = tuple(result.ids[handle] for handle in handles)
         return FirstAnswer(answers[0] if answers else failed, events)
@@ -625,7 +626,7 @@ class Comparison:
         self.epoch = epoch
 
 
-def _refused(command: TableCommand, why: str) -> Answered:
+def _refused(command: TableCommand, why: Message) -> Answered:
     """A command that never becomes an input."""
     return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())
 
@@ -635,9 +636,9 @@ def _again(ruling: TableCommand, first: FirstAnswer, command: TableCommand) -> F
     same = known_commands.digest(ruling) == known_commands.digest(command)
     if same and ruling.user == command.user:
         return first
-    whose = "for another command" if ruling.user == command.user else "by another user"
     error = (
-        f"command_id {command.command_id} was used before, {whose}: "
-        "give each command an id of its own"
+        message("refused_id_of_another_command", command_id=command.command_id)
+        if ruling.user == command.user
+        else message("refused_id_of_another_user", command_id=command.command_id)
     )
     return FirstAnswer(Answer(command_id=command.command_id, accepted=False, error=error), ())

@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Reply, Status
+from shoe_ctl.texts.message import Message, message
 
 from .state import ArmRefused, TableState
 from .turn import Turn
 
 OTHER = "other"
 
-_TO_DO = {
-    "locked by key": "it is locked by its key: unlock it",
-    "empty": "it says that it is empty: count what is left, and declare missing_card_in_shoe",
-    "memory full": "its memory is full: where that does not pass by itself, declare other",
-    "busy": "it is busy, or reports a fault: see to the shoe, else declare other",
-    "already drawn": "by its count that card is out: the table waits to hear of it",
-    "not the next draw": "by its count another draw is next: the table compares both counts",
-    OTHER: "it does not say why: see to the shoe, else declare other",
+_REASONS = {
+    "locked by key": "locked_by_key",
+    "empty": "empty",
+    "memory full": "memory_full",
+    "busy": "busy",
+    "already drawn": "already_drawn",
+    "not the next draw": "not_the_next_draw",
 }
-"""By the reason that the shoe gives: what it says in words, and what to do about it."""
+"""By the reason that the shoe gives: its code."""
 
 
 # What was seen.
@@ -62,12 +62,12 @@ def shown(now: TableState) -> dict[str, Any] | None:
     refused = now.refused
     if refused is None:
         return None
-    return {"number": refused.number, "why": refused.why, "text": words(refused)}
+    return {"number": refused.number, "why": refused.why, "message": said(refused).as_data()}
 
 
-def words(refused: ArmRefused) -> str:
-    """The refusal in words, with what to do."""
-    return f"the shoe refuses draw {refused.number}: {_TO_DO[refused.why]}"
+def said(refused: ArmRefused) -> Message:
+    """The refusal as people are told it, with what to do."""
+    return message("shoe_refuses_draw", draw=refused.number, why=refused.why)
 
 
 # What is done.
@@ -78,8 +78,7 @@ def note(turn: Turn) -> None:
     event, armed = turn.shoe_event, turn.now.armed
     assert isinstance(event, Reply) and armed is not None
     number, hand, index = armed
-    why = event.reason if event.reason in _TO_DO else OTHER
-    refused = ArmRefused(number=number, why=str(why))
+    refused = ArmRefused(number=number, why=_REASONS.get(event.reason or "", OTHER))
     if refused == turn.now.refused:
         return
     turn.change(refused=refused)

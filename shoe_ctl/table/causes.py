@@ -5,23 +5,25 @@ In: nothing. Out: actions that raise an irregularity. Must not know: states, wha
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from .halting import because
 from .link_facts import why_restarted_in_a_round
 
-LINK_LOST = because("link_lost", "the link to the shoe was lost in a round")
+LINK_LOST = because("link_lost", message("seen_link_lost"))
 RESTARTED = because("link_lost", why_restarted_in_a_round)
-HOST_POWER = because("power_failure", "the host lost power in a round")
-STARTED_ANEW = because("power_failure", "the shoe started anew in a round")
-REBOOTED = because("power_failure", "the shoe lost power in a round, or another took its place")
-RELOADED = because("other", "a set of cards was loaded in a round")
-UNLIKE = because("other", "the shoe does not hold the set of cards that the round began with")
-NO_SHOE = because("other", "a card was drawn and no shoe is known")
-OUTSIDE = because("other", "a card was drawn outside the game in a round")
-DISPUTED = because("other", "the shoe's record of a card does not bear out what was entered")
-ILLEGIBLE = because("gap", "what the shoe said could not be read: a card may be missing")
-DEALT_ANEW = because("other", "the shoe deals a hand anew after a card drawn early")
-MOVED = because("other", "the shoe gave a card another place")
-NO_RESULT = because("result_missing", "the shoe's own result did not come")
-FORCED = because("result_disagrees", "the shoe was told to quit the round")
-DISAGREES = because("result_disagrees", "the shoe judged the round otherwise than its cards do")
-JUDGED_EARLY = because("result_disagrees", "the shoe judged the round while a card is due")
+HOST_POWER = because("power_failure", message("seen_host_power_lost"))
+STARTED_ANEW = because("power_failure", message("seen_shoe_started_again"))
+REBOOTED = because("power_failure", message("seen_shoe_power_lost"))
+RELOADED = because("other", message("seen_set_loaded"))
+UNLIKE = because("other", message("seen_another_set"))
+NO_SHOE = because("other", message("seen_drawn_without_shoe"))
+OUTSIDE = because("other", message("seen_drawn_outside"))
+DISPUTED = because("other", message("seen_record_differs"))
+ILLEGIBLE = because("gap", message("seen_illegible"))
+DEALT_ANEW = because("other", message("seen_hand_dealt_again"))
+MOVED = because("other", message("seen_card_moved"))
+NO_RESULT = because("result_missing", message("seen_no_result"))
+FORCED = because("result_disagrees", message("seen_round_quit"))
+DISAGREES = because("result_disagrees", message("seen_result_differs"))
+JUDGED_EARLY = because("result_disagrees", message("seen_result_too_early"))

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import msgspec
 
 from firmware_proto.cards import CARDS
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments
-from .arguments import Args, Name, by_whom, checked, cite
+from .arguments import Args, Name, by_whom, checked
 from .cause import Cause
 from .turn import Turn
 
@@ -46,30 +47,30 @@ class OfRemainder(Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not_record(turn: Turn) -> str | None:
+def why_not_record(turn: Turn) -> Message | None:
     """What stands against recording how the set was put in."""
     args = arguments.read(turn, OfShoe)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     shoe, rule = turn.shoe, turn.game.clause("decks")
     if shoe.recorded:
-        return "how these cards were put in is recorded already"
+        return message("refused_shoe_is_recorded")
     if not args.same_backs:
-        return cite("cards with unlike backs are not played: load another set", rule)
+        return message("refused_unlike_backs").citing(rule)
     if args.decks not in (None, shoe.decks):
-        return cite(f"the table counts {shoe.decks} decks: load another set", rule)
+        return message("refused_other_decks", decks=shoe.decks).citing(rule)
     return None
 
 
-def why_not_count(turn: Turn) -> str | None:
+def why_not_count(turn: Turn) -> Message | None:
     """What stands against counting what is left."""
     args = arguments.read(turn, OfRemainder)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if (args.left is None) is (args.cards is None):
-        return "say how many cards are left, or which"
+        return message("refused_say_what_is_left")
     unknown = [code for code in (args.cards or "").split() if code not in CARDS]
-    return f"there is no card {unknown[0]}" if unknown else None
+    return message("refused_no_such_card", card=unknown[0]) if unknown else None
 
 
 def causes(turn: Turn) -> list[Cause]:
@@ -77,11 +78,11 @@ def causes(turn: Turn) -> list[Cause]:
     found = _compare(turn)
     told = []
     if found["foreign"]:
-        told.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
+        told.append(Cause("foreign_card", message("seen_foreign_cards_left")))
     if found["extra"] or found["too_many"]:
-        told.append(Cause("extra_card", "more cards are left than the ledger allows"))
+        told.append(Cause("extra_card", message("seen_too_many_cards_left")))
     if found["missing"] or found["too_few"]:
-        told.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
+        told.append(Cause("missing_card_in_shoe", message("seen_too_few_cards_left")))
     return told
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from shoe_ctl.texts.message import Message, message
+
 from . import (
     arguments,
     link_facts,
@@ -145,22 +147,21 @@ def objection_to_choice(turn: Turn) -> Objection | None:
     """Why this cannot be decided now, the first of what is in the way."""
     command, choice = turn.command, _chosen(turn)
     if choice is None:
-        names = ", ".join(c.name for c in stack.offered(turn))
-        return Objection(f"the choice is one of {names}")
+        names = [c.name for c in stack.offered(turn)]
+        return Objection(message("refused_no_such_choice", choices=names))
     needed = stack.who_takes(choice, turn.game)
     if not _may(turn, needed):
-        return Objection(f"{choice.name} needs {positions.one(needed)}", {"position": needed})
+        low = message("refused_position_too_low", what=choice.name, position=needed)
+        return Objection(low, {"position": needed})
     if choice.reason and not command.reason:
-        return Objection("a reason is missing: what is decided is recorded with it")
+        return Objection(message("refused_decided_without_reason"))
     lacks = second_person.objection(turn, choice.name, needed) if choice.second else None
     if lacks is not None:
         return lacks
-    if isinstance(args := arguments.read(turn, choice.takes), str):
-        return Objection(f"{choice.name}: {args}")
+    if isinstance(args := arguments.read(turn, choice.takes), Message):
+        return Objection(args)
     why = choice.unless(turn)
-    if isinstance(why, Objection):
-        return why._replace(why=f"{choice.name}: {why.why}")
-    return None if why is None else Objection(f"{choice.name}: {why}")
+    return Objection(why) if isinstance(why, Message) else why
 
 
 def _objection_to_declaring(turn: Turn) -> Objection | None:
@@ -170,21 +171,22 @@ def _objection_to_declaring(turn: Turn) -> Objection | None:
     key = command.args.get("key")
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
-        return Objection(f"the key is one of {', '.join((*declarable, *RECORDED))}")
+        return Objection(message("refused_no_such_key", keys=[*declarable, *RECORDED]))
     if not _may(turn, declared.by):
-        return Objection(f"{key} needs {positions.one(declared.by)}", {"position": declared.by})
+        low = message("refused_position_too_low", what=key, position=declared.by)
+        return Objection(low, {"position": declared.by})
     if turn.source not in declared.states:
-        why = f"{key} cannot be declared now (the table is {turn.source})"
+        why = message("refused_key_in_this_state", key=key, state=turn.source)
         return Objection(why, {"state": ", ".join(declared.states)})
     if turn.source == "suspended" and halt_of(turn).back_to not in declared.states:
-        return Objection(f"{key} cannot be declared: the table was {halt_of(turn).back_to}")
-    if isinstance(args := arguments.read(turn, declared.takes), str):
-        return Objection(f"{key}: {args}")
+        return Objection(message("refused_key_of_halt", key=key, state=halt_of(turn).back_to))
+    if isinstance(args := arguments.read(turn, declared.takes), Message):
+        return Objection(args)
     if stack.is_open(turn, args.key, _subject(turn, declared)):
-        return Objection(f"{key} is open already")
+        return Objection(message("refused_key_is_open", key=key))
     if (against := declared.unless(turn)) is not None:
-        return Objection(f"{key}: {against}")
-    return None if command.reason else Objection("a reason is missing: it says what was seen")
+        return Objection(against) if isinstance(against, Message) else against
+    return None if command.reason else Objection(message("refused_declared_without_reason"))
 
 
 def _subject(turn: Turn, declared: Declared) -> str | None:
@@ -208,15 +210,15 @@ def declare(turn: Turn) -> None:
     subject = _subject(turn, declared)
     when, named = declared.begins or (never, None)
     step = named if when(turn) else None
-    seen = turn.command.reason
+    seen = message("seen_by_person", words=turn.command.reason)
     cause = Cause(key, seen, declared.seen, subject=subject, noted=noted, step=step)
     stack.raise_irregularity(turn, cause)
 
 
 def halt_for_reading(turn: Turn) -> None:
     """People and the shoe say otherwise of a card: nothing is done, and it is decided (6.1)."""
-    seen = "a card was entered that is not what the shoe read"
-    data = {"key": halt_of(turn).top.key, "step": "the entry is not what the shoe read"}
+    seen = message("seen_entered_card_differs")
+    data = {"key": halt_of(turn).top.key, "step": "entry_contradicts_reading"}
     turn.tell_restricted("irregularity.step", {**data, **stack.who_said(turn, "decide")})
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
@@ -327,8 +329,8 @@ def void_for_want_of_cards(turn: Turn) -> None:
     """The shoe is empty with a card due: the round is void (5.3)."""
     key = "insufficient_cards"
     rule = turn.game.rule(key, "void")
-    seen = "the shoe is empty and a card is due"
-    turn.tell("irregularity.raised", {"key": key, "seen": seen, "rule": rule})
+    seen = message("seen_shoe_empty")
+    turn.tell("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
     turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
     wagering.return_all(turn, rule)
     stack.void_waiting(turn, {"how": VOID, "rule": rule})

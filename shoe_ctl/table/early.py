@@ -126,8 +126,10 @@ def note_place(turn: Turn) -> None:
     assert isinstance(event, Redesignated) and moved is not None
     placed = msgspec.structs.replace(moved, hand=event.hand, index=event.index)
     turn.change(early=tuple(placed if k is moved else k for k in turn.now.early))
-    step = f"the shoe gives it the place {event.hand} {event.index}"
-    turn.tell_restricted("irregularity.step", {"key": "overdraw", "step": step})
+    place = {"hand": event.hand, "index": event.index}
+    turn.tell_restricted(
+        "irregularity.step", {"key": "overdraw", "step": "placed_by_shoe", **place}
+    )
 
 
 def expose(turn: Turn, card: Kept) -> None:
@@ -185,6 +187,6 @@ def set_aside_opening(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         turn.change(opening=())
-        data = {"key": "overdraw", "step": "set aside: its shoe deals no further round"}
+        data = {"key": "overdraw", "step": "set_aside_no_further_round"}
         public = {**data, "key": "drawn_early"}
         turn.tell("irregularity.step", public, restricted=data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from . import placing, positions, pulls, second_person, shoe_cards
 from .arguments import Name, OfChoice, checked
@@ -63,12 +64,12 @@ def seen(turn: Turn) -> Card:
     return card(checked(turn, SeenCard).card)
 
 
-def no_card_of_the_shoe(turn: Turn) -> str | None:
+def no_card_of_the_shoe(turn: Turn) -> Message | None:
     """The card that is named cannot be one of the shoe's."""
     return why_not(turn, checked(turn, EnterCard).card)
 
 
-def no_card_to_name(turn: Turn) -> Objection | str | None:
+def no_card_to_name(turn: Turn) -> Objection | Message | None:
     """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
     args = checked(turn, SeenCard)
     if args.against_reading and (low := too_low_against_reading(turn)) is not None:
@@ -81,7 +82,8 @@ def too_low_against_reading(turn: Turn) -> Objection | None:
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
     if positions.may(turn.command.position, decides, highest=highest):
         return None
-    return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
+    why = message("refused_against_reading", position=decides)
+    return Objection(why, {"position": decides})
 
 
 def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
@@ -91,7 +93,7 @@ def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
     return pulls.can_be(turn.now, [(dealt.number, face)])
 
 
-def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
+def why_not(turn: Turn, code: str, *, besides: int = 0) -> Message | None:
     """What is wrong with a card of this code, as far as anyone at the table can know.
 
     Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
@@ -100,17 +102,18 @@ def why_not(turn: Turn, code: str, *, besides: int = 0) -> str | None:
     if (why := why_not_of_deck(turn, code)) is not None:
         return why
     if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
-        return f"every {code} that the decks hold was seen already"
+        return message("refused_all_of_card_seen", card=code)
     return None
 
 
-def why_not_of_deck(turn: Turn, code: str) -> str | None:
+def why_not_of_deck(turn: Turn, code: str) -> Message | None:
     """That this is no card's code, or no card's of the deck."""
     try:
         face = card(code)
     except ValueError:
-        return f"{code} is no card; name rank and suit, as in {turn.game.deck.cards[0].code}"
-    return None if face in turn.game.deck else f"{code} is not a card of this deck"
+        example = turn.game.deck.cards[0].code
+        return message("refused_not_a_card", card=code, example=example)
+    return None if face in turn.game.deck else message("refused_not_of_deck", card=code)
 
 
 def name(turn: Turn, dealt: Dealt, face: Card) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
+from shoe_ctl.texts.message import Message, message
 
 from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slots
 from .cause import Cause
@@ -101,11 +102,11 @@ def order_was_altered(turn: Turn) -> bool:
 # Actions that halt, one for each cause.
 
 
-def because(key: str, seen: str | Callable[[Turn], str]) -> Callable[[Turn], None]:
+def because(key: str, seen: Message | Callable[[Turn], Message]) -> Callable[[Turn], None]:
     """An action that halts for a cause known from the row alone, or said by its input."""
 
     def halt(turn: Turn) -> None:
-        raise_irregularity(turn, Cause(key, seen if isinstance(seen, str) else seen(turn)))
+        raise_irregularity(turn, Cause(key, seen if isinstance(seen, Message) else seen(turn)))
 
     return halt
 
@@ -122,7 +123,7 @@ def halt_for_gap(turn: Turn) -> None:
     """Events are missing that nobody can send again."""
     event = turn.shoe_event
     assert isinstance(event, Gap)
-    seen = f"the shoe's events {event.first} to {event.last} are lost"
+    seen = message("seen_events_lost", first=event.first, last=event.last)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -131,7 +132,7 @@ def halt_for_missed_cards(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, Hello)
     missed = event.drawn - turn.shoe.drawn
-    seen = f"{missed} cards were drawn that were not heard of"
+    seen = message("seen_cards_missed", cards=missed)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -150,7 +151,7 @@ def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
     out = turn.round.cards or turn.now.kept or turn.now.pending is not None
     step = stakes.RULING if out else None
-    raise_irregularity(turn, Cause(stakes.KEY, "the table differential is exceeded", step=step))
+    raise_irregularity(turn, Cause(stakes.KEY, message("seen_differential_exceeded"), step=step))
 
 
 def rule_on_differential(turn: Turn) -> None:
@@ -171,8 +172,8 @@ def halt_for_fault(turn: Turn) -> None:
     """A part of this program failed on an input: its raw bytes are kept."""
     event = turn.happened
     assert isinstance(event, Fault)
-    seen = f"{event.where} failed: {event.what}"
-    raise_irregularity(turn, Cause("other", seen, "a part of the controller failed"))
+    seen = message("seen_fault", where=event.where, what=event.what)
+    raise_irregularity(turn, Cause("other", seen, message("seen_controller_failed")))
 
 
 def tell_shoe_fault(turn: Turn) -> None:
@@ -192,13 +193,13 @@ def tell_warning(turn: Turn) -> None:
 def halt_for_shoe_fault(turn: Turn) -> None:
     """The shoe reports a fault in a round."""
     tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("other", "the shoe reports a fault"))
+    raise_irregularity(turn, Cause("other", message("seen_shoe_fault")))
 
 
 def halt_for_unread_card(turn: Turn) -> None:
     """The shoe stopped at a card that it cannot read, with one due: where it is, people see."""
     tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("misread", "the shoe could not read a card"))
+    raise_irregularity(turn, Cause("misread", message("seen_shoe_cannot_read")))
 
 
 def look_after_the_round(turn: Turn) -> None:
@@ -208,27 +209,28 @@ def look_after_the_round(turn: Turn) -> None:
 
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
-    seen, key = "more cards of one face were counted than the decks hold", "extra_card"
+    seen, key = message("seen_too_many_counted"), "extra_card"
     if not shoe_cards.has_too_many(turn):
-        seen, key = "a card of another deck was counted", "foreign_card"
+        seen, key = message("seen_foreign_counted"), "foreign_card"
     raise_irregularity(turn, Cause(key, seen, subject=str(turn.now.inputs)))
 
 
 def halt_for_reverse_run(turn: Turn) -> None:
     """The shoe saw a card run backwards in a round."""
     tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("order_altered", "a card ran back into the shoe"))
+    raise_irregularity(turn, Cause("order_altered", message("seen_ran_back")))
 
 
 def tell_unforeseen(turn: Turn) -> None:
     """The shoe said something that this table has no step for, where it can do no harm."""
-    turn.tell_restricted("frame.discarded", {"reason": f"not foreseen: {turn.shoe_event.type}"})
+    told = {"reason": "not_foreseen", "event": turn.shoe_event.type}
+    turn.tell_restricted("frame.discarded", told)
 
 
 def halt_for_unforeseen(turn: Turn) -> None:
     """The shoe said something that this table has no step for."""
-    seen = f"the shoe said what no step is known for: {turn.shoe_event.type}"
-    raise_irregularity(turn, Cause("other", seen, "the shoe said what no step is known for"))
+    seen = message("seen_unforeseen_event", event=turn.shoe_event.type)
+    raise_irregularity(turn, Cause("other", seen, message("seen_unforeseen")))
 
 
 def tell_fault_cleared(turn: Turn) -> None:
@@ -258,7 +260,7 @@ def keep_another(turn: Turn) -> None:
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_on_top(turn.now):
         # A row above takes the next card; this one is not it.
-        raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
+        raise_irregularity(turn, Cause("gap", message("seen_not_the_next_card")))
     keep(turn)
 
 
@@ -268,7 +270,7 @@ def keep(turn: Turn) -> None:
     if fitting.unaligned(turn) and fitting.aligns(turn):
         turn.set_link(aligned=True)
         # Which card the shoe takes for a round's first follows from cards nobody may have seen.
-        data = {"key": _top_key(turn), "step": "the shoe is aligned again"}
+        data = {"key": _top_key(turn), "step": "aligned_again"}
         turn.tell_restricted("irregularity.step", data)
     before = turn.now.shoe
     shoe_cards.count_unplaced(turn)
@@ -290,7 +292,7 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        tell_of(turn, "irregularity.step", _top_key(turn), {"step": "aligned by a person"}, **who)
+        tell_of(turn, "irregularity.step", _top_key(turn), {"step": "aligned_by_person"}, **who)
 
 
 def _top_key(turn: Turn) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import ShoeEvent, from_plain, to_plain
+from shoe_ctl.texts.message import Message
 
 
 class Happened(msgspec.Struct, frozen=True, kw_only=True, tag_field="input"):
@@ -40,7 +41,7 @@ class SecondPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """
 
     positions: tuple[str, ...] = ()
-    why_not: str | None = None
+    why_not: Message | None = None
 
 
 class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):

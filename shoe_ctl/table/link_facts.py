@@ -17,6 +17,7 @@ from firmware_proto.events import (
     Redesignated,
 )
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from .inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
 from .state import Claim, Refusal, Suspended, TableState
@@ -31,22 +32,14 @@ HELLO_US: Final = 5_000_000
 """A shoe is asked who it is once a second, and its answer takes 15 ms of a line at 115200 baud."""
 
 NO_HELLO: Final = "no_hello"
-_NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? "
-    "shoectl doctor says more"
-)
 
 GARBAGE: Final = "garbage"
-_GARBAGE_STEP: Final = (
-    "it brings too much garbage: look at cable, ground and baud rate, and at what is connected "
-    "there; it is opened again by itself once it is quiet"
-)
 
 REFUSALS: Final = {
-    "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
-    "unauthenticated": "it has no key: give it one, or take key_file away",
-    "wrong_key": "its proof does not fit the key of this table: is it this table's shoe?",
-    NOT_PROVED: "it said who it is and did not prove it: is it this table's shoe?",
+    "no_key": message("shoe_refused_no_key"),
+    "unauthenticated": message("shoe_refused_unauthenticated"),
+    "wrong_key": message("shoe_refused_wrong_key"),
+    NOT_PROVED: message("shoe_refused_not_proved"),
 }
 """What is wrong with who speaks, by the code of the refusal, and what to do."""
 
@@ -99,23 +92,23 @@ def link_state(now: TableState) -> str:
     return "refused" if here else "unidentified"
 
 
-def trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
-    """What is wrong at the other end of the line at this time: a code, and words with a next step.
+def trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
+    """What is wrong at the other end of the line at this time: a code and a message.
 
     A refusal is told until a shoe is connected.
     """
     link = now.link
     if link.suspended is not None:
         until = utc(link.suspended.until_us)[11:19]
-        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
+        return GARBAGE, message("shoe_line_suspended", until=until)
     if is_met(now):
         return None
     if link.refusal is not None:
         reason = link.refusal.reason
-        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
+        return reason, REFUSALS[reason]
     if link.up and t_us >= link.since_us + HELLO_US:
         open_s = (t_us - link.since_us) // 1_000_000
-        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
+        return NO_HELLO, message("shoe_no_hello", seconds=open_s)
     return None
 
 
@@ -219,15 +212,15 @@ def restart(turn: Turn) -> None:
 
 def why_restarted(again: Restarted) -> str:
     """What cost the link: a controller that goes on after a storage fault was not restarted."""
-    if again.reopened:
-        return "the storage failed, and the controller closed the link"
-    return "the controller was restarted"
+    return "storage_failed" if again.reopened else "controller_restarted"
 
 
-def why_restarted_in_a_round(turn: Turn) -> str:
-    """The same of a round whose cards are out."""
+def why_restarted_in_a_round(turn: Turn) -> Message:
+    """What cost the link of a round whose cards are out."""
     assert isinstance(turn.happened, Restarted)
-    return f"{why_restarted(turn.happened)} in a round"
+    if turn.happened.reopened:
+        return message("seen_storage_failed_in_round")
+    return message("seen_restarted_in_round")
 
 
 def suspend(turn: Turn) -> None:
@@ -275,8 +268,8 @@ def _freed_for(turn: Turn) -> int | None:
 
 def tell_not_aligned(turn: Turn) -> None:
     """Say that the host does not know where in the round the shoe is."""
-    by_card = "player card 1, or " if turn.now.link.names_hands else ""
-    turn.tell("shoe.not_aligned", {"until": f"{by_card}a person's decision"})
+    until = "first_card_or_align" if turn.now.link.names_hands else "align"
+    turn.tell("shoe.not_aligned", {"until": until})
 
 
 def lose_alignment(turn: Turn) -> None:
@@ -297,4 +290,4 @@ def tell_discarded(turn: Turn) -> None:
 
 def tell_quarantined(turn: Turn) -> None:
     """A result that no round awaits is kept apart, never applied."""
-    turn.tell_restricted("frame.discarded", {"reason": "a result that no round awaits"})
+    turn.tell_restricted("frame.discarded", {"reason": "result_not_awaited"})

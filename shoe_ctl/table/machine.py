@@ -6,6 +6,8 @@ the actions it takes. Must not know: how an action is done, clocks, I/O.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from . import (
     arming,
     by_hand,
@@ -107,7 +109,7 @@ NO_ROUND = ("no_shoe", *BETWEEN)
 RESUMABLE = tuple(s for s in STATES if s != "suspended")
 
 
-_ALIGN_FIRST = Refuse("a person has to say first where the shoe stands: align")
+_ALIGN_FIRST = Refuse(message("refused_align_first"))
 
 # The first row whose conditions hold is taken. Every pair of a state and a trigger from outside
 # ends in a row without conditions.
@@ -337,7 +339,7 @@ ROWS: tuple[Row, ...] = spell(
     ("expose",            "revealing",       "=",           (can_expose, passing.is_out_of_place),   (Refuse(passing.why_not_expose),)),
     ("expose",            "revealing",       "suspended",   (can_expose, unread.exposes_unread),            (expose, unread.halt_for_exposed)),
     ("expose",            "revealing",       "=",           (can_expose,),                           (expose, advance)),
-    ("expose",            "revealing",       "=",           (),                                      (Refuse("no such card of the round lies face down"),)),
+    ("expose",            "revealing",       "=",           (),                                      (Refuse(message("refused_no_card_face_down")),)),
     ("announce_totals",   "revealing",       "=",           (totals_may_be_announced,),              (announce_totals, advance)),
     ("announce_totals",   "revealing",       "=",           (),                                      (Refuse(no_totals_now),)),
     ("announce_outcome",  "revealing",       "suspended",   (outcome.outcome_is_wrong,),                     (causes.DISAGREES,)),
@@ -349,10 +351,10 @@ ROWS: tuple[Row, ...] = spell(
     ("declare_cutting_card", "closed",       "suspended",   (cutting.is_declared_first,),            (cutting.offer_withdrawal,)),
     ("declare_cutting_card", "suspended",    "=",           (cutting.is_declared_first,),            (cutting.offer_withdrawal,)),
     *unless(shoe_cards.why_not_declare_cutting_card, "declare_cutting_card", (*BETWEEN, *OPEN, "suspended"), shoe_cards.note_cutting_card),
-    ("declare_new_shoe",  "shoe_change",     "=",           (link_facts.says_itself_what_it_holds,),            (Refuse("the shoe says itself which cards it holds"),)),
+    ("declare_new_shoe",  "shoe_change",     "=",           (link_facts.says_itself_what_it_holds,),            (Refuse(message("refused_shoe_names_its_set")),)),
     ("declare_new_shoe",  "shoe_change",     "idle",        (),                                      (replaced, shoe_sets.admit_unnamed_set)),
     ("align",             ("idle", *BEGUN, "suspended"), "=", (fitting.unaligned,),                  (halting.align,)),
-    ("align",             ("idle", *BEGUN, "suspended"), "=", (),                                    (Refuse("the shoe is aligned"),)),
+    ("align",             ("idle", *BEGUN, "suspended"), "=", (),                                    (Refuse(message("refused_is_aligned")),)),
     ("pause",             (*BETWEEN, *OPEN, "suspended"), "suspended", (review.may_pause,),          (review.pause,)),
     ("pause",             "suspended",       "=",           (),                                      (Refuse(review.OPEN_ALREADY),)),
     *(("resume",          "suspended",       state,         (review.resumes_the_round, returns_here), (review.resume,)) for state in RESUMABLE),

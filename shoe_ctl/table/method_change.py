@@ -6,8 +6,10 @@ Must not know: how a method is played.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import Message, message
+
 from . import shoe_control
-from .arguments import Args, by_whom, checked, cite, lacks_reason, read
+from .arguments import Args, by_whom, checked, lacks_reason, read
 from .turn import Turn
 
 
@@ -17,23 +19,27 @@ class WhichMethod(Args, frozen=True, kw_only=True):
     method: str
 
 
-def why_not_change(turn: Turn) -> str | None:
+def why_not_change(turn: Turn) -> Message | None:
     """What stands against the change: no such method, in force already, not in this area."""
     game, args = turn.game, read(turn, WhichMethod)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if not game.methods:
-        return f"{game.id} has no methods to choose from"
+        return message("refused_game_has_no_methods", game=game.id)
     chosen = game.methods.get(args.method)
     if chosen is None:
-        have = ", ".join(game.methods)
-        return cite(f"{game.id} has no Method {args.method}, it has {have}", game.clause("methods"))
+        why = message(
+            "refused_no_such_method", game=game.id, method=args.method, methods=list(game.methods)
+        )
+        return why.citing(game.clause("methods"))
     if args.method == turn.method:
-        return f"Method {args.method} is in force"
+        return message("refused_method_in_force", method=args.method)
     if chosen.areas and turn.settings.area not in chosen.areas:
-        where = " and ".join(chosen.areas)
-        why = f"Method {args.method} is for {where}, and this table stands in {turn.settings.area}"
-        return cite(why, chosen.chosen_under)
+        why = message(
+            "refused_method_not_here",
+            method=args.method, areas=list(chosen.areas), area=turn.settings.area,
+        )  # fmt: skip
+        return why.citing(chosen.chosen_under)
     return lacks_reason(turn, chosen.chosen_under)
 
 

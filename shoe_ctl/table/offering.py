@@ -11,6 +11,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message, message
+
 from . import arguments, by_hand, filling, machine, positions, revising
 from .irregularities import stack, withdrawal
 from .irregularities.procedure import Choice, Standing
@@ -19,7 +21,7 @@ from .recording import RECORDED
 from .trying import Trial
 from .turn import Turn
 
-NO_WAY = "no Player, wager or card fits it now"
+NO_WAY = message("refused_nothing_fits")
 """Against a choice with arguments: what stands against each of them may name a Player."""
 
 
@@ -64,7 +66,9 @@ def choices(at: Standing) -> list[dict[str, Any]]:
     trial = Trial(at.now, at.game, at.settings)
     told = zip(stack.offered(at), stack.offers(at, deciding), strict=True)
     return [
-        offer | _arguments(at, choice, way.args) | ({} if way.why is None else {"not_now": way.why})
+        offer
+        | _arguments(at, choice, way.args)
+        | ({} if way.why is None else {"not_now": way.why.as_data()})
         for choice, offer in told
         for way in (_way(at, trial, choice),)
     ]
@@ -138,14 +142,18 @@ def _decided(at: Standing, trial: Trial) -> Offer | None:
 class _Way(NamedTuple):
     """What stands against a choice, or with which arguments it can be taken."""
 
-    why: str | None
+    why: Message | None
     args: Mapping[str, Any] | None
+
+
+def _not_now(way: _Way) -> dict[str, Any]:
+    return {} if way.why is None else {"not_now": way.why.as_data()}
 
 
 def _way(at: Standing, trial: Trial, choice: Choice) -> _Way:
     """How this choice can be taken now, or what stands against it."""
     position = stack.who_takes(choice, at.game)
-    why: str | None = NO_WAY
+    why: Message | None = NO_WAY
     for args in filling.filled(at, choice.takes):
         why = trial.against(choice.name, args, position)
         if why is None:
@@ -153,7 +161,7 @@ def _way(at: Standing, trial: Trial, choice: Choice) -> _Way:
     return _Way(NO_WAY if choice.args else why, None)
 
 
-_OF_CARDS: Mapping[str, Callable[[Turn], str | None]] = {
+_OF_CARDS: Mapping[str, Callable[[Turn], Message | None]] = {
     "enter_round": by_hand.why_no_round,
     "revise_round": revising.why_no_outcome,
 }

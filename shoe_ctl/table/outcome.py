@@ -10,6 +10,7 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.texts.message import Message, message
 
 from . import factory_order, freed, shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
@@ -48,17 +49,17 @@ def outcome_is_known(turn: Turn) -> bool:
     return is_complete(turn) and not result_is_awaited(turn.now)
 
 
-def no_outcome_yet(turn: Turn) -> str:
+def no_outcome_yet(turn: Turn) -> Message:
     """Why the outcome cannot be announced."""
     if not is_complete(turn):
-        return "the round is not complete"
-    return "the shoe's own result has not come yet"
+        return message("refused_round_not_complete")
+    return message("refused_result_not_come")
 
 
-def card_is_due(turn: Turn) -> str:
+def card_is_due(turn: Turn) -> Message:
     """Which card is to be drawn before there is an outcome: one called all the same missed it."""
     assert turn.round.due is not None
-    return f"{turn.round.due.capitalize()}'s third card is due"
+    return message("seen_third_card_due", hand=turn.round.due)
 
 
 def result_is_forced(turn: Turn) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from . import conduct, methods
 from .arguments import (
@@ -19,7 +20,6 @@ from .arguments import (
     OfHand,
     by_whom,
     checked,
-    cite,
     lacks_reason,
     player,
     read,
@@ -37,31 +37,35 @@ _Hand = TypeVar("_Hand", OfHand, HandToPlayer, HandToAnyone)
 # What was seen.
 
 
-def why_not_pass(turn: Turn) -> str | None:
+def why_not_pass(turn: Turn) -> Message | None:
     """What stands against passing the hand, or against passing it to the Player named."""
     args = _held_by_nobody(turn)
-    return args if isinstance(args, str) else why_not_deliver(turn, args)
+    return args if isinstance(args, Message) else why_not_deliver(turn, args)
 
 
-def _held_by_nobody(turn: Turn) -> HandToPlayer | str:
+def _held_by_nobody(turn: Turn) -> HandToPlayer | Message:
     """The unopened hand that is to go to a Player; or that a Player holds it already."""
     args = _unopened(turn, HandToPlayer)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     holder = turn.round.hands.of(args.hand).holder
-    return args if holder is None else f"{holder.named} holds the {args.hand} hand"
+    return (
+        args
+        if holder is None
+        else message("refused_hand_is_held", player=holder.named, hand=args.hand)
+    )
 
 
-def why_not_deliver(turn: Turn, args: HandToPlayer) -> str | None:
+def why_not_deliver(turn: Turn, args: HandToPlayer) -> Message | None:
     """What stands against the hand's going to the Player named, or to whoever is to have it."""
     if turn.method == "A" and methods.is_fed(turn.now.wagers):
         return _why_not_to(turn, args)
     if turn.method == "C" and turn.now.control.holder is not None:
         return None
-    return None if args.is_named else "say who it is passed to, by player or by seat"
+    return None if args.is_named else message("refused_say_to_whom")
 
 
-def _why_not_to(turn: Turn, args: HandToPlayer) -> str | None:
+def _why_not_to(turn: Turn, args: HandToPlayer) -> Message | None:
     """The wagers say whose the hand is: that it is nobody's, or another's than the one named."""
     entitled = due_to(turn, args.hand)
     if entitled is None:
@@ -71,66 +75,68 @@ def _why_not_to(turn: Turn, args: HandToPlayer) -> str | None:
         args.seat not in (None, entitled.player.seat)
     )
     if is_other:
-        return cite(f"the {args.hand} hand goes to {entitled.player.named}", entitled.rule)
+        why = message("refused_hand_goes_to", hand=args.hand, player=entitled.player.named)
+        return why.citing(entitled.rule)
     return None
 
 
-def _pit_names(turn: Turn, hand: str) -> str:
-    why = f"no Player with a wager on the {hand} hand takes it: a Pit Supervisor names who does"
-    return cite(why, _clause(turn, "pit_supervisor_names"))
+def _pit_names(turn: Turn, hand: str) -> Message:
+    why = message("refused_pit_supervisor_names", hand=hand)
+    return why.citing(_clause(turn, "pit_supervisor_names"))
 
 
-def why_not_refuse(turn: Turn) -> str | None:
+def why_not_refuse(turn: Turn) -> Message | None:
     """What stands against recording that a Player does not take the hand."""
     args = _face_down(turn, OfHand)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if turn.round.hands.of(args.hand).holder is None and due_to(turn, args.hand) is None:
-        return f"the {args.hand} hand was given to no Player"
+        return message("refused_hand_given_to_nobody", hand=args.hand)
     return None
 
 
-def why_not_name(turn: Turn) -> str | None:
+def why_not_name(turn: Turn) -> Message | None:
     """What stands against a Pit Supervisor's naming the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
-        return "in Method C the dealer passes cards on: pass_cards"
+        return message("refused_dealer_passes_in_c")
     args = _held_by_nobody(turn)
-    return args if isinstance(args, str) else why_not_named(turn, args)
+    return args if isinstance(args, Message) else why_not_named(turn, args)
 
 
-def why_not_named(turn: Turn, args: HandToPlayer) -> str | None:
+def why_not_named(turn: Turn, args: HandToPlayer) -> Message | None:
     """What stands against a Pit Supervisor's saying that the hand goes to this Player."""
     entitled = due_to(turn, args.hand)
     if entitled is not None:
-        return cite(f"the {args.hand} hand goes to {entitled.player.named}", entitled.rule)
+        why = message("refused_hand_goes_to", hand=args.hand, player=entitled.player.named)
+        return why.citing(entitled.rule)
     if not args.is_named:
-        return "name the Player, by player or by seat"
+        return message("refused_name_player")
     return lacks_reason(turn, _clause(turn, "pit_supervisor_names"))
 
 
-def why_not_allow(turn: Turn) -> str | None:
+def why_not_allow(turn: Turn) -> Message | None:
     """What stands against a Pit Manager's letting anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
     args = _face_down(turn, HandToAnyone)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if not args.is_named and args.designee is None:
-        return "name the Player or the designee"
+        return message("refused_name_player_or_designee")
     return lacks_reason(turn, turn.game.clause("squeeze_allowed"))
 
 
-def why_not_first(turn: Turn) -> str | None:
+def why_not_first(turn: Turn) -> Message | None:
     """What stands against setting the hand to be revealed first (I/N/T 3.10.6, F 3.9.6)."""
     if turn.method == "C":
-        return "in Method C no order is set"
+        return message("refused_no_order_in_c")
     args = _face_down(turn, OfHand)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if any(dealt.revealed for dealt in turn.round.cards):
-        return "cards are revealed already"
+        return message("refused_cards_revealed")
     return None
 
 
-def why_not_expose(turn: Turn) -> str | None:
+def why_not_expose(turn: Turn) -> Message | None:
     """What stands against exposing the hand now, by whom it is said to be exposed.
 
     ``by`` is ``dealer`` or ``holder``; left out, it is the Player who holds the hand, else the
@@ -139,19 +145,20 @@ def why_not_expose(turn: Turn) -> str | None:
     by, hand = turn.command.args.get("by"), str(turn.command.args["hand"])
     holder = turn.round.hands.of(hand).holder
     if by == "holder" and holder is None:
-        return _keeps_off(turn) or f"no Player holds the {hand} hand"
+        return _keeps_off(turn) or message("refused_nobody_holds_hand", hand=hand)
     if not turn.is_handed:
         return None
     if by == "dealer" and holder is not None:
-        why = f"{holder.named} holds the {hand} hand and exposes it"
-        return cite(why, _clause(turn, "further_cards"))
+        why = message("refused_holder_exposes", player=holder.named, hand=hand)
+        return why.citing(_clause(turn, "further_cards"))
     first = turn.round.hands.first
     if first not in (None, hand) and _lies_face_down(turn, str(first)) and is_unopened(turn, hand):
-        return cite(f"the {first} hand is revealed first", _clause(turn, "reveal_order"))
+        why = message("refused_other_hand_first", hand=first)
+        return why.citing(_clause(turn, "reveal_order"))
     entitled = due_to(turn, hand)
     if holder is None and by is None and entitled is not None and is_unopened(turn, hand):
-        why = f"pass the {hand} hand to {entitled.player.named} first, or say that they refuse it"
-        return cite(why, entitled.rule)
+        why = message("refused_pass_hand_first", hand=hand, player=entitled.player.named)
+        return why.citing(entitled.rule)
     return None
 
 
@@ -195,39 +202,39 @@ def is_held_unseen(turn: Turn, hand: str) -> bool:
     return turn.round.hands.of(hand).holder is not None and _lies_face_down(turn, hand)
 
 
-def _keeps_off(turn: Turn) -> str | None:
+def _keeps_off(turn: Turn) -> Message | None:
     """Where no Player handles cards: that, and the rule that says so."""
     if turn.is_handed:
         return None
     played = turn.game.methods.get(turn.method or "")
     if played is None:
-        return f"in {turn.game.id} no Player handles the cards"
-    why = f"in Method {turn.method} no Player handles the cards"
-    return cite(why, played.clauses["dealer_keeps_cards"])
+        return message("refused_no_handling_in_game", game=turn.game.id)
+    why = message("refused_no_handling_in_method", method=turn.method)
+    return why.citing(played.clauses["dealer_keeps_cards"])
 
 
-def _face_down(turn: Turn, kind: type[_Hand]) -> _Hand | str:
+def _face_down(turn: Turn, kind: type[_Hand]) -> _Hand | Message:
     """The arguments, if Players handle cards and the hand has cards that lie face down."""
     keeps_off = _keeps_off(turn)
     if keeps_off is not None:
         return keeps_off
     args = read(turn, kind)
-    if not isinstance(args, str) and not _lies_face_down(turn, args.hand):
-        return f"no card of the {args.hand} hand lies face down"
+    if not isinstance(args, Message) and not _lies_face_down(turn, args.hand):
+        return message("refused_hand_not_face_down", hand=args.hand)
     return args
 
 
-def _unopened(turn: Turn, kind: type[_Hand]) -> _Hand | str:
+def _unopened(turn: Turn, kind: type[_Hand]) -> _Hand | Message:
     """The arguments, if besides no card of the hand is revealed: further ones are exposed."""
     args = _face_down(turn, kind)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if not is_unopened(turn, args.hand):
-        why = f"the {args.hand} hand is opened: where no Player squeezes it the dealer exposes"
-        return cite(why, _clause(turn, "further_cards"))
+        why = message("refused_hand_is_opened", hand=args.hand)
+        return why.citing(_clause(turn, "further_cards"))
     if turn.round.hands.of(args.hand).with_dealer:
-        why = f"the Player who had the {args.hand} hand is away: the dealer exposes it"
-        return cite(why, turn.game.rule("holder_absent", "exposed"))
+        why = message("refused_holder_is_away", hand=args.hand)
+        return why.citing(turn.game.rule("holder_absent", "exposed"))
     return args
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.texts.message import Message, message
 
 from . import passing, shoe_cards
 from .arguments import OfHand, read
@@ -38,10 +39,10 @@ def is_misnamed(turn: Turn) -> bool:
     return why_misnamed(turn) is not None
 
 
-def why_misnamed(turn: Turn) -> str | None:
+def why_misnamed(turn: Turn) -> Message | None:
     """What is wrong with how the cards are named."""
     args = read(turn, OfCards)
-    return args if isinstance(args, str) else None
+    return args if isinstance(args, Message) else None
 
 
 def can_expose(turn: Turn) -> bool:
@@ -54,10 +55,10 @@ def totals_may_be_announced(turn: Turn) -> bool:
     return turn.round.all_revealed and not turn.round.totals_announced
 
 
-def no_totals_now(turn: Turn) -> str:
+def no_totals_now(turn: Turn) -> Message:
     """Why the totals cannot be announced."""
     seen = turn.round.all_revealed
-    return "the totals are announced" if seen else "not every card is seen"
+    return message("refused_totals_announced") if seen else message("refused_not_every_card_seen")
 
 
 def is_complete(turn: Turn) -> bool:

@@ -7,6 +7,7 @@ table.halted .resumed. Must not know: what is looked at, which irregularities ar
 from __future__ import annotations
 
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from . import deciding
 from .inputs import StorageRestored
@@ -17,7 +18,7 @@ from .rows import Objection
 from .state import TableState
 from .turn import Turn
 
-OPEN_ALREADY = "the table is paused for review already"
+OPEN_ALREADY = message("refused_paused_already")
 
 # What was seen.
 
@@ -44,15 +45,15 @@ def resumes_the_round(turn: Turn) -> bool:
 
 def why_not_resume(turn: Turn) -> Objection:
     """What is in the way."""
-    return Objection(against_resuming(turn) or "nothing is in the way")
+    return Objection(against_resuming(turn) or message("refused_nothing_in_the_way"))
 
 
-def against_resuming(turn: Turn) -> str | None:
+def against_resuming(turn: Turn) -> Message | None:
     """What keeps the table paused, None where *resume* would be done."""
     if not (is_open(turn.now) or is_held(turn.now)):
-        return "the table is halted for another reason: decide"
+        return message("refused_halted_otherwise")
     if not is_on_top(turn.now):
-        return "what came since is decided first"
+        return message("refused_decide_first")
     return something_is_missing(turn) if len(halt_of(turn).stack) == 1 else None
 
 
@@ -61,7 +62,7 @@ def against_resuming(turn: Turn) -> str | None:
 
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn, REVIEW, "the table is paused for review")
+    stack.pause(turn, REVIEW, message("seen_review"))
 
 
 def halt_for_outage(turn: Turn) -> None:
@@ -72,7 +73,7 @@ def halt_for_outage(turn: Turn) -> None:
     if is_held(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        stack.pause(turn, OUTAGE, "nothing could be stored for a while", **outage)
+        stack.pause(turn, OUTAGE, message("seen_outage"), **outage)
 
 
 def resume(turn: Turn) -> None:

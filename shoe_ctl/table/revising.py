@@ -14,6 +14,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.game import Settlement
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, by_hand, entering, outcome, shoe_cards
 from .effects import TableEvent
@@ -43,23 +44,23 @@ class Revision(arguments.Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not(turn: Turn) -> Objection | str | None:
+def why_not(turn: Turn) -> Objection | Message | None:
     """What stands against revising the round announced, or the last one settled."""
     last = _told(turn)
     if last is None:
         return why_no_outcome(turn)
-    if isinstance(args := arguments.read(turn, Revision), str):
+    if isinstance(args := arguments.read(turn, Revision), Message):
         return args
     if args.round not in (None, last.round.id):
-        return f"only the last round can be revised, {last.round.id}"
+        return message("refused_only_last_round", round_id=last.round.id)
     if not turn.command.reason:
-        return "a reason is missing: what is revised is recorded with it"
+        return message("refused_revision_without_reason")
     return entering.lacks_second(turn) or _why_no_hands(turn, last, args)
 
 
-def why_no_outcome(turn: Turn) -> str | None:
+def why_no_outcome(turn: Turn) -> Message | None:
     """What stands against revising any round, whatever its cards are."""
-    return "no outcome was told that can be revised" if _told(turn) is None else None
+    return message("refused_no_outcome_to_revise") if _told(turn) is None else None
 
 
 def _told(turn: Turn) -> Settled | None:
@@ -72,13 +73,13 @@ def _told(turn: Turn) -> Settled | None:
     return now.last
 
 
-def _why_no_hands(turn: Turn, last: Settled, args: Revision) -> str | None:
+def _why_no_hands(turn: Turn, last: Settled, args: Revision) -> Message | None:
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
-        return "those are the cards that were told"
+        return message("refused_same_cards")
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return "a hand has two cards or three"
+        return message("refused_hand_size")
     new = list(entered.values())
     mine = list(before.values()) if _same_shoe(turn, last) else []
     for at, code in enumerate(new):

@@ -10,17 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message, message
+
 from .turn import Turn
 
 
 class Objection(NamedTuple):
     """Why a command cannot be taken, and what it would need."""
 
-    why: str
+    why: Message
     needs: Mapping[str, str] = {}
 
 
-Why = Callable[[Turn], str | Objection | None]
+Why = Callable[[Turn], Message | Objection | None]
 """Finds what stands against a command, or nothing."""
 
 
@@ -41,18 +43,19 @@ class Refuse:
     ``states`` are those that take it, where this one does not.
     """
 
-    why: str | Why | None = None
+    why: Message | Why | None = None
     states: tuple[str, ...] = ()
 
     def __call__(self, turn: Turn) -> None:
         command = turn.command.command
         if self.why is None:
-            error = f"{command} cannot be taken now (the table is {turn.source})"
+            error = message("refused_in_this_state", command=command, state=turn.source)
             turn.refuse(error, state=", ".join(s for s in self.states if s != turn.source))
         else:
-            why = self.why if isinstance(self.why, str) else self.why(turn)
-            text, needs = why if isinstance(why, Objection) else (why, {})
-            turn.refuse(f"{command}: {text}", **needs)
+            found = self.why if isinstance(self.why, Message) else self.why(turn)
+            assert found is not None, "the row above takes it"
+            why, needs = found if isinstance(found, Objection) else (found, {})
+            turn.refuse(why, **needs)
 
 
 refuse = Refuse()

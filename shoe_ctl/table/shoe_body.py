@@ -16,16 +16,17 @@ from firmware_proto.events import (
     Tamper,
     UnknownFirmware,
 )
+from shoe_ctl.texts.message import message
 
 from .halting import because
 from .turn import Turn
 
-halt_for_lid = because("other", "the shoe was opened in a round")
-halt_for_tampering = because("other", "the shoe says that someone meddled with it in a round")
-halt_for_failed_test = because("other", "a part of the shoe failed its test in a round")
-halt_for_stranger = because("other", "what speaks could not prove to be this table's shoe")
-halt_for_firmware = because("other", "the shoe runs a firmware that is not allowed")
-halt_for_reset = because("other", "the shoe was reset in a round")
+halt_for_lid = because("other", message("seen_shoe_opened"))
+halt_for_tampering = because("other", message("seen_shoe_tampered"))
+halt_for_failed_test = because("other", message("seen_shoe_test_failed"))
+halt_for_stranger = because("other", message("seen_shoe_not_proved"))
+halt_for_firmware = because("other", message("seen_firmware_not_allowed"))
+halt_for_reset = because("other", message("seen_shoe_reset"))
 
 
 def is_opened(turn: Turn) -> bool:

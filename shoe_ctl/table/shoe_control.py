@@ -11,9 +11,10 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.texts.message import Message, message
 
 from . import methods
-from .arguments import Args, OfPlayer, by_whom, checked, cite, player, read
+from .arguments import Args, OfPlayer, by_whom, checked, player, read
 from .turn import Turn
 
 
@@ -26,81 +27,81 @@ class Ended(Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not_offer(turn: Turn) -> str | None:
+def why_not_offer(turn: Turn) -> Message | None:
     """What stands against this Player's taking the shoe."""
     args = _named(turn)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     control, wagers = turn.now.control, turn.now.wagers
     if control.holder is not None:
-        why = f"{control.holder.named} has it until they give it back or their wager loses"
-        return cite(why, _clause(turn, "relinquished"))
+        why = message("refused_shoe_is_held", player=control.holder.named)
+        return why.citing(_clause(turn, "relinquished"))
     taker = player(turn, args)
     if methods.is_fed(wagers) and taker.id is None:
-        return "name the Player by id: wagers are recorded, and decide how long the shoe stays"
+        return message("refused_name_player_by_id")
     if wagers.betting != "closed" or methods.has_wager(taker, wagers):
         return None
     if methods.has_leave(taker, control):
         return None
-    why = f"{taker.named} has no wager, and draws only by an Assistant Casino Manager's leave"
-    return cite(why, _clause(turn, "without_wager"))
+    why = message("refused_draws_without_wager", player=taker.named)
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def why_not_allow(turn: Turn) -> str | None:
+def why_not_allow(turn: Turn) -> Message | None:
     """What stands against the leave to draw without a wager: a leave that was given already."""
     args = _named(turn)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if methods.has_leave(player(turn, args), turn.now.control):
-        return "that Player has leave already"
+        return message("refused_has_leave")
     return None
 
 
-def why_not_relinquish(turn: Turn) -> str | None:
+def why_not_relinquish(turn: Turn) -> Message | None:
     """What stands against giving the shoe back: no Player has it."""
     why = why_no_holder(turn)
     if why is not None:
         return why
     args = read(turn, Ended)
-    return args if isinstance(args, str) else None
+    return args if isinstance(args, Message) else None
 
 
-def why_not_declare(turn: Turn) -> str | None:
+def why_not_declare(turn: Turn) -> Message | None:
     """What stands against declaring that the shoe was out of full view: no Player has it."""
     why = why_no_holder(turn)
     if why is not None:
         return why
     args = read(turn, Args)
-    return args if isinstance(args, str) else None
+    return args if isinstance(args, Message) else None
 
 
-def why_no_holder(turn: Turn) -> str | None:
+def why_no_holder(turn: Turn) -> Message | None:
     """That no Player has the shoe."""
     out = out_of_method(turn)
     if out is None and turn.now.control.holder is None:
-        return "no Player has the shoe: it is with the dealer"
+        return message("refused_shoe_with_dealer")
     return out
 
 
-def _named(turn: Turn) -> OfPlayer | str:
+def _named(turn: Turn) -> OfPlayer | Message:
     """The Player that the command names, or what stands against any."""
     out = out_of_method(turn)
     if out is not None:
         return out
     args = read(turn, OfPlayer)
-    if not isinstance(args, str) and not args.is_named:
-        return "name the Player, by player or by seat"
+    if not isinstance(args, Message) and not args.is_named:
+        return message("refused_name_player")
     return args
 
 
-def out_of_method(turn: Turn) -> str | None:
+def out_of_method(turn: Turn) -> Message | None:
     """Only in Method C does a Player have the shoe; in the others the dealer keeps it."""
     if turn.method == "C":
         return None
     if turn.method is None or not turn.game.methods:
-        return f"in {turn.game.id} nobody is handed a shoe"
-    why = f"in Method {turn.method} only the dealer has the shoe"
-    return cite(why, turn.game.clause("device_control"))
+        return message("refused_no_shoe_in_game", game=turn.game.id)
+    why = message("refused_no_shoe_in_method", method=turn.method)
+    return why.citing(turn.game.clause("device_control"))
 
 
 def _clause(turn: Turn, name: str) -> str | None:
@@ -140,7 +141,8 @@ def declare_out_of_view(turn: Turn) -> None:
     holder = turn.now.control.holder
     assert holder is not None
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
-    more = {"player": holder.id, "seen": "the shoe was out of full view", **by_whom(turn)}
+    seen = message("seen_out_of_view").as_data()
+    more = {"player": holder.id, "seen": seen, **by_whom(turn)}
     turn.tell("method.breached", data, restricted={**data, **more})
 
 

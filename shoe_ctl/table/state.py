@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message
 
 from .effects import Answer
 from .errands import Outbox
@@ -264,10 +265,10 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     step: str
-    seen: str
+    seen: Message
     since_us: int
     subject: str | None = None
-    publicly: str | None = None
+    publicly: Message | None = None
     kept_before: int = 0
     covers: bool = False
     noted: dict[str, Any] = {}

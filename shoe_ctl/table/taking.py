@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any, Literal, Protocol
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
@@ -87,31 +88,31 @@ def told(standing: _Standing) -> dict[str, Any]:
     return {"gone": [f"{dealt.hand} {dealt.index}" for dealt in gone(standing)]}
 
 
-def why_nothing_is_gone(turn: Turn) -> str | None:
+def why_nothing_is_gone(turn: Turn) -> Message | None:
     """What stands against declaring that a Player left with these cards."""
     args = checked(turn, OfTaken)
     if _face_down(turn.round.cards, args.hand, args.index):
         return None
-    return "no such card lies face down: what was seen is known"
+    return message("refused_no_such_card_gone")
 
 
-def why_not_seen(turn: Turn) -> str | None:
+def why_not_seen(turn: Turn) -> Message | None:
     """What is wrong with the cards that surveillance names."""
     return _why_not(turn, checked(turn, OfCards).cards)
 
 
-def why_not_known(turn: Turn) -> Objection | str | None:
+def why_not_known(turn: Turn) -> Objection | Message | None:
     """What stands against going on with the value: whoever is named does not know it."""
     args = checked(turn, OfSource)
     if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
         return low
     if args.source == "surveillance":
         known = "cards" in halt_of(turn).top.noted
-        return None if known else "surveillance did not say yet what was seen: seen"
+        return None if known else message("refused_surveillance_first")
     unknown = [dealt for dealt in gone(turn) if dealt.card is None]
     if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
-        return "it was drawn with others, and the shoe does not know which of them it is"
-    return "the shoe could not read it" if unknown else None
+        return message("refused_drawn_with_others")
+    return message("refused_shoe_did_not_read") if unknown else None
 
 
 def contradicts_reading(turn: Turn) -> bool:
@@ -131,7 +132,7 @@ def _differs(turn: Turn, named: list[tuple[Dealt, Card]]) -> bool:
     return not pulls.can_be(turn.now, unknown)
 
 
-def why_no_count(turn: Turn) -> str | None:
+def why_no_count(turn: Turn) -> Message | None:
     """What is wrong with the cards that were counted."""
     args = checked(turn, OfCount)
     if (why := _why_not(turn, args.cards)) is not None or args.short is None:
@@ -140,17 +141,19 @@ def why_no_count(turn: Turn) -> str | None:
     return _why_not_cards(turn, args.short, wanted)
 
 
-def _why_not(turn: Turn, codes: str) -> str | None:
+def _why_not(turn: Turn, codes: str) -> Message | None:
     return _why_not_cards(turn, codes, len(gone(turn)))
 
 
-def _why_not_cards(turn: Turn, codes: str, wanted: int) -> str | None:
+def _why_not_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
     """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
     for code in codes.split():
         if (why := entering.why_not_of_deck(turn, code)) is not None:
             return why
     named = len(codes.split())
-    return None if named == wanted else f"{named} cards are named, and {wanted} are missing"
+    if named == wanted:
+        return None
+    return message("refused_cards_named", named=named, missing=wanted)
 
 
 # What is done.
@@ -160,7 +163,7 @@ def note_seen(turn: Turn) -> None:
     """Surveillance says what it saw; those who may know it are told whether the shoe agrees."""
     codes = checked(turn, OfCards).cards.split()
     note(turn, cards=codes)
-    _tell_opinion(turn, "surveillance saw", codes, shoe=_shoes_opinion(turn, codes))
+    _tell_opinion(turn, "surveillance_saw", codes, shoe=_shoes_opinion(turn, codes))
 
 
 def take_value(turn: Turn) -> None:

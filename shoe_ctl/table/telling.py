@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from shoe_ctl.texts.message import Message, message
+
 from . import outbox
 from .arguments import Args, checked, read
 from .errands import Command
@@ -17,15 +19,6 @@ from .irregularities import device_reset
 from .irregularities.grounds import CARDS_OUT, halt_of, note
 from .link_facts import is_met
 from .turn import Turn
-
-_SAYS: dict[Command, str] = {
-    "reset": "be told to reset itself",
-    "self_test": "be told to test itself",
-    "query": "be asked anything",
-    "clear_error": "be told to clear an error",
-    "rotate_key": "be given a new key",
-    "show": "be told to show anything",
-}
 
 
 class OfQuestion(Args, frozen=True, kw_only=True):
@@ -55,80 +48,76 @@ class OfText(Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not(turn: Turn, command: Command) -> str | None:
+def why_not(turn: Turn, command: Command) -> Message | None:
     """What stands against telling the shoe this: it cannot, may not, or was told so just now."""
     now = turn.now
     if not now.link.up:
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     if command not in now.link.obeys:
         keyless = command == "rotate_key" and not now.link.authenticated and now.link.replay
-        without = ", and the link to this one has none" if keyless else ""
-        return f"{_kind(turn)} cannot {_SAYS[command]}{without}"
+        if keyless:
+            return message("refused_link_without_key", profile=now.link.profile)
+        return message("refused_shoe_cannot", profile=now.link.profile, what=command)
     if not now.link.commands:
-        return "no command is sent to this shoe: its configuration does not say commands = true"
+        return message("refused_commands_not_configured")
     if not is_met(now):
-        return "the shoe has not said yet who it is"
+        return message("refused_shoe_not_met")
     # Whether a secret one is on its way may follow from a card: it is never an objection.
     before = None if command in outbox.SECRET else now.outbox.of(command)
     if before is not None and not before.overdue:
-        return "the shoe was told so, and has not answered yet"
+        return message("refused_shoe_not_answered")
     return None
 
 
-def why_not_reset(turn: Turn) -> str | None:
+def why_not_reset(turn: Turn) -> Message | None:
     """The same; once bets are closed a reset is a procedure, with a window first (5.9)."""
-    if isinstance(args := read(turn, Args), str):
+    if isinstance(args := read(turn, Args), Message):
         return args
     halt = turn.now.halt
     if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset(turn):
-        return "bets are closed: declare device_reset first, its step resets the shoe"
+        return message("refused_declare_device_reset")
     return why_not(turn, "reset")
 
 
-def why_not_test(turn: Turn) -> str | None:
+def why_not_test(turn: Turn) -> Message | None:
     """The same for a self-test."""
     args = read(turn, Args)
-    return args if isinstance(args, str) else why_not(turn, "self_test")
+    return args if isinstance(args, Message) else why_not(turn, "self_test")
 
 
-def why_not_ask(turn: Turn) -> str | None:
+def why_not_ask(turn: Turn) -> Message | None:
     """The same for a question; of those that such a shoe can answer."""
     args = read(turn, OfQuestion)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if (why := why_not(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
     if args.what in tells:
         return None
-    return f"{_kind(turn)} can be asked {', '.join(tells)}"
+    return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
 
 
-def why_not_clear(turn: Turn) -> str | None:
+def why_not_clear(turn: Turn) -> Message | None:
     """The same for clearing an error. Which one is open, only the shoe knows."""
     args = read(turn, OfError)
-    return args if isinstance(args, str) else why_not(turn, "clear_error")
+    return args if isinstance(args, Message) else why_not(turn, "clear_error")
 
 
-def why_not_rotate(turn: Turn) -> str | None:
+def why_not_rotate(turn: Turn) -> Message | None:
     """The same for a new key; whether the key file has it is looked at before."""
     args = read(turn, OfKeyId)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return args
     if (why := why_not(turn, "rotate_key")) is not None:
         return why
-    return "which key? key_id" if args.key_id is None else None
+    return message("refused_no_key_id") if args.key_id is None else None
 
 
-def why_not_show(turn: Turn) -> str | None:
+def why_not_show(turn: Turn) -> Message | None:
     """The same for a text on its display."""
     args = read(turn, OfText)
-    return args if isinstance(args, str) else why_not(turn, "show")
-
-
-def _kind(turn: Turn) -> str:
-    profile = turn.now.link.profile
-    return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
+    return args if isinstance(args, Message) else why_not(turn, "show")
 
 
 def _is_at_reset(turn: Turn) -> bool:

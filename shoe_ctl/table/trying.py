@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message
 
 from . import deciding, machine
 from .inputs import TableCommand
@@ -47,18 +48,20 @@ class Trial:
         row = _row_of(turn)
         return row is not None and not (row.do and isinstance(row.do[0], Refuse))
 
-    def asks(self, why: Callable[[Turn], str | None], command: str, position: str) -> str | None:
+    def asks(
+        self, why: Callable[[Turn], Message | None], command: str, position: str
+    ) -> Message | None:
         """What stands against this command whatever it is given, by this part of its conditions."""
         turn = self._begin(command, {}, position, reason=True, second=True)
         turn.source = turn.state
         return why(turn)
 
-    def against(self, choice: str, args: dict[str, Any], position: str) -> str | None:
+    def against(self, choice: str, args: dict[str, Any], position: str) -> Message | None:
         """What stands against this choice of the open step, with a reason and a second person."""
         turn = self._begin("decide", {"choice": choice, **args}, position, reason=True, second=True)
         turn.source = turn.state
         objection = deciding.objection_to_choice(turn)
-        return None if objection is None else objection.why.removeprefix(f"{choice}: ")
+        return None if objection is None else objection.why
 
     def _begin(
         self, command: str, args: dict[str, Any], position: str, *, reason: bool, second: bool

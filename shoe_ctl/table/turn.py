@@ -14,6 +14,7 @@ import msgspec
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message
 
 from . import conduct
 from .effects import Answer, Effect, TableEvent
@@ -143,12 +144,12 @@ class Turn:
         """An event that only the restricted stream carries."""
         self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
 
-    def refuse(self, error: str, **needs: str) -> None:
+    def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input: say why and what it would need, change nothing."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
-        data = {"command_id": asked.command_id, "command": asked.command, "error": error}
-        self.tell_restricted("command.refused", data)
+        data = {"command_id": asked.command_id, "command": asked.command}
+        self.tell_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
         self,

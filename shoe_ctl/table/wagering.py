@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import msgspec
 
 from shoe_ctl.games.settlement import Settlement
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments
 from .rows import Objection, Refuse
@@ -112,7 +113,7 @@ def why_not_restrict(turn: Turn) -> Objection | None:
     answer = _restricted(turn)
     if isinstance(answer, Accepted):
         return None
-    return Objection(arguments.cite(answer.why, answer.rule), needs_of(answer))
+    return Objection(answer.why.citing(answer.rule), needs_of(answer))
 
 
 def _restricted(turn: Turn) -> Answered:
@@ -131,10 +132,12 @@ def bets_are_closed(turn: Turn) -> bool:
 def why_not_clear(turn: Turn) -> Objection | None:
     """What stands against taking all wagers back at once."""
     if not turn.game.options.clear_bets:
-        return Objection(f"in {turn.game.id} wagers are withdrawn one by one")
-    if isinstance(args := arguments.read(turn, arguments.Args), str):
+        return Objection(message("refused_no_clear_bets", game=turn.game.id))
+    if isinstance(args := arguments.read(turn, arguments.Args), Message):
         return Objection(args)
-    return None if turn.now.wagers.standing else Objection("no wagers lie on the layout")
+    if turn.now.wagers.standing:
+        return None
+    return Objection(message("refused_no_wagers"))
 
 
 # What is done.
@@ -221,7 +224,7 @@ def restrict(turn: Turn) -> None:
     assert isinstance(answer, Accepted), "the row asks before"
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
-    data = {"number": answer.wagers.restriction_next, "from": "the next round", "rule": rule}
+    data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
     by = by_whom(turn, on_behalf=False)
     who = {"person": by.person, "position": by.position, "why": by.reason}
     turn.tell("wagers.restricted", data, restricted={**data, **who})
@@ -279,9 +282,8 @@ def player_of(turn: Turn, named: str | int | None, seat: int, wager: str) -> str
     if len(players) == 1:
         return players.pop()
     if players:
-        why = f"several Players have a wager on {wager} at seat {seat}: say player=..."
-        return Refused(why=why)
-    return Refused(why=f"there is no wager on {wager} at seat {seat}")
+        return Refused(why=message("refused_several_with_wager", wager=wager, seat=seat))
+    return Refused(why=message("refused_no_wager_at_seat", wager=wager, seat=seat))
 
 
 def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:

@@ -6,6 +6,7 @@ In: nothing. Out: its procedure. Must not know: why the round was void, when it 
 from __future__ import annotations
 
 from shoe_ctl.table import shoe_cards
+from shoe_ctl.texts.message import message
 
 from .procedure import DECIDES, Choice, End, Procedure, Standing, Step
 
@@ -33,7 +34,7 @@ AFTER_VOID = Procedure(
     (
         Step(
             "cards",
-            "the cards may be replaced: replace them, or go on with the same",
+            message("prompt_after_void"),
             (_REPLACE, _REPLACE._replace(by=DECIDES, when=_is_a_ruling, reason=True), _KEEP),
         ),
     ),

@@ -9,6 +9,7 @@ from shoe_ctl.table import ordering, retaking
 from shoe_ctl.table.slots import INITIAL_DEAL
 from shoe_ctl.table.state import Dealt, Kept
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .grounds import (
@@ -88,7 +89,7 @@ def _leads(at: Standing) -> str:
     return "dealing" if lie < len(INITIAL_DEAL) else "revealing"
 
 
-def _why_not(turn: Turn) -> str | None:
+def _why_not(turn: Turn) -> Message | None:
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     return shoe_cannot_go_on(turn)
@@ -144,7 +145,7 @@ ORDER_ALTERED = Procedure(
     (
         Step(
             "ruling",
-            "leave the shoe as it is; if the order cannot be found again the round is void",
+            message("prompt_order_altered"),
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
@@ -167,6 +168,6 @@ ORDER_ALTERED = Procedure(
     Declared(
         "dealer",
         ("betting", "closed", *CARDS_OUT, "suspended"),
-        "it is declared that the order of the cards was altered",
+        message("seen_order_altered_declared"),
     ),
 )  # fmt: skip

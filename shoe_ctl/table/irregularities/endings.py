@@ -7,6 +7,7 @@ Must not know: what raised it.
 from __future__ import annotations
 
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message
 
 from .grounds import CARDS_OUT, cards_are_in_play, drop_kept, own_kept, something_is_missing
 from .procedure import DECIDES, VOID, Choice, End, Standing, Step
@@ -69,6 +70,6 @@ def void(cites: tuple[str, str] = RULED) -> End:
     return End(VOID, VOID, cites, VOID)
 
 
-def ruling(prompt: str) -> Step:
+def ruling(prompt: Message) -> Step:
     """The step at which whoever decides rules on everything."""
     return Step("ruling", prompt, (GO_ON, LAY_ASIDE, CALL_VOID))

@@ -14,6 +14,7 @@ from shoe_ctl.table import early
 from shoe_ctl.table.arguments import OfChoice, checked
 from shoe_ctl.table.state import Dealt, Kept, Opened
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .grounds import tell_moved
 from .procedure import Choice, Standing
@@ -63,18 +64,18 @@ def _was_seen(lying: Dealt | Kept) -> bool:
     return lying.revealed if isinstance(lying, Dealt) else lying.exposed
 
 
-def _why_not(turn: Turn) -> str | None:
+def _why_not(turn: Turn) -> Message | None:
     args = checked(turn, OfTwoCards)
     if args.one == args.other:
-        return "name two cards"
+        return message("refused_name_two_cards")
     lying = _lying(turn)
     for place in (args.one, args.other):
         if place not in lying:
-            return f"no card lies there: {place}"
+            return message("refused_no_card_there", place=place)
         if _was_seen(lying[place]):
-            return f"everyone has seen {place}: it stays where it is"
+            return message("refused_card_stays", place=place)
         if lying[place].card is None:
-            return f"it is not known what {place} is: it is named when it lies open"
+            return message("refused_card_not_known", place=place)
     return None
 
 

@@ -21,6 +21,7 @@ from shoe_ctl.table.arguments import (
 from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Dealt
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
 from .grounds import CARDS_OUT, halt_of, shoe_is_not_ready, something_is_missing
@@ -90,13 +91,13 @@ def _names_its_hand(standing: Standing) -> dict[str, str]:
 # A hand that went to the wrong Player, to none, or was seen.
 
 
-def _why_no_delivery(turn: Turn) -> str | None:
+def _why_no_delivery(turn: Turn) -> Message | None:
     """What stands against declaring that a hand was passed, dealt or exposed wrongly."""
     hand = checked(turn, OfDelivery).hand
     if turn.faces == "face_up":
-        return "here all cards are dealt face up, and no Player handles them"
+        return message("refused_all_face_up")
     if not any(d.hand == hand for d in turn.round.cards):
-        return f"no card of the {hand} hand is dealt"
+        return message("refused_hand_not_dealt", hand=hand)
     return None
 
 
@@ -133,16 +134,16 @@ def _someones(standing: Standing) -> bool:
     return not _pit_names(standing)
 
 
-def _why_not_pass_on(turn: Turn) -> str | None:
+def _why_not_pass_on(turn: Turn) -> Message | None:
     return passing.why_not_deliver(turn, _right_player(turn)) or shoe_is_not_ready(turn)
 
 
-def _why_not_named(turn: Turn) -> str | None:
+def _why_not_named(turn: Turn) -> Message | None:
     return passing.why_not_named(turn, _right_player(turn)) or shoe_is_not_ready(turn)
 
 
-def _why_not_seen(turn: Turn) -> str | None:
-    return None if _seen(turn) else "no such card of the hand lies face down"
+def _why_not_seen(turn: Turn) -> Message | None:
+    return None if _seen(turn) else message("refused_no_card_face_down")
 
 
 def _seen(turn: Turn) -> list[Dealt]:
@@ -169,7 +170,7 @@ def _pass_on_as_named(turn: Turn) -> None:
 def _show(turn: Turn) -> None:
     """What was dealt face up or exposed in error is seen: no wrong delivery (5.7.1)."""
     rule = turn.game.rule("wrong_player", "stands")
-    revealing.reveal(turn, _seen(turn), {"by": "in error", "rule": rule})
+    revealing.reveal(turn, _seen(turn), {"by": "in_error", "rule": rule})
 
 
 WRONG_PLAYER = Procedure(
@@ -177,8 +178,7 @@ WRONG_PLAYER = Procedure(
     (
         Step(
             "look",
-            "a hand that nobody opened is taken back and passed to the right Player; if a card of "
-            "it was seen, or it was passed to nobody, the outcome stands",
+            message("prompt_wrong_player_look"),
             (
                 Choice(
                     "retrieve", "dealer", "pass_on", (_take_back,), reason=False,
@@ -199,7 +199,7 @@ WRONG_PLAYER = Procedure(
         ),
         Step(
             "pass_on",
-            "pass the hand, face down, to the Player whose it is",
+            message("prompt_wrong_player_pass_on"),
             (
                 Choice(
                     "pass_on", "dealer", "retrieved", (_pass_on,), _why_not_pass_on,
@@ -225,7 +225,7 @@ WRONG_PLAYER = Procedure(
     Declared(
         "dealer",
         (*CARDS_OUT, "resolved", "suspended"),
-        "a hand is declared to have been passed or exposed wrongly",
+        message("seen_wrong_player_declared"),
         OfDelivery,
         _why_no_delivery,
         "hand",
@@ -237,17 +237,17 @@ WRONG_PLAYER = Procedure(
 # Whoever has the cards, or the shoe, is not there.
 
 
-def _why_nobody_is_absent(turn: Turn) -> str | None:
+def _why_nobody_is_absent(turn: Turn) -> Message | None:
     """What stands against declaring that a Player who handles cards or the shoe is away."""
     hand = checked(turn, OfAbsence).hand
     if hand is not None:
         holder = None if turn.now.round is None else turn.round.hands.of(hand).holder
-        return None if holder is not None else f"no Player holds the {hand} hand"
+        return None if holder is not None else message("refused_nobody_holds_hand", hand=hand)
     if (none := shoe_control.why_no_holder(turn)) is not None:
-        return f"{none}; where a hand's holder is away say which hand"
+        return message("refused_say_which_hand", why=none)
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
     if back_to == "revealing" or next_slot(turn.now) is None:
-        return "no card is to be drawn now: say which hand the Player holds"
+        return message("refused_no_draw_say_hand")
     return None
 
 
@@ -294,8 +294,7 @@ HOLDER_ABSENT = Procedure(
     (
         Step(
             "ruling",
-            "the dealer exposes a hand whose holder is away; with cards to draw the shift manager "
-            "rules",
+            message("prompt_holder_absent"),
             (
                 Choice(
                     "expose", "dealer", "exposed", (_dealer_exposes,), shoe_is_not_ready,
@@ -324,7 +323,7 @@ HOLDER_ABSENT = Procedure(
     Declared(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
-        "it is declared that a Player who handles the cards or the shoe is away",
+        message("seen_holder_absent_declared"),
         OfAbsence,
         _why_nobody_is_absent,
         "hand",

@@ -10,6 +10,7 @@ import msgspec
 
 from shoe_ctl.table import belated, entering, shoe_cards
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
 from .grounds import (
@@ -23,11 +24,11 @@ from .grounds import (
 from .procedure import Choice, End, Step
 
 
-def cannot_correct(turn: Turn) -> str | None:
+def cannot_correct(turn: Turn) -> Message | None:
     """No card was kept, or the one that is named is none of the shoe's."""
     kept = own_kept(turn)
     if not kept or kept[0].card is None:
-        return "no card that was read is under inspection"
+        return message("refused_no_card_inspected")
     return entering.no_card_of_the_shoe(turn)
 
 
@@ -55,7 +56,7 @@ CORRECT = Choice(
 
 CORRECTED = Step(
     "corrected_card",
-    "the card is corrected; go on with the round",
+    message("prompt_card_corrected"),
     (
         Choice(
             PLAY_ON, "pit_supervisor", "corrected", (align,), something_is_missing, reason=False

@@ -10,24 +10,25 @@ from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, RULED, align, overrule_result, stands, void
 from .grounds import something_is_missing
 from .procedure import Choice, End, Procedure, Step
 
 
-def cannot_replace(turn: Turn) -> str | None:
+def cannot_replace(turn: Turn) -> Message | None:
     """No such card lies open, or with the one that is named the round could not be."""
     wanted = checked(turn, entering.CardThere)
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
-        return "no such card of the round lies open"
+        return message("refused_no_card_open")
     if (wrong := entering.why_not(turn, wanted.card)) is not None:
         return wrong
     return something_is_missing(turn) or _no_such_round(turn, wanted)
 
 
-def _no_such_round(turn: Turn, wanted: entering.CardThere) -> str | None:
+def _no_such_round(turn: Turn, wanted: entering.CardThere) -> Message | None:
     """Where all lies open: the Table of Play would not have dealt these cards."""
     if not turn.round.all_revealed:
         return None
@@ -41,8 +42,8 @@ def _no_such_round(turn: Turn, wanted: entering.CardThere) -> str | None:
     )
     try:
         next_hand(player, banker)
-    except InputRefused as refused:
-        return str(refused)
+    except InputRefused:
+        return message("refused_not_by_table_of_play")
     return None
 
 
@@ -63,7 +64,7 @@ REPLACE = Choice(
 )  # fmt: skip
 
 
-def _against_the_shoe(key: str, prompt: str) -> Procedure:
+def _against_the_shoe(key: str, prompt: Message) -> Procedure:
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
         key,
@@ -77,10 +78,6 @@ def _against_the_shoe(key: str, prompt: str) -> Procedure:
     )
 
 
-RESULT_DISAGREES = _against_the_shoe(
-    "result_disagrees", "look at the cards on the table: they stand, whatever the shoe says"
-)
+RESULT_DISAGREES = _against_the_shoe("result_disagrees", message("prompt_result_disagrees"))
 
-RESULT_MISSING = _against_the_shoe(
-    "result_missing", "look at the cards on the table: they stand without the shoe's own result"
-)
+RESULT_MISSING = _against_the_shoe("result_missing", message("prompt_result_missing"))

@@ -15,6 +15,7 @@ from shoe_ctl.table.arguments import OfChoice, OfKey
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message
 
 
 class Standing(Protocol):
@@ -38,7 +39,7 @@ class Standing(Protocol):
 
 Condition = Callable[[Turn], bool]
 Seen = Callable[[Standing], bool]
-Objection = Callable[[Turn], str | rows.Objection | None]
+Objection = Callable[[Turn], Message | rows.Objection | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
 Shown = Callable[[Standing], dict[str, Any]]
@@ -144,7 +145,7 @@ class Step(NamedTuple):
     """
 
     name: str
-    prompt: str
+    prompt: Message
     choices: tuple[Choice, ...]
     hears: tuple[Hears, ...] = ()
     facts: Shown = no_facts
@@ -181,7 +182,7 @@ class Declared(NamedTuple):
 
     by: str
     states: tuple[str, ...]
-    seen: str
+    seen: Message
     takes: type[OfKey] = OfKey
     unless: Objection = nothing
     subject: str | None = None

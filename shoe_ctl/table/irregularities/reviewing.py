@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shoe_ctl.table.state import TableState
+from shoe_ctl.texts.message import message
 
 from .procedure import Procedure, Step
 
@@ -16,7 +17,7 @@ KEY = "review"
 
 REVIEW = Procedure(
     KEY,
-    (Step("review", "leave everything as it is: what happened is being looked at", ()),),
+    (Step("review", message("prompt_review"), ()),),
     (),
 )
 
@@ -25,7 +26,7 @@ OUTAGE = Procedure(
     (
         Step(
             "outage",
-            "nothing could be stored for a while: look at the cards on the table, then go on",
+            message("prompt_outage"),
             (),
         ),
     ),

@@ -16,6 +16,7 @@ from shoe_ctl.table.cause import Cause
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import Halt, Opened, TableState
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message
 
 from . import withdrawal
 from .grounds import halt_of, set_top
@@ -84,7 +85,7 @@ def guide(standing: Standing) -> dict[str, Any]:
     step = step_of(halt.top)
     return {
         "step": step.name,
-        "prompt": step.prompt,
+        "prompt": step.prompt.as_data(),
         "choices": offers(standing, halt.top),
         **({} if step.cites is None else {"rule": standing.game.rule(*step.cites)}),
         **step.facts(standing),
@@ -142,7 +143,7 @@ def wait_beside(turn: Turn, cause: Cause) -> None:
         return
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
-    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(opened).prompt})
+    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(opened).prompt.as_data()})
 
 
 def ask_beside(turn: Turn, cause: Cause) -> None:
@@ -150,9 +151,9 @@ def ask_beside(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
     data = {
-        "seen": opened.publicly,
+        "seen": _public_seen(opened),
         "step": opened.step,
-        "prompt": step_of(opened).prompt,
+        "prompt": step_of(opened).prompt.as_data(),
         "choices": offers(turn, opened),
     }
     tell_of(turn, "irregularity.step", opened.key, data)
@@ -212,6 +213,11 @@ def _push(turn: Turn, opened: Opened) -> None:
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
 
 
+def _public_seen(opened: Opened) -> dict[str, Any]:
+    assert opened.publicly is not None, "an inspection is told to the restricted stream alone"
+    return opened.publicly.as_data()
+
+
 def _tell_halted(turn: Turn, key: str) -> None:
     turn.tell("table.halted", {"reason": public_name(key)}, restricted={"reason": key})
 
@@ -222,13 +228,13 @@ def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
         **PROCEDURES[opened.key].facts(turn),
         **guided,
     }
-    secret = {"key": opened.key, "seen": opened.seen, **data, **who_said(turn, "declare")}
+    secret = {"key": opened.key, "seen": opened.seen.as_data(), **data, **who_said(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
     if opened.key in INSPECTION:
         turn.tell_restricted("irregularity.raised", secret)
     else:
-        public = {"key": public_name(opened.key), "seen": opened.publicly, **data}
+        public = {"key": public_name(opened.key), "seen": _public_seen(opened), **data}
         turn.tell("irregularity.raised", public, restricted=secret)
 
 
@@ -300,7 +306,7 @@ def _back_to(turn: Turn, halt: Halt) -> None:
     turn.tell("table.resumed", {})
 
 
-def pause(turn: Turn, procedure: Procedure, seen: str, **noted: Any) -> None:
+def pause(turn: Turn, procedure: Procedure, seen: Message, **noted: Any) -> None:
     """Halt the table without an irregularity, or let the pause lie on top of what halts it."""
     opened = Opened(
         key=procedure.key,

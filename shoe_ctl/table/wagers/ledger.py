@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from shoe_ctl.texts.message import message
+
 from . import checks
 from .held import Act, Entry, Wager, Wagers, holding
 from .limits import WagerRules
@@ -39,7 +41,7 @@ def place(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
     held = wagers.find(asked.player, asked.seat, asked.wager)
     standing = None
     if held is not None and held.amount > 0:
-        standing = Refused(why=f"{asked.player} has that wager already: increase it")
+        standing = Refused(why=message("refused_has_that_wager", player=asked.player))
     refused = (
         _unfit(asked, rules)
         or checks.too_late(wagers, rules, adds=True)
@@ -107,9 +109,10 @@ def leaves_too_little(held: Wager | None, asked: Staked, rules: WagerRules) -> R
         return missing
     left = amount_of(held) - asked.amount
     if left < 0:
-        return Refused(why=f"the wager is {amount_of(held)}: it cannot be {asked.amount} less")
+        why = message("refused_wager_is_less", amount=amount_of(held), less=asked.amount)
+        return Refused(why=why)
     if left == 0:
-        return Refused(why="nothing would be left of the wager: withdraw it")
+        return Refused(why=message("refused_nothing_left"))
     return checks.under_minimum(asked.wager, left, rules)
 
 
