@@ -7,8 +7,7 @@ round complete. Must not know: why the table halted, what the round pays.
 from __future__ import annotations
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.texts.message import Message, message
 
 from . import (
@@ -116,8 +115,8 @@ def why_incomplete(entered: dict[tuple[str, int], str]) -> Message | None:
     """The Table of Play deals no such hands, or deals on."""
     try:
         due = next_hand(*_hands(entered))
-    except InputRefused:
-        return message("refused_not_by_table_of_play")
+    except ImpossibleRound as impossible:
+        return impossible.why
     return None if due is None else message("refused_hand_must_draw", hand=due)
 
 

@@ -178,7 +178,10 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
         turn.refuse(_not_the_open_round(command.round_id, open_round))
     elif command.args and _is_taken_bare(turn, command.command):
         named = in_line(next(iter(command.args)))
-        turn.refuse(message("refused_takes_no_arguments", argument=named))
+        takes_none = message(
+            "refused_command_takes_no_arguments", command=command.command, argument=named
+        )
+        turn.refuse(takes_none)
     return turn.refusal is not None
 
 

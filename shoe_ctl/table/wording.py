@@ -20,6 +20,7 @@ _LONGEST = 64
 _AT = re.compile(r" - at `\$\.(\w+)[^`]*`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`)?")
+_BOUNDS = re.compile(r"Expected `([^`]*)` (of length )?([<>]=? \d+)")
 
 
 def what_is_wrong(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> Message:
@@ -57,6 +58,11 @@ def _values(field: msgspec.structs.FieldInfo) -> tuple[str, ...]:
 def _wrong_kind(argument: str, error: str) -> Message:
     """The argument has another kind than it should, or a value that is out of bounds."""
     found = _EXPECTED.fullmatch(error)
+    if (out := _BOUNDS.fullmatch(error)) is not None:
+        wanted, bounds = out[1].split(" | "), out[3]
+        if out[2] is not None:
+            return message("refused_argument_length", argument=argument, bounds=bounds)
+        return message("refused_argument_bounds", argument=argument, wanted=wanted, bounds=bounds)
     if found is None:
         return message("refused_argument", argument=argument, detail=error)
     wanted = found[1].split(" | ")

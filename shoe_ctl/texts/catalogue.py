@@ -10,7 +10,8 @@ wheel cannot lack them.
 
 A template holds ``{name}`` or ``{name:kind}`` for its arguments. A list is written with commas.
 The kinds are those of ``WORDS`` (``{hand:hand}``), and three more: ``{names:or}`` and
-``{parts:clauses}`` write a list, ``{n:count card cards}`` writes a number with its noun.
+``{parts:clauses}`` write a list (``{wanted:json_type or}`` one of such values),
+``{n:count card cards}`` writes a number with its noun.
 """
 
 from __future__ import annotations
@@ -47,13 +48,16 @@ def language(name: str) -> _Language:
 
 
 def text(message: Message | Mapping[str, Any], to: str = "en") -> str:
-    """The message in words. A code that the catalogue does not have is written as it is.
+    """The message in words.
 
-    A journal of a newer version may hold such a code.
+    A journal or a daemon of a newer version may give a code that this catalogue does not have: it
+    is written with the text that comes with it, else as it is.
     """
     code, args = _parts(message)
     written = language(to)
     template = written.TEXTS.get(code)
+    if template is None and isinstance(message, Mapping) and "text" in message:
+        return str(message["text"])
     if template is None:
         return " ".join([code, *(f"{name}={value}" for name, value in args.items())])
     filled = _FIELD.sub(lambda field: _filled(written, to, args, field), template)
@@ -103,9 +107,10 @@ def _filled(written: _Language, to: str, args: Mapping[str, Any], field: re.Matc
     if kind.startswith("count "):
         one, many = kind.split(" ")[1:]
         return f"{value} {one if value == 1 else many}"
-    between = written.LISTS.get(kind, written.LISTS[""])
+    words, _, between = kind.partition(" ")
+    joins = written.LISTS[between] if between else written.LISTS.get(words, written.LISTS[""])
     parts = value if isinstance(value, list | tuple) else [value]
-    return between.join(_word(written, to, kind, part) for part in parts)
+    return joins.join(_word(written, to, words, part) for part in parts)
 
 
 def _word(written: _Language, to: str, kind: str, value: Any) -> str:

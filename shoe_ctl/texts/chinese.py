@@ -306,12 +306,15 @@ TEXTS: Mapping[str, str] = {
     ),
     "refused_another_round_open": "{round_id} 不是当前局，当前局为 {open}",
     "refused_round_not_open": "{round_id} 局未开，也没有其他局",
-    "refused_takes_no_arguments": "此处不带参数：没有 {argument}=...",
+    "refused_takes_no_arguments": "没有 {argument}=...：此处不带参数",
+    "refused_command_takes_no_arguments": "{command} 不带参数：没有 {argument}=...",
+    "refused_argument_bounds": "{argument}：应为{wanted:json_type or} {bounds}",
+    "refused_argument_length": "{argument}：文字长度应 {bounds}",
     "refused_no_such_argument": "没有 {argument}=... 这个参数：可用 {takes}",
     "refused_arguments_missing": "请给出 {arguments}",
     "refused_argument_is_one_of": "{argument}：应为 {values:or}",
-    "refused_argument_kind": "{argument}：应为{wanted:json_type}",
-    "refused_argument_other_kind": "{argument}：应为{wanted:json_type}，而不是{given:json_type}",
+    "refused_argument_kind": "{argument}：应为{wanted:json_type or}",
+    "refused_argument_other_kind": "{argument}：应为{wanted:json_type or}，而不是{given:json_type}",
     "refused_argument": "{argument}：{detail}",
     "refused_arguments": "{detail}",
     "refused_no_such_choice": "可选项为 {choices}",
@@ -341,7 +344,13 @@ TEXTS: Mapping[str, str] = {
     "refused_no_card_open": "没有这样一张翻开的牌",
     "refused_hand_size": "一手牌为两张或三张",
     "refused_hand_must_draw": "本局尚未完成：{hand:hand}应补牌",
-    "refused_not_by_table_of_play": "补牌规则不会发出这样的牌",
+    "refused_no_round_of_so_many": "没有闲家 {player} 张、庄家 {banker} 张的局",
+    "refused_natural_ends_round": "例牌结束本局：不应补第三张牌",
+    "refused_banker_before_player": "闲家第三张牌未发，庄家已有第三张",
+    "refused_player_stands": "闲家 {total} 点不补牌：不应有第三张",
+    "refused_banker_stands": "庄家 {total} 点，{against}，不补牌：不应有第三张",
+    "refused_against_total": "闲家为 {total} 点",
+    "refused_against_card": "闲家第三张牌为 {card}",
     "refused_card_was_seen": "{hand:hand}第 {index} 张牌已看到是 {card}",
     "refused_card_left_out": "{hand:hand}在台面上有第 {index} 张牌",
     "refused_all_of_card_seen": "牌副中所有的 {card} 都已出现",
@@ -409,7 +418,7 @@ TEXTS: Mapping[str, str] = {
     "refused_game_has_no_methods": "{game} 没有可选的方式",
     "refused_no_such_method": "{game} 没有 {method} 方式，可用 {methods}",
     "refused_method_in_force": "已采用 {method} 方式",
-    "refused_method_not_here": "{method} 方式只用于 {areas}，本桌位于 {area}",
+    "refused_method_not_here": "{method} 方式只用于 {areas:and}，本桌位于 {area}",
     # Why a command was not taken: open steps.
     "refused_paused_already": "牌桌已暂停复核",
     "refused_halted_otherwise": "牌桌因其他原因停止：请裁决",
@@ -658,6 +667,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Names for the values of a kind; a value that is not here is written as it is."""
 
-LISTS: Mapping[str, str] = {"": "、", "or": "或", "clauses": "；", "cards": " "}
+LISTS: Mapping[str, str] = {"": "、", "or": "或", "and": "、", "clauses": "；", "cards": " "}
 
 CITED = "{text}（{rule}）"

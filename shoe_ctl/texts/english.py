@@ -301,13 +301,13 @@ TEXTS: Mapping[str, str] = {
         "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
         "or the shoe goes back to the dealer"
     ),
-    "next_no_more_bets": "say no more bets",
+    "next_no_more_bets": "no more bets",
     "next_pass_cards": "pass {hand:hand}'s cards to {player}",
     "next_pass_to_highest_wager": "pass {hand:hand}'s cards to the highest wager, or expose them",
     "next_pit_supervisor_names": (
         "the pit supervisor names who takes {hand:hand}'s cards, or the dealer exposes them"
     ),
-    "next_place_your_bets": "say place your bets",
+    "next_place_your_bets": "place your bets",
     "next_push_shoe_in": "push a shoe in",
     "next_result": "wait for the shoe's own result",
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
@@ -447,12 +447,19 @@ TEXTS: Mapping[str, str] = {
     ),
     "refused_another_round_open": "round {round_id} is not the open round, {open} is",
     "refused_round_not_open": "round {round_id} is not open, and no other is",
-    "refused_takes_no_arguments": "this takes no arguments: there is no {argument}=... here",
+    "refused_takes_no_arguments": "there is no {argument}=... here: it takes no arguments",
+    "refused_command_takes_no_arguments": (
+        "{command} takes no arguments: there is no {argument}=... here"
+    ),
+    "refused_argument_bounds": "{argument}: expected {wanted:json_type or} {bounds}",
+    "refused_argument_length": "{argument}: expected a text of length {bounds}",
     "refused_no_such_argument": "there is no {argument}=... here: it takes {takes}",
     "refused_arguments_missing": "say {arguments}",
     "refused_argument_is_one_of": "{argument}: it is {values:or}",
-    "refused_argument_kind": "{argument}: expected {wanted:json_type}",
-    "refused_argument_other_kind": "{argument}: expected {wanted:json_type}, not {given:json_type}",
+    "refused_argument_kind": "{argument}: expected {wanted:json_type or}",
+    "refused_argument_other_kind": (
+        "{argument}: expected {wanted:json_type or}, not {given:json_type}"
+    ),
     "refused_argument": "{argument}: {detail}",
     "refused_arguments": "{detail}",
     "refused_no_such_choice": "the choice is one of {choices}",
@@ -486,7 +493,13 @@ TEXTS: Mapping[str, str] = {
     "refused_no_card_open": "no such card lies open",
     "refused_hand_size": "a hand has two cards or three",
     "refused_hand_must_draw": "the round is not complete: {hand:hand} draws",
-    "refused_not_by_table_of_play": "the Table of Play does not deal these cards",
+    "refused_no_round_of_so_many": "no round has {player} cards for Player and {banker} for Banker",
+    "refused_natural_ends_round": "a Natural ends the round: no third card is due",
+    "refused_banker_before_player": "Banker has a third card before Player's third card was dealt",
+    "refused_player_stands": "Player stands on {total}: no third card is due",
+    "refused_banker_stands": "Banker stands on {total} against {against}: no third card is due",
+    "refused_against_total": "Player's {total}",
+    "refused_against_card": "Player's third card {card}",
     "refused_card_was_seen": "{hand:hand}'s card {index} was seen to be {card}",
     "refused_card_left_out": "{hand:hand} has a card {index} on the table",
     "refused_all_of_card_seen": "every {card} that the decks hold was seen already",
@@ -572,7 +585,9 @@ TEXTS: Mapping[str, str] = {
     "refused_game_has_no_methods": "{game} has no methods to choose from",
     "refused_no_such_method": "{game} has no Method {method}, it has {methods}",
     "refused_method_in_force": "Method {method} is in force",
-    "refused_method_not_here": "Method {method} is for {areas}, and this table stands in {area}",
+    "refused_method_not_here": (
+        "Method {method} is for {areas:and}, and this table stands in {area}"
+    ),
     # Why a command was not taken: open steps.
     "refused_paused_already": "the table is paused for review already",
     "refused_halted_otherwise": "the table is halted for another reason: decide",
@@ -743,6 +758,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Names for the values of a kind; a value that is not here is written as it is."""
 
-LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "clauses": "; ", "cards": " "}
+LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " "}
 
 CITED = "{text} ({rule})"

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 from shoe_ctl.cli.table import Wire, refusal
+from shoe_ctl.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
+from shoe_ctl.texts.catalogue import with_texts
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
 from tests.table.playing import Playing
@@ -171,7 +173,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
     wants = "it needs the consent of another person"
-    refused = {"error": wants, "needs": {"consent": "another person"}}
+    refused = {"error": wants, "needs": {"consent": "another_person"}}
     assert refusal(refused) == f"{wants} (say --consented-by NAME)"
 
 
@@ -341,7 +343,7 @@ async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
     held = {
         "user": "u",
         "position": "dealer",
-        "tables": [in_storage_fault(stood, FAULT, since_us)],
+        "tables": [with_texts(in_storage_fault(stood, fault_of("the disk is full"), since_us))],
     }
     async with answering(tmp_path / "s.sock", lambda _: held):
         words = ("status", "--socket", str(tmp_path / "s.sock"), *(["--json"] if as_json else []))

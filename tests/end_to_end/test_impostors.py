@@ -172,7 +172,7 @@ async def test_an_impostor_is_refused_and_never_told_as_connected(
         stands = await runner(daemon).status(Audience.PUBLIC)
     assert told.data("shoe.refused")[0] == {"reason": reason}
     assert (stands["link"], stands["link_reason"]) == ("refused", reason)
-    assert "refused" in stands["next"]["text"]
+    assert "refused" in stands["next"]["message"]["text"]
     kinds = {event["type"] for event in streams(tmp_path)}
     assert "shoe.refused" in kinds
     assert not kinds & {"shoe.connected", "shoe.loaded", "shoe.lost"}

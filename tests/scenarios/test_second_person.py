@@ -76,8 +76,8 @@ REFUSED = {
     (ME, "Kim"): f"{ME} is who asks; {OTHERS}",
     (str(os.getuid()), "Kim"): f"{os.getuid()} is who asks; {OTHERS}",
     (str(LEE), "lee  ann"): f"{LEE} is who asks; {OTHERS}",  # by another of the person's names
-    ("dora", "Kim"): "needs the consent of a pit_supervisor or above: dora acts up to dealer",
-    ("Sue", "Kim"): "needs the consent of a pit_supervisor or above: Sue acts up to surveillance",
+    ("dora", "Kim"): "needs the consent of a pit supervisor or above: dora acts up to dealer",
+    ("Sue", "Kim"): "needs the consent of a pit supervisor or above: Sue acts up to surveillance",
 }
 
 

@@ -5,8 +5,7 @@ In: nothing. Out: their procedures. Must not know: who won.
 
 from __future__ import annotations
 
-from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
@@ -42,8 +41,8 @@ def _no_such_round(turn: Turn, wanted: entering.CardThere) -> Message | None:
     )
     try:
         next_hand(player, banker)
-    except InputRefused:
-        return message("refused_not_by_table_of_play")
+    except ImpossibleRound as impossible:
+        return impossible.why
     return None
 
 
