@@ -5,8 +5,8 @@ serves a shoe that deals 50 cards a second and a line that brings garbage. Quiet
 take turns; the ratio is the median of each pair's own, so that a busy machine disturbs both. A
 daemon of its own then stores garbage alone: the processor's time that it leaves to others, which no
 other program's load can lower, and what the journal grew by, beside what went over the wire. Exits
-1 where the neighbour keeps less than 0.8 of its rate, by the clock and by the processor's time
-left, or where the journal grows by twice the wire.
+1 where the neighbour keeps less than 0.8 of its rate, or where the journal grows by twice the
+wire.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Found:
 
     @property
     def kept(self) -> bool:
-        """Whether both promises are; on a machine with other work the clock alone says nothing."""
-        return max(self.ratio, self.left) >= KEEPS and self.grew < GROWS
+        """Whether the neighbour kept its rate and the journal stayed within its growth."""
+        return self.ratio >= KEEPS and self.grew < GROWS
 
 
 class NoisyLine:

@@ -55,7 +55,7 @@ from shoe_ctl.retention import Retention, policy
 from shoe_ctl.runner import Comparison, TableRunner
 from shoe_ctl.staff import People, Staff, gid_of, may_not_act, status_in_outage, users_of
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.irregularities.reviewing import is_held
+from shoe_ctl.table.irregularities.stack import is_held
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.telling import Teller
 

@@ -51,7 +51,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
-from shoe_ctl.table.irregularities.reviewing import is_held
+from shoe_ctl.table.irregularities.stack import is_held
 from shoe_ctl.telling import Teller
 from shoe_ctl.texts.message import Message, message
 from shoe_ctl.waking import WakeUp
@@ -337,7 +337,9 @@ class TableRunner:
         restricted stream, are told only to those who see that stream.
         """
         stored, held = self._stored_state, self.controller
-        told = status.status(stored, held.game, held.settings, self._now())
+        told = status.status(
+            stored, held.game, held.settings, self._now(), procedures=held.procedures
+        )
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
         return told if self.doubt is None else told | {"doubt": self.doubt}

@@ -7,6 +7,7 @@ desired state, wishes to be woken, answers. Must not know: clocks, I/O, randomne
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 import msgspec
 
@@ -48,13 +49,15 @@ from .inputs import (
     Tick,
 )
 from .irregularities import stack
+from .irregularities.procedure import Procedure
+from .irregularities.procedures import PROCEDURES
 from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
 from .slots import armed_for, desired_shoe
 from .state import TableState
-from .turn import Turn
+from .turn import TableView, Turn
 from .wording import in_line
 
 __all__ = ["REMEMBERED_COMMANDS", "TableController"]
@@ -79,16 +82,23 @@ class TableController:
     """Holds one table to its game's rules.
 
     ``handle`` is a function of the state and the input alone: the same inputs give the same
-    effects, always. If it raises, the state is as it was before.
+    effects, always. If it raises, the state is as it was before. ``procedures`` are what may halt
+    the table, by key.
     """
 
     def __init__(
-        self, game: Game, settings: TableSettings, state: TableState | None = None
+        self,
+        game: Game,
+        settings: TableSettings,
+        state: TableState | None = None,
+        *,
+        procedures: Mapping[str, Procedure] = PROCEDURES,
     ) -> None:
         self.game = game
         self.settings = settings
+        self.procedures = procedures
         self.state = TableState() if state is None else state
-        self._turn = Turn(game, settings)
+        self._turn = Turn(game, settings, procedures)
         self._machine = engine.build(self._turn)
 
     @property
@@ -143,12 +153,12 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, refused=None)
-    todo = status.next_message(stands, turn.game, turn.settings)
+    todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
         accepted=True,
-        halted=None if halt is None else stack.public_name(halt.top.key),
-        asks=stack.public_name(waits.key) if halt is None and waits is not None else None,
+        halted=None if halt is None else turn.public_key(halt.top.key),
+        asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
         message=sentence(turn.effects, todo),
     )
 

@@ -31,7 +31,6 @@ from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
 from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
-from .irregularities.procedures import PROCEDURES
 from .recording import RECORDED
 from .rows import Objection
 from .turn import Turn
@@ -127,7 +126,7 @@ def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
     deciding = stack.to_decide(turn)
     if taken is None or deciding is None:
         return None
-    return PROCEDURES[deciding.key].end(_then(turn, taken))
+    return turn.procedures[deciding.key].end(_then(turn, taken))
 
 
 def _then(turn: Turn, taken: Choice | Hears) -> str:
@@ -167,7 +166,8 @@ def objection_to_choice(turn: Turn) -> Objection | None:
 def _objection_to_declaring(turn: Turn) -> Objection | None:
     """Why this cannot be declared now."""
     command = turn.command
-    declarable = {key: p.declared for key, p in PROCEDURES.items() if p.declared is not None}
+    found = turn.procedures.items()
+    declarable = {key: p.declared for key, p in found if p.declared is not None}
     key = command.args.get("key")
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
@@ -203,7 +203,7 @@ def _subject(turn: Turn, declared: Declared) -> str | None:
 def declare(turn: Turn) -> None:
     """A person says what happened: the table halts and asks."""
     key = str(turn.command.args["key"])
-    declared = PROCEDURES[key].declared
+    declared = turn.procedures[key].declared
     assert declared is not None and turn.command.reason is not None
     args = msgspec.to_builtins(arguments.checked(turn, declared.takes))
     noted = {name: value for name, value in args.items() if name != "key" and value is not None}
@@ -309,7 +309,7 @@ def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
     astray = bool(turn.now.kept or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
-    data = {"round_id": turn.round.id, "rule": rule, "reason": stack.public_name(key)}
+    data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}
     for opened in reversed(halt_of(turn).stack):
         withdrawal.tell_ended(turn, opened)

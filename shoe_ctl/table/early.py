@@ -187,6 +187,5 @@ def set_aside_opening(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         turn.change(opening=())
-        data = {"key": "overdraw", "step": "set_aside_no_further_round"}
-        public = {**data, "key": "drawn_early"}
-        turn.tell("irregularity.step", public, restricted=data)
+        data = {"step": "set_aside_no_further_round"}
+        turn.emit_irregularity("irregularity.step", "overdraw", data)

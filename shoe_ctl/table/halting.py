@@ -6,19 +6,17 @@ Must not know: how it is mended: it asks, and never guesses a card or an order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
-from shoe_ctl.texts.message import Message, message
+from shoe_ctl.texts.message import message
 
 from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slots
 from .cause import Cause
+from .causes import HALTS
 from .inputs import Fault, Restarted
 from .irregularities import stakes
-from .irregularities.reviewing import is_on_top
-from .irregularities.stack import go_to, raise_irregularity, tell_of
+from .irregularities.stack import go_to, is_paused, raise_irregularity
 from .state import Kept
 from .turn import Turn
 
@@ -99,16 +97,14 @@ def order_was_altered(turn: Turn) -> bool:
     return event.code in REVERSE_RUNS
 
 
-# Actions that halt, one for each cause.
+# Actions that halt for a cause that the input names; the others are data (``causes.HALTS``).
 
 
-def because(key: str, seen: Message | Callable[[Turn], Message]) -> Callable[[Turn], None]:
-    """An action that halts for a cause known from the row alone, or said by its input."""
-
-    def halt(turn: Turn) -> None:
-        raise_irregularity(turn, Cause(key, seen if isinstance(seen, Message) else seen(turn)))
-
-    return halt
+def halt_for_restart(turn: Turn) -> None:
+    """The controller was started again, or goes on after a storage fault, with cards out."""
+    again = turn.happened
+    assert isinstance(again, Restarted)
+    raise_irregularity(turn, HALTS["storage_failed" if again.reopened else "restarted"])
 
 
 def halt_for_card(turn: Turn) -> None:
@@ -136,11 +132,6 @@ def halt_for_missed_cards(turn: Turn) -> None:
     raise_irregularity(turn, Cause("gap", seen))
 
 
-def halt_for_face_up(turn: Turn) -> None:
-    """The round's first card lay face up: no rule says that it plays (6.1)."""
-    raise_irregularity(turn, Cause(face_up.KEY, face_up.SEEN, step=face_up.FIRST))
-
-
 def halt_for_count(turn: Turn) -> None:
     """What is left in the shoe is not what the ledger says: between rounds nothing is void."""
     for cause in composition.causes(turn):
@@ -151,7 +142,7 @@ def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
     out = turn.round.cards or turn.now.kept or turn.now.pending is not None
     step = stakes.RULING if out else None
-    raise_irregularity(turn, Cause(stakes.KEY, message("seen_differential_exceeded"), step=step))
+    raise_irregularity(turn, HALTS["differential_exceeded"]._replace(step=step))
 
 
 def rule_on_differential(turn: Turn) -> None:
@@ -190,18 +181,6 @@ def tell_warning(turn: Turn) -> None:
     turn.tell_restricted("shoe.fault", {"code": event.code, "warning": True})
 
 
-def halt_for_shoe_fault(turn: Turn) -> None:
-    """The shoe reports a fault in a round."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("other", message("seen_shoe_fault")))
-
-
-def halt_for_unread_card(turn: Turn) -> None:
-    """The shoe stopped at a card that it cannot read, with one due: where it is, people see."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("misread", message("seen_shoe_cannot_read")))
-
-
 def look_after_the_round(turn: Turn) -> None:
     """Where announcements are implied the round is over at once: what was found waits for that."""
     turn.then("one_too_many")
@@ -209,16 +188,9 @@ def look_after_the_round(turn: Turn) -> None:
 
 def halt_for_too_many(turn: Turn) -> None:
     """What people entered shows that one of the cards counted is not the shoe's."""
-    seen, key = message("seen_too_many_counted"), "extra_card"
-    if not shoe_cards.has_too_many(turn):
-        seen, key = message("seen_foreign_counted"), "foreign_card"
-    raise_irregularity(turn, Cause(key, seen, subject=str(turn.now.inputs)))
-
-
-def halt_for_reverse_run(turn: Turn) -> None:
-    """The shoe saw a card run backwards in a round."""
-    tell_shoe_fault(turn)
-    raise_irregularity(turn, Cause("order_altered", message("seen_ran_back")))
+    too_many = shoe_cards.has_too_many(turn)
+    cause = HALTS["too_many_of_a_face" if too_many else "card_of_another_deck"]
+    raise_irregularity(turn, cause._replace(subject=str(turn.now.inputs)))
 
 
 def tell_unforeseen(turn: Turn) -> None:
@@ -256,9 +228,9 @@ def keep_another(turn: Turn) -> None:
     """A card drawn while halted; one that is not the shoe's is an irregularity of its own."""
     wrong = fitting.not_the_shoes(turn)
     if wrong is not None:
-        due = pending.is_for_its_place(turn) and is_on_top(turn.now)
+        due = pending.is_for_its_place(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
-    elif is_on_top(turn.now):
+    elif is_paused(turn):
         # A row above takes the next card; this one is not it.
         raise_irregularity(turn, Cause("gap", message("seen_not_the_next_card")))
     keep(turn)
@@ -292,7 +264,8 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        tell_of(turn, "irregularity.step", _top_key(turn), {"step": "aligned_by_person"}, **who)
+        data = {"step": "aligned_by_person"}
+        turn.emit_irregularity("irregularity.step", _top_key(turn), data, **who)
 
 
 def _top_key(turn: Turn) -> str:

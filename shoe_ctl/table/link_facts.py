@@ -215,14 +215,6 @@ def why_restarted(again: Restarted) -> str:
     return "storage_failed" if again.reopened else "controller_restarted"
 
 
-def why_restarted_in_a_round(turn: Turn) -> Message:
-    """What cost the link of a round whose cards are out."""
-    assert isinstance(turn.happened, Restarted)
-    if turn.happened.reopened:
-        return message("seen_storage_failed_in_round")
-    return message("seen_restarted_in_round")
-
-
 def suspend(turn: Turn) -> None:
     """The line brought more garbage than is kept; that it still does is told to staff alone."""
     found = turn.happened

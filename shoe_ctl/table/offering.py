@@ -16,7 +16,6 @@ from shoe_ctl.texts.message import Message, message
 from . import arguments, by_hand, filling, machine, positions, revising
 from .irregularities import stack, withdrawal
 from .irregularities.procedure import Choice, Standing
-from .irregularities.procedures import PROCEDURES
 from .recording import RECORDED
 from .trying import Trial
 from .turn import Turn
@@ -49,7 +48,7 @@ def takes(state: str) -> tuple[str, ...]:
 
 def offers(at: Standing) -> list[Offer]:
     """Each command that would be done with proper arguments, from whom at the least."""
-    trial = Trial(at.now, at.game, at.settings)
+    trial = Trial(at)
     found = (_offer(at, trial, command) for command in takes(at.now.state))
     return [offer for offer in found if offer is not None]
 
@@ -63,7 +62,7 @@ def choices(at: Standing) -> list[dict[str, Any]]:
     deciding = stack.to_decide(at)
     if deciding is None or "decide" not in takes(at.now.state):
         return []
-    trial = Trial(at.now, at.game, at.settings)
+    trial = Trial(at)
     told = zip(stack.offered(at), stack.offers(at, deciding), strict=True)
     return [
         offer
@@ -124,7 +123,7 @@ def _ways(at: Standing, command: str) -> Iterator[tuple[dict[str, Any], str]]:
         return
     for key in RECORDED:
         yield {"key": key}, positions.needed(command, at.game)
-    for key, procedure in PROCEDURES.items():
+    for key, procedure in at.procedures.items():
         if (declared := procedure.declared) is not None:
             for args in filling.filled(at, declared.takes):
                 yield {"key": key, **args}, declared.by

@@ -10,7 +10,7 @@ from __future__ import annotations
 from . import early, fitting, halting, revealing
 from .cause import Cause
 from .inputs import ShoeSaid
-from .irregularities import reviewing, stack
+from .irregularities import stack
 from .irregularities.overdraw import OVERDRAW
 from .slots import INITIAL_DEAL, pending_cards
 from .state import Opened
@@ -36,7 +36,7 @@ def is_undecided(turn: Turn) -> bool:
 
 def comes_in_review(turn: Turn) -> bool:
     """The shoe's next card came while the table is paused, and nothing else is open since."""
-    if not reviewing.is_on_top(turn.now) or turn.now.shoe is None:
+    if not stack.is_paused(turn) or turn.now.shoe is None:
         return False
     is_next = turn.drawn.number in (None, turn.shoe.drawn + 1)
     return is_next and fitting.not_the_shoes(turn) is None

@@ -10,10 +10,12 @@ from shoe_ctl.records import utc
 from shoe_ctl.texts.message import Message, message
 
 from . import deciding
+from .cause import Cause
 from .inputs import StorageRestored
 from .irregularities import stack
 from .irregularities.grounds import halt_of, something_is_missing
-from .irregularities.reviewing import KEY, OUTAGE, REVIEW, is_held, is_on_top
+from .irregularities.reviewing import OUTAGE, REVIEW
+from .irregularities.stack import is_held, is_paused
 from .rows import Objection
 from .state import TableState
 from .turn import Turn
@@ -25,7 +27,7 @@ OPEN_ALREADY = message("refused_paused_already")
 
 def is_open(now: TableState) -> bool:
     """The table is paused, whatever else is open."""
-    return now.halt is not None and any(opened.key == KEY for opened in now.halt.stack)
+    return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
 def may_pause(turn: Turn) -> bool:
@@ -52,7 +54,7 @@ def against_resuming(turn: Turn) -> Message | None:
     """What keeps the table paused, None where *resume* would be done."""
     if not (is_open(turn.now) or is_held(turn.now)):
         return message("refused_halted_otherwise")
-    if not is_on_top(turn.now):
+    if not is_paused(turn):
         return message("refused_decide_first")
     return something_is_missing(turn) if len(halt_of(turn).stack) == 1 else None
 
@@ -62,7 +64,7 @@ def against_resuming(turn: Turn) -> Message | None:
 
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn, REVIEW, message("seen_review"))
+    stack.pause(turn, Cause(REVIEW.key, message("seen_review")))
 
 
 def halt_for_outage(turn: Turn) -> None:
@@ -73,7 +75,8 @@ def halt_for_outage(turn: Turn) -> None:
     if is_held(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        stack.pause(turn, OUTAGE, message("seen_outage"), **outage)
+        seen = message("seen_outage")
+        stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
 
 
 def resume(turn: Turn) -> None:

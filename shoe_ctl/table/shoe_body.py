@@ -1,6 +1,6 @@
 """What a shoe says of its body: cards pushed back, lid, meddling, tests, power, who it is.
 
-In: such events. Out: halts in a round; shoe.fault .cleared .noted. Must not know: the round, what
+In: such events. Out: shoe.fault .cleared .noted. Must not know: the round, what
 a person rules.
 """
 
@@ -16,17 +16,8 @@ from firmware_proto.events import (
     Tamper,
     UnknownFirmware,
 )
-from shoe_ctl.texts.message import message
 
-from .halting import because
 from .turn import Turn
-
-halt_for_lid = because("other", message("seen_shoe_opened"))
-halt_for_tampering = because("other", message("seen_shoe_tampered"))
-halt_for_failed_test = because("other", message("seen_shoe_test_failed"))
-halt_for_stranger = because("other", message("seen_shoe_not_proved"))
-halt_for_firmware = because("other", message("seen_firmware_not_allowed"))
-halt_for_reset = because("other", message("seen_shoe_reset"))
 
 
 def is_opened(turn: Turn) -> bool:

@@ -6,7 +6,8 @@ Must not know: who asks, how it is shown; it changes nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
@@ -29,26 +30,25 @@ from . import (
 from .irregularities import stack
 from .irregularities.grounds import ALIGN_FIRST
 from .irregularities.power_lost import REFER
-from .irregularities.reviewing import is_on_top
+from .irregularities.procedure import Procedure
+from .irregularities.procedures import PROCEDURES
 from .revealing import result_is_awaited
 from .settings import TableSettings
 from .slots import next_slot
 from .state import Dealt, Halt, Opened, Round, TableState
 from .trying import Trial
+from .turn import TableView
 
 HANDS = ("player", "banker")
 
 
-class _At(NamedTuple):
-    """The table for whoever only looks (``procedure.Standing``)."""
-
-    now: TableState
-    game: Game
-    settings: TableSettings
-
-
 def status(
-    now: TableState, game: Game, settings: TableSettings, t_us: int | None = None
+    now: TableState,
+    game: Game,
+    settings: TableSettings,
+    t_us: int | None = None,
+    *,
+    procedures: Mapping[str, Procedure] = PROCEDURES,
 ) -> dict[str, Any]:
     """The table in public. A card not revealed yet is ``null``; a halt for inspection says no more.
 
@@ -58,7 +58,7 @@ def status(
     ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
     the layout; once the outcome is announced each with what it is paid or loses.
     """
-    at = _At(now, game, settings)
+    at = TableView(now, game, settings, procedures)
     choices = offering.choices(at)
     trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
     return {
@@ -75,7 +75,7 @@ def status(
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
         "wagers": status_wagers.shown(now, game, settings, restricted=False),
-        "next": _beside(trouble, _next(now, game, settings, choices)),
+        "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.told for offer in offering.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
@@ -134,16 +134,16 @@ def _code(dealt: Dealt) -> str | None:
     return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
-def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
     """What the public stream was told of the halt, and the step that is open."""
     halt = at.now.halt
     if halt is None:
         return None
     top = halt.top
     told: dict[str, Any] = {
-        "reason": stack.public_name(top.key),
+        "reason": at.public_key(top.key),
         "since": utc(top.since_us),
-        "earlier": [stack.public_name(key) for key in halt.earlier],
+        "earlier": [at.public_key(key) for key in halt.earlier],
         **stack.guide(at),
         "choices": choices,
     }
@@ -155,11 +155,11 @@ def _halt(at: _At, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
     return told
 
 
-def _waiting(opened: Opened, at: _At, choices: list[dict[str, Any]]) -> dict[str, Any]:
+def _waiting(opened: Opened, at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
     """What is open beside the round and halts nothing yet, as the room was told of it."""
-    told: dict[str, Any] = {"key": stack.public_name(opened.key), "since": utc(opened.since_us)}
-    told |= {"seen": None if opened.publicly is None else opened.publicly.as_data()}
-    told |= {"prompt": stack.step_of(opened).prompt.as_data()}
+    told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
+    told |= {"seen": stack.public_seen(opened)}
+    told |= {"prompt": stack.step_of(at, opened).prompt.as_data()}
     asked = choices if stack.to_decide(at) is opened else []
     return told | ({"choices": asked} if asked else {})
 
@@ -175,18 +175,17 @@ _ASKED = {
 _BEFORE_CARDS = ("idle", *machine.BEGUN)
 
 
-def _next(
-    now: TableState, game: Game, settings: TableSettings, choices: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
     """What the table waits for; ``command`` and ``args`` where a command brings it."""
+    now = at.now
     if now.halt is not None:
-        return _halted(_At(now, game, settings), now.halt, choices)
+        return _halted(at, now.halt, choices)
     if (of_the_shoe := _of_the_shoe(now)) is not None:
         return of_the_shoe
-    if now.state in _ASKED and not conduct.implied(now, settings):
+    if now.state in _ASKED and not at.implied:
         return _do(*_ASKED[now.state])
     if now.state == "revealing" and now.round is not None:
-        return _revealing(now, now.round, game, settings)
+        return _revealing(now, now.round, at.game, at.settings)
     if status_hands.waits_for_a_wager(now):
         return _do("relinquish_shoe", message("next_holder_without_wager"))
     slot = next_slot(now)
@@ -195,9 +194,9 @@ def _next(
     return _draw(message("next_draw", hand=slot[0], index=slot[1]), slot, now)
 
 
-def next_message(now: TableState, game: Game, settings: TableSettings) -> Message:
+def next_message(at: TableView) -> Message:
     """What the table waits for."""
-    return Message(**_next(now, game, settings, [])["message"])
+    return Message(**_next(at, [])["message"])
 
 
 def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[str, Any]:
@@ -233,11 +232,11 @@ def _no_shoe(now: TableState) -> Message:
     return message("next_push_shoe_in")
 
 
-def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(halt.top).prompt
+def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    prompt = stack.step_of(at, halt.top).prompt
     if at.now.pending is not None:
         prompt = message("next_with_card_waiting", next=prompt)
-    if is_on_top(at.now):
+    if stack.is_paused(at):
         return _paused(at, prompt)
     slot = stack.draw_wanted(at)
     if slot is not None:
@@ -250,9 +249,9 @@ def _halted(at: _At, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any
     return _do("decide", prompt) if can else _wait(prompt)
 
 
-def _paused(at: _At, prompt: Message) -> dict[str, Any]:
+def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
     """A pause is over when a person says so, and not while something is in the way."""
-    trial = Trial(at.now, at.game, at.settings)
+    trial = Trial(at)
     why = trial.asks(review.against_resuming, "resume", positions.needed("resume", at.game))
     if why is None:
         return _do("resume", prompt)

@@ -10,15 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from shoe_ctl.games.game import Game
 from shoe_ctl.texts.message import Message
 
 from . import deciding, machine
 from .inputs import TableCommand
 from .rows import Refuse, Row
-from .settings import TableSettings
-from .state import TableState
-from .turn import Turn
+from .turn import TableView, Turn
 
 _SOMEBODY, _ANOTHER, _WHY = "somebody", "another", "why"
 
@@ -26,10 +23,10 @@ _SOMEBODY, _ANOTHER, _WHY = "somebody", "another", "why"
 class Trial:
     """One table as it stands, asked again and again."""
 
-    def __init__(self, now: TableState, game: Game, settings: TableSettings) -> None:
-        self._now = now
-        self._turn = Turn(game, settings)
-        self._turn.state = now.state
+    def __init__(self, view: TableView) -> None:
+        self._now = view.now
+        self._turn = Turn(view.game, view.settings, view.procedures)
+        self._turn.state = view.now.state
 
     def takes(
         self,

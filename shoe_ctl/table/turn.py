@@ -6,8 +6,8 @@ Must not know: which state follows which (machine.py), clocks, I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,8 +23,54 @@ from .settings import TableSettings
 from .state import Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
+if TYPE_CHECKING:
+    from .irregularities.procedure import Procedure
 
-class Turn:
+
+class TableView:
+    """A table as it stands, for whoever only reads it: its state, its game, its settings.
+
+    ``procedures`` are what may halt the table, by key: every irregularity and every pause.
+    """
+
+    def __init__(
+        self,
+        now: TableState,
+        game: Game,
+        settings: TableSettings,
+        procedures: Mapping[str, Procedure],
+    ) -> None:
+        self.now = now
+        self.game = game
+        self.settings = settings
+        self.procedures = procedures
+
+    @property
+    def method(self) -> str | None:
+        """The method in force."""
+        return conduct.method(self.now, self.settings)
+
+    @property
+    def is_handed(self) -> bool:
+        """Players may handle cards."""
+        return conduct.is_handed(self.now, self.settings)
+
+    @property
+    def faces(self) -> str:
+        """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
+        return conduct.faces(self.now, self.settings)
+
+    @property
+    def implied(self) -> bool:
+        """Announcements follow the cards now."""
+        return conduct.implied(self.now, self.settings)
+
+    def public_key(self, key: str) -> str:
+        """Return what public events call this irregularity or pause."""
+        return self.procedures[key].public_key or key
+
+
+class Turn(TableView):
     """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
 
     ``source`` and ``dest`` are the two ends of the transition being considered or made.
@@ -33,11 +79,11 @@ class Turn:
     state: str
     trigger: Callable[[str], bool]
 
-    def __init__(self, game: Game, settings: TableSettings) -> None:
-        self.game = game
-        self.settings = settings
+    def __init__(
+        self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
+    ) -> None:
+        super().__init__(TableState(), game, settings, procedures)
         self.wager_rules = WagerRules(game, settings.layout, settings.limits)
-        self.now = TableState()
         self.effects: list[Effect] = []
         self.source = ""
         self.dest = ""
@@ -83,26 +129,6 @@ class Turn:
         assert self.now.shoe is not None
         return self.now.shoe
 
-    @property
-    def method(self) -> str | None:
-        """The method in force."""
-        return conduct.method(self.now, self.settings)
-
-    @property
-    def is_handed(self) -> bool:
-        """Players may handle cards."""
-        return conduct.is_handed(self.now, self.settings)
-
-    @property
-    def faces(self) -> str:
-        """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
-        return conduct.faces(self.now, self.settings)
-
-    @property
-    def implied(self) -> bool:
-        """Announcements follow the cards now."""
-        return conduct.implied(self.now, self.settings)
-
     # How it changes.
 
     def change(self, **fields: Any) -> None:
@@ -143,6 +169,18 @@ class Turn:
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """An event that only the restricted stream carries."""
         self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+
+    def emit_irregularity(
+        self, kind: str, key: str, data: dict[str, Any], **restricted: object
+    ) -> None:
+        """Emit an event about an irregularity or a pause: its procedure says what is public."""
+        procedure, secret = self.procedures[key], {"key": key, **data, **restricted}
+        if procedure.pause:
+            self.tell(procedure.events[kind], {}, restricted=restricted)
+        elif procedure.inspection:
+            self.tell_restricted(kind, secret)
+        else:
+            self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
     def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input: say why and what it would need, change nothing."""

@@ -27,6 +27,10 @@ class Message(msgspec.Struct, frozen=True):
     code: str
     args: dict[str, Any] = {}
 
+    def __hash__(self) -> int:
+        """By the code alone: arguments may be lists."""
+        return hash(self.code)
+
     def as_data(self) -> dict[str, Any]:
         """The message as it stands in events: ``{"code", "args"}``."""
         return {"code": self.code, "args": self.args}

@@ -65,7 +65,7 @@ def decides(table: Playing) -> bool:
     """Of what is offered the first that is taken: ends first, then whatever leads on."""
     opened = stack.to_decide(at(table))
     assert opened is not None
-    procedure, step = PROCEDURES[opened.key], stack.step_of(opened)
+    procedure, step = PROCEDURES[opened.key], stack.step_of(at(table), opened)
 
     def rank(offer: dict[str, Any]) -> tuple[int, bool]:
         """Whoever cannot see the card that is to be named says that the shoe was wrong."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import typing
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -20,6 +20,7 @@ from shoe_ctl.table.irregularities import stack
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
+from shoe_ctl.table.turn import TableView
 
 PLAYERS = ("ann", "ben")
 SEATS = (3, 5)
@@ -28,12 +29,11 @@ MOST_CARDS = 6
 """More cards are never named at once: two hands of three."""
 
 
-class At(NamedTuple):
-    """A table for whoever only looks (``procedure.Standing``)."""
+class At(TableView):
+    """A table for whoever only reads it, with every procedure."""
 
-    now: TableState
-    game: Game
-    settings: TableSettings
+    def __init__(self, now: TableState, game: Game, settings: TableSettings) -> None:
+        super().__init__(now, game, settings, PROCEDURES)
 
 
 def decisions(at: At) -> Iterator[dict[str, Any]]:

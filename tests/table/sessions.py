@@ -20,7 +20,7 @@ from firmware_proto.events import (
     Started,
     Status,
 )
-from shoe_ctl.table.irregularities import stack
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.state import TableState
 from tests.table.playing import ROUNDS, Playing
 
@@ -345,7 +345,8 @@ def goes_on(table: Playing) -> None:
 
 def decides(table: Playing) -> None:
     """Whatever ends the step that is open, or, where a review cannot be over, leads on from it."""
-    if table.key != "review":
+    top = table.now.halt.top
+    if not PROCEDURES[top.key].pause:
         answers = (
             table.asks(
                 "decide",
@@ -354,7 +355,7 @@ def decides(table: Playing) -> None:
                 consented_by="lee",
                 **CHOSEN_WITH.get(c.name, {}),
             )
-            for c in stack.step_of(table.now.halt.top).choices
+            for c in PROCEDURES[top.key].step(top.step).choices
         )
         assert any(answer.accepted for answer in answers), table.now.halt
     elif not table.asks("resume").accepted:

@@ -9,6 +9,7 @@ import pytest
 from firmware_proto.events import CuttingCard
 from shoe_ctl.games import catalog
 from shoe_ctl.table import shoe_cards
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
 from tests.table.playing import Playing
@@ -116,7 +117,7 @@ def test_cards_that_shall_be_replaced_are_not_asked_for() -> None:
     table = Playing(**FACE_DOWN).open_shoe()
     table.open_round()
     table.deal("2D")
-    turn = Turn(table.game, table.settings)
+    turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
     shoe_cards.replace_before_next(turn)
     table._state = turn.now

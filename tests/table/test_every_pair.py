@@ -10,6 +10,7 @@ import pytest
 from firmware_proto.events import EVENTS
 from shoe_ctl.table import engine, machine, positions
 from shoe_ctl.table.irregularities.grounds import CARDS_OUT
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
 from shoe_ctl.table.turn import Turn
 from tests.table.holding import holds
@@ -77,7 +78,7 @@ def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
 
 def test_no_name_of_the_table_clashes_with_the_turn(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="transitions"):
-        engine.build(Turn(game(), settings()))
+        engine.build(Turn(game(), settings(), PROCEDURES))
     assert [r.message for r in caplog.records if r.levelno >= logging.WARNING] == []
     assert not [name for name in machine.TRIGGERS if hasattr(Turn, name)]
 

@@ -15,6 +15,7 @@ from shoe_ctl.table.irregularities import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
 from tests.table.early import DRAWS, STANDS, ends, face_down, objects, sees_all
+from tests.table.offers import At
 from tests.table.playing import ROUNDS, SHIFT, Playing, balanced
 from tests.table.sessions import WAYS
 
@@ -246,11 +247,8 @@ def test_a_card_that_was_seen_never_opens_a_round() -> None:
     assert table.now.opening == ()
 
 
-def table_at(table: Playing) -> Any:
-    class At:
-        now, game, settings = table.now, table.game, table.settings
-
-    return At
+def table_at(table: Playing) -> At:
+    return At(table.now, table.game, table.settings)
 
 
 def test_a_card_that_lay_face_up_in_the_shoe_never_opens_a_round() -> None:

@@ -11,17 +11,22 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
 from shoe_ctl.table import machine, positions
+from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.irregularities import procedure as procedure_form
 from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.irregularities.stack import INSPECTION
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 
-EVERY = [pytest.param(p, id=key) for key, p in PROCEDURES.items()]
-STEPS = [pytest.param(p, s, id=f"{p.key}-{s.name}") for p in PROCEDURES.values() for s in p.steps]
+IRREGULARITIES = {key: p for key, p in PROCEDURES.items() if not p.pause}
+PAUSES = [pytest.param(p, id=key) for key, p in PROCEDURES.items() if p.pause]
+EVERY = [pytest.param(p, id=key) for key, p in IRREGULARITIES.items()]
+STEPS = [
+    pytest.param(p, s, id=f"{p.key}-{s.name}") for p in IRREGULARITIES.values() for s in p.steps
+]
 DECLARABLE = [
     key
     for key, p in PROCEDURES.items()
@@ -97,9 +102,40 @@ def test_every_choice_is_a_known_positions(procedure: Procedure, step: Step) -> 
 def test_cards_to_be_inspected_are_alike_in_all_that_the_room_may_see() -> None:
     shown = [
         [(s.name, s.prompt, [(c.name, c.by, c.in_round) for c in s.choices]) for s in p.steps]
-        for p in (PROCEDURES[key] for key in sorted(INSPECTION))
+        for p in PROCEDURES.values()
+        if p.inspection
     ]
-    assert shown[0] == shown[1]
+    assert len(shown) == 2 and shown[0] == shown[1]
+
+
+def test_the_room_is_not_told_which_irregularity_follows_from_a_card_that_nobody_has_seen() -> None:
+    hidden = {key: p.public_key for key, p in PROCEDURES.items() if p.public_key is not None}
+    inspected = {"foreign_card": "inspection", "extra_card": "inspection"}
+    assert hidden == {"overdraw": "drawn_early", **inspected}
+    assert {key for key, p in PROCEDURES.items() if p.inspection} == inspected.keys()
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: Procedure) -> None:
+    (step,) = pause.steps
+    assert (step.choices, step.hears, pause.ends, pause.declared) == ((), (), (), None)
+    assert pause.key not in ENDS
+    assert pause.events.keys() == {"irregularity.step", "irregularity.resolved"}
+
+
+def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
+    asks = PROCEDURES["link_lost"]._replace(
+        steps=(PROCEDURES["link_lost"].steps[0]._replace(prompt=message("prompt_other")),)
+    )
+    table = Playing(**WAYS[0])
+    table.controller = TableController(
+        table.game, table.settings, procedures={**PROCEDURES, "link_lost": asks}
+    )
+    table.open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS")
+    table.disconnect()
+    assert table.told("irregularity.raised")[-1]["prompt"] == message("prompt_other").as_data()
 
 
 def test_what_is_declared_is_declared_in_states_of_the_table() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from shoe_ctl.table.irregularities import stack, withdrawal
 from shoe_ctl.table.irregularities.grounds import halt_of
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
@@ -38,7 +39,7 @@ def opened(**given: Any) -> Playing:
 
 def rescoped(table: Playing, key: str) -> None:
     """The same window as another rule would open it."""
-    turn = Turn(table.game, table.settings)
+    turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
     withdrawal.offer(turn, key)
     table._state = turn.now
@@ -144,7 +145,7 @@ def test_decided_wagers_stay_where_only_the_remaining_may_go() -> None:
     table.turn_over()
     declares(table, "other")
     rescoped(table, "double_draw_ordered")
-    turn = Turn(table.game, table.settings)
+    turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
     window = halt_of(turn).top.window
     assert window is not None and {"player", "big_tiger"} <= set(window.decided)
@@ -166,7 +167,7 @@ def test_where_no_wagers_are_recorded_the_window_is_the_whole_tables() -> None:
 
 
 def offered(table: Playing) -> Any:
-    turn = Turn(table.game, table.settings)
+    turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
     return stack.offered(turn)
 

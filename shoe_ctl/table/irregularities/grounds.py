@@ -62,8 +62,7 @@ def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
     """What waited for a card beside the round waits for nothing: it does not lie there."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
     data = {"how": "taken_back", "rule": rule}
-    public = {"key": "drawn_early" if waits.key == "overdraw" else waits.key, **data}
-    turn.tell("irregularity.resolved", public, restricted={**data, "key": waits.key})
+    turn.emit_irregularity("irregularity.resolved", waits.key, data)
 
 
 def own_kept(at: Standing) -> tuple[Kept, ...]:

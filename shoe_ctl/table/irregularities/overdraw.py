@@ -153,4 +153,6 @@ OVERDRAW = Procedure(
     ),
     begins=("waiting", "ruling"),
     of_cards=True,
+    # Whether the card is one too many follows from cards that only the shoe has read.
+    public_key="drawn_early",
 )

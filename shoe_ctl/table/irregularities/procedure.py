@@ -7,35 +7,15 @@ Must not know: any particular irregularity, events, how the machine moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from shoe_ctl.games.game import Game
 from shoe_ctl.table import rows
 from shoe_ctl.table.arguments import OfChoice, OfKey
-from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.state import TableState
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message
 
-
-class Standing(Protocol):
-    """A table as it stands, for whoever only looks: a Turn is one."""
-
-    @property
-    def now(self) -> TableState:
-        """What it remembers."""
-        ...
-
-    @property
-    def game(self) -> Game:
-        """What is played."""
-        ...
-
-    @property
-    def settings(self) -> TableSettings:
-        """How it is set."""
-        ...
-
+Standing = TableView
 
 Condition = Callable[[Turn], bool]
 Seen = Callable[[Standing], bool]
@@ -190,12 +170,18 @@ class Declared(NamedTuple):
 
 
 class Procedure(NamedTuple):
-    """One irregularity. It begins at the first step, or, where its cause says so, in ``begins``.
+    """One irregularity, or a pause. It begins at the first step, or in one of ``begins``.
 
     ``covers`` are the keys of those that are a part of the same event when they lie right under it.
     ``facts`` are told in public when it is raised, and noted: all at the table can see them.
     ``of_cards``: it is about cards that lie in the round, and nothing once they have left it.
     ``begins_by``: the step at which it begins, by the table and what ``facts`` found there.
+    ``public_key``: what public events call it where its key would tell what only the shoe knows.
+    ``inspection``: it is known from a card's value alone. The room learns only that the table is
+    halted; all its events are restricted.
+    ``pause``: not an irregularity. The table is halted, no game has ends for it, only *resume* ends
+    it, and the table goes on exactly where it was. ``events`` are what is told of it instead of
+    an irregularity's events, by their types.
     """
 
     key: str
@@ -207,6 +193,10 @@ class Procedure(NamedTuple):
     begins: tuple[str, ...] = ()
     of_cards: bool = False
     begins_by: Callable[[Turn, Mapping[str, Any]], str] | None = None
+    public_key: str | None = None
+    inspection: bool = False
+    pause: bool = False
+    events: Mapping[str, str] = MappingProxyType({})
 
     def step(self, name: str) -> Step:
         """The step of this name.

@@ -1,6 +1,7 @@
-"""Every guided procedure, by the key of its irregularity.
+"""Every procedure that may halt a table, by key: the irregularities and the pauses.
 
-In: the families. Out: PROCEDURES. Must not know: what is open at a table.
+In: the families. Out: PROCEDURES, which whoever makes a controller hands to it.
+Must not know: what is open at a table.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from . import (
     moving,
     overdraw,
     power_lost,
+    reviewing,
     shoe_away,
     stakes,
     taken,
@@ -57,6 +59,8 @@ PROCEDURES: Mapping[str, Procedure] = {
         after_void.AFTER_VOID,
         cutting_card.CUTTING_CARD,
         device_reset.DEVICE_RESET,
+        reviewing.REVIEW,
+        reviewing.OUTAGE,
     )
 }
 """Key → procedure. One that is not here closes by itself and never halts a table."""

@@ -6,19 +6,16 @@ Must not know: who pauses, what is looked at, how storage fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from shoe_ctl.table.state import TableState
 from shoe_ctl.texts.message import message
 
 from .procedure import Procedure, Step
 
-KEY = "review"
-
 REVIEW = Procedure(
-    KEY,
+    "review",
     (Step("review", message("prompt_review"), ()),),
     (),
+    pause=True,
+    events={"irregularity.step": "review.opened", "irregularity.resolved": "review.closed"},
 )
 
 OUTAGE = Procedure(
@@ -31,29 +28,6 @@ OUTAGE = Procedure(
         ),
     ),
     (),
+    pause=True,
+    events={"irregularity.step": "outage.opened", "irregularity.resolved": "outage.closed"},
 )
-
-PAUSES: Mapping[str, Procedure] = {REVIEW.key: REVIEW, OUTAGE.key: OUTAGE}
-"""Not irregularities: no game has ends for them."""
-
-EVENTS: Mapping[str, Mapping[str, str]] = {
-    REVIEW.key: {
-        "irregularity.step": "review.opened",
-        "irregularity.resolved": "review.closed",
-    },
-    OUTAGE.key: {
-        "irregularity.step": "outage.opened",
-        "irregularity.resolved": "outage.closed",
-    },
-}
-"""What is told of them in the place of an irregularity's events."""
-
-
-def is_on_top(now: TableState) -> bool:
-    """The table is paused, and nothing that came since is open."""
-    return now.halt is not None and now.halt.top.key in PAUSES
-
-
-def is_held(now: TableState) -> bool:
-    """Nothing could be stored for a while, and nobody has said yet that the table goes on."""
-    return now.halt is not None and any(opened.key == OUTAGE.key for opened in now.halt.stack)

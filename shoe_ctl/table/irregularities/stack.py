@@ -1,7 +1,8 @@
 """What is open at the table: raised, stepped, closed; the one on top is decided first.
 
-In: a key and what was seen; a step or an end to take. Out: irregularity.raised .step .resolved,
-table.halted .resumed. Must not know: what caused it, who decides, how a round goes on.
+In: a key and what was seen; a step or an end to take; the procedures, which the table is handed.
+Out: irregularity.raised .step .resolved, table.halted .resumed.
+Must not know: any particular irregularity, what caused it, who decides, how a round goes on.
 """
 
 from __future__ import annotations
@@ -16,38 +17,34 @@ from shoe_ctl.table.cause import Cause
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import Halt, Opened, TableState
 from shoe_ctl.table.turn import Turn
-from shoe_ctl.texts.message import Message
 
 from . import withdrawal
 from .grounds import halt_of, set_top
-from .procedure import BACK, DECIDES, VOID, Choice, End, Procedure, Standing, Step
-from .procedures import PROCEDURES
-from .reviewing import EVENTS, PAUSES
-
-INSPECTION = frozenset({"foreign_card", "extra_card"})
-"""Known from a card's value alone: in public only the bare fact of a halt for inspection."""
-
-PUBLIC_NAMES = {"overdraw": "drawn_early", **dict.fromkeys(INSPECTION, "inspection")}
-"""What the public stream calls an irregularity whose key would tell what only the shoe knows."""
-
-
-def public_name(key: str) -> str:
-    """What this irregularity is called in public."""
-    return PUBLIC_NAMES.get(key, key)
-
+from .procedure import BACK, DECIDES, VOID, Choice, End, Standing, Step
+from .reviewing import OUTAGE
 
 # What is open.
 
 
-def step_of(opened: Opened) -> Step:
+def step_of(standing: Standing, opened: Opened) -> Step:
     """The step that this irregularity is at."""
-    procedure = PAUSES.get(opened.key) or PROCEDURES[opened.key]
-    return procedure.step(opened.step)
+    return standing.procedures[opened.key].step(opened.step)
 
 
 def open_step(turn: Turn) -> Step:
     """The step that is to be decided now."""
-    return step_of(halt_of(turn).top)
+    return step_of(turn, halt_of(turn).top)
+
+
+def is_paused(standing: Standing) -> bool:
+    """The table is paused, and nothing that came since is open."""
+    halt = standing.now.halt
+    return halt is not None and standing.procedures[halt.top.key].pause
+
+
+def is_held(now: TableState) -> bool:
+    """Nothing could be stored for a while, and nobody has said yet that the table goes on."""
+    return now.halt is not None and any(opened.key == OUTAGE.key for opened in now.halt.stack)
 
 
 def is_open(turn: Turn, key: str, subject: str | None = None) -> bool:
@@ -75,14 +72,14 @@ def offered(standing: Standing) -> list[Choice]:
 
 def choices_of(standing: Standing, opened: Opened) -> list[Choice]:
     """The choices that the step of this one has, as the table stands."""
-    return [c for c in step_of(opened).choices if c.is_offered(standing)]
+    return [c for c in step_of(standing, opened).choices if c.is_offered(standing)]
 
 
 def guide(standing: Standing) -> dict[str, Any]:
     """The step to be decided now as people are told it: its prompt, who may take which choice."""
     halt = standing.now.halt
     assert halt is not None
-    step = step_of(halt.top)
+    step = step_of(standing, halt.top)
     return {
         "step": step.name,
         "prompt": step.prompt.as_data(),
@@ -109,7 +106,7 @@ def _offer(choice: Choice, game: Game) -> dict[str, Any]:
 def draw_wanted(standing: Standing) -> tuple[str, int] | None:
     """The hand and index that the open step wants a card for; None: the shoe stays locked."""
     halt = standing.now.halt
-    return None if halt is None else step_of(halt.top).arms(standing)
+    return None if halt is None else step_of(standing, halt.top).arms(standing)
 
 
 def who_takes(choice: Choice, game: Game) -> str:
@@ -143,7 +140,9 @@ def wait_beside(turn: Turn, cause: Cause) -> None:
         return
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
-    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(opened).prompt.as_data()})
+    _tell_raised(
+        turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt.as_data()}
+    )
 
 
 def ask_beside(turn: Turn, cause: Cause) -> None:
@@ -151,18 +150,18 @@ def ask_beside(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
     data = {
-        "seen": _public_seen(opened),
+        "seen": public_seen(opened),
         "step": opened.step,
-        "prompt": step_of(opened).prompt.as_data(),
+        "prompt": step_of(turn, opened).prompt.as_data(),
         "choices": offers(turn, opened),
     }
-    tell_of(turn, "irregularity.step", opened.key, data)
+    turn.emit_irregularity("irregularity.step", opened.key, data)
 
 
 def drop_waiting(turn: Turn, waiting: Opened, how: str) -> None:
     """What was asked beside the table is answered by what happened next."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
-    tell_of(turn, "irregularity.step", waiting.key, {"step": waiting.step, "how": how})
+    turn.emit_irregularity("irregularity.step", waiting.key, {"step": waiting.step, "how": how})
 
 
 def halt_for_waiting(turn: Turn, waiting: Opened, step: str, **restricted: object) -> None:
@@ -182,13 +181,13 @@ def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -
     """What waited beside the round ends, and never halted it."""
     turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    tell_of(turn, "irregularity.resolved", waiting.key, data, **restricted)
+    turn.emit_irregularity("irregularity.resolved", waiting.key, data, **restricted)
     for action in end.do:
         action(turn)
 
 
 def _opened(turn: Turn, cause: Cause) -> Opened:
-    procedure = PROCEDURES[cause.key]
+    procedure = turn.procedures[cause.key]
     facts, step = procedure.facts(turn), cause.step
     if step is None and procedure.begins_by is not None:
         step = procedure.begins_by(turn, facts)
@@ -199,7 +198,7 @@ def _opened(turn: Turn, cause: Cause) -> Opened:
         subject=cause.subject,
         step=step or first,
         seen=cause.seen,
-        publicly=None if cause.key in INSPECTION else cause.publicly or cause.seen,
+        publicly=None if procedure.inspection else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
         kept_before=len(turn.now.kept),
         noted={**facts, **cause.noted},
@@ -208,34 +207,31 @@ def _opened(turn: Turn, cause: Cause) -> Opened:
 
 def _push(turn: Turn, opened: Opened) -> None:
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
-    covers = bool(halt.stack) and halt.top.key in PROCEDURES[opened.key].covers
+    covers = bool(halt.stack) and halt.top.key in turn.procedures[opened.key].covers
     on_top = msgspec.structs.replace(opened, covers=covers)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
 
 
-def _public_seen(opened: Opened) -> dict[str, Any]:
-    assert opened.publicly is not None, "an inspection is told to the restricted stream alone"
-    return opened.publicly.as_data()
+def public_seen(opened: Opened) -> dict[str, Any] | None:
+    """What the room is told was seen; None of an inspection."""
+    return None if opened.publicly is None else opened.publicly.as_data()
 
 
 def _tell_halted(turn: Turn, key: str) -> None:
-    turn.tell("table.halted", {"reason": public_name(key)}, restricted={"reason": key})
+    turn.tell("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
 
 
 def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
     data = {
+        "seen": public_seen(opened),
         "rules": dict(turn.game.irregularities[opened.key]),
-        **PROCEDURES[opened.key].facts(turn),
+        **turn.procedures[opened.key].facts(turn),
         **guided,
     }
-    secret = {"key": opened.key, "seen": opened.seen.as_data(), **data, **who_said(turn, "declare")}
+    secret = {"seen": opened.seen.as_data(), **who_said(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
-    if opened.key in INSPECTION:
-        turn.tell_restricted("irregularity.raised", secret)
-    else:
-        public = {"key": public_name(opened.key), "seen": _public_seen(opened), **data}
-        turn.tell("irregularity.raised", public, restricted=secret)
+    turn.emit_irregularity("irregularity.raised", opened.key, data, **secret)
 
 
 def go_to(turn: Turn, step: str, **restricted: object) -> None:
@@ -258,7 +254,7 @@ def tell_open_step(turn: Turn) -> None:
 
 def _tell_step(turn: Turn, **restricted: object) -> None:
     said = {**who_said(turn, "decide"), **restricted}
-    tell_of(turn, "irregularity.step", halt_of(turn).top.key, guide(turn), **said)
+    turn.emit_irregularity("irregularity.step", halt_of(turn).top.key, guide(turn), **said)
 
 
 def left_open(turn: Turn, end: End) -> tuple[Opened, ...]:
@@ -267,12 +263,7 @@ def left_open(turn: Turn, end: End) -> tuple[Opened, ...]:
     if end.leads == VOID:
         return ()
     under = halt.stack[: len(halt.stack) - len(halt.deciding)]
-    return tuple(opened for opened in under if not (end.clears and is_of_cards(opened)))
-
-
-def is_of_cards(opened: Opened) -> bool:
-    """It is about cards that lie in the round."""
-    return opened.key in PROCEDURES and PROCEDURES[opened.key].of_cards
+    return tuple(o for o in under if not (end.clears and turn.procedures[o.key].of_cards))
 
 
 def close(turn: Turn, end: End) -> None:
@@ -283,7 +274,7 @@ def close(turn: Turn, end: End) -> None:
     kept = len(turn.now.kept) - ending[0].kept_before
     said = {"cards_kept": kept, **who_said(turn, "decide")}
     for opened in reversed(ending):
-        tell_of(turn, "irregularity.resolved", opened.key, data, **said)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID or end.clears:
         void_waiting(turn, data)
     for action in end.do:
@@ -306,29 +297,21 @@ def _back_to(turn: Turn, halt: Halt) -> None:
     turn.tell("table.resumed", {})
 
 
-def pause(turn: Turn, procedure: Procedure, seen: Message, **noted: Any) -> None:
+def pause(turn: Turn, cause: Cause) -> None:
     """Halt the table without an irregularity, or let the pause lie on top of what halts it."""
-    opened = Opened(
-        key=procedure.key,
-        step=procedure.steps[0].name,
-        seen=seen,
-        publicly=seen,
-        since_us=turn.now.t_us,
-        kept_before=len(turn.now.kept),
-        noted=noted,
-    )
-    halt = turn.now.halt or Halt(back_to=turn.source, stack=())
-    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, opened)))
-    tell_of(turn, "irregularity.step", opened.key, {}, **noted, **who_said(turn, "pause"))
-    if not halt.stack:
-        _tell_halted(turn, opened.key)
+    halted = turn.now.halt is not None
+    _push(turn, _opened(turn, cause))
+    said = {**cause.noted, **who_said(turn, "pause")}
+    turn.emit_irregularity("irregularity.step", cause.key, {}, **said)
+    if not halted:
+        _tell_halted(turn, cause.key)
 
 
 def lift(turn: Turn) -> None:
     """The pause on top is over."""
     halt = halt_of(turn)
     said = {**halt.top.noted, **who_said(turn, "resume")}
-    tell_of(turn, "irregularity.resolved", halt.top.key, {}, **said)
+    turn.emit_irregularity("irregularity.resolved", halt.top.key, {}, **said)
     _back_to(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
@@ -340,7 +323,7 @@ def close_all(turn: Turn, how: str) -> None:
         ends = turn.game.irregularities.get(opened.key, {})
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
-        tell_of(turn, "irregularity.resolved", opened.key, data)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data)
     turn.change(halt=None, kept=(), waiting=(), early=(), pending=None)
     turn.tell("table.resumed", {})
 
@@ -348,19 +331,8 @@ def close_all(turn: Turn, how: str) -> None:
 def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
     """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:
-        tell_of(turn, "irregularity.resolved", opened.key, data)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data)
     turn.change(waiting=(), early=())
-
-
-def tell_of(turn: Turn, kind: str, key: str, data: dict[str, Any], **restricted: object) -> None:
-    """An event about an irregularity, in public under its public name, or not at all."""
-    secret = {"key": key, **data, **restricted}
-    if key in PAUSES:
-        turn.tell(EVENTS[key][kind], {}, restricted=restricted)
-    elif key in INSPECTION:
-        turn.tell_restricted(kind, secret)
-    else:
-        turn.tell(kind, {"key": public_name(key), **data}, restricted=secret)
 
 
 def who_said(turn: Turn, command: str) -> dict[str, Any]:

@@ -34,6 +34,8 @@ def _inspected(key: str) -> Procedure:
         key,
         (Step("ruling", _INSPECT, choices), inspected.CORRECTED),
         (inspected.corrected(key), stands(), _earlier(key), aside(), void((key, "void"))),
+        public_key="inspection",
+        inspection=True,
     )
 
 

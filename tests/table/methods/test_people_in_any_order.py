@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from firmware_proto.events import Armed
 from shoe_ctl.table import inputs, state, taking
-from shoe_ctl.table.irregularities import stack
 from shoe_ctl.table.irregularities.handed import HOLDER_ABSENT, WRONG_PLAYER
 from shoe_ctl.table.irregularities.moving import EXPOSED_WHILE_MOVING, ORDER_ALTERED_WHILE_MOVING
+from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.irregularities.taken import CARD_TAKEN
 from shoe_ctl.table.positions import APART
 from tests.table.methods.handing import dealt
@@ -87,7 +87,8 @@ def guided(table: Playing, index: int) -> None:
     elif isinstance(table.desired, Armed):
         table.draw(spare(table))
     else:
-        choices = stack.step_of(table.now.halt.top).choices
+        top = table.now.halt.top
+        choices = PROCEDURES[top.key].step(top.step).choices
         decide(table, choices[index % len(choices)].name)
 
 
