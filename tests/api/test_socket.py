@@ -21,6 +21,8 @@ from shoe_ctl.api.asked import Caller as Known
 from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, serving
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.message import message
 from tests.api.caller import PATIENCE_S, calling, envelope
 
 ME = Known(user="me", position="pit_manager", sees=Audience.PUBLIC)
@@ -147,7 +149,7 @@ async def test_an_error_of_ours_is_told_and_the_talk_goes_on(path: Path) -> None
         desk.raises = InputRefused("no such table")
         assert await caller.says(STATUS) == {
             "accepted": False,
-            "error": "no such table",
+            "error": with_texts(message("daemon_failed", detail="no such table").as_data()),
             "needs": {},
         }
         desk.raises = None

@@ -173,7 +173,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
     wants = "it needs the consent of another person"
-    refused = {"error": wants, "needs": {"consent": "another_person"}}
+    refused = {"error": {"text": wants}, "needs": {"consent": "another_person"}}
     assert refusal(refused) == f"{wants} (say --consented-by NAME)"
 
 
@@ -311,7 +311,7 @@ async def test_who_does_not_answer_as_a_daemon_does_is_an_environment_fault(
 
 
 async def test_who_is_not_let_in_is_told_why(tmp_path: Path) -> None:
-    refused = {"accepted": False, "error": "user id 7 has no position", "needs": {}}
+    refused = {"accepted": False, "error": {"text": "user id 7 has no position"}, "needs": {}}
     async with answering(tmp_path / "s.sock", lambda _: refused):
         ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
     assert ran == Ran(1, "", "shoectl: user id 7 has no position\n")
@@ -324,9 +324,9 @@ def test_the_last_word_of_one_who_hung_up_is_still_read(tmp_path: Path) -> None:
         listener.listen()
         with Wire(path) as wire:
             daemon, _ = listener.accept()
-            daemon.sendall(b'{"accepted": false, "error": "no"}\n')
+            daemon.sendall(b'{"accepted": false, "error": {"text": "no"}}\n')
             daemon.close()
-            assert wire.ask({"request": "status"}) == {"accepted": False, "error": "no"}
+            assert wire.ask({"request": "status"}) == {"accepted": False, "error": {"text": "no"}}
 
 
 FAULT = "storage fault, nothing is stored, acknowledged or published: the disk is full"
@@ -376,7 +376,7 @@ async def test_an_argument_beyond_any_is_one_line(
     tmp_path: Path, word: str, code: int, says: str
 ) -> None:
     def refused(_: dict[str, Any]) -> dict[str, Any]:
-        return {"accepted": False, "error": "no"}
+        return {"accepted": False, "error": {"text": "no"}}
 
     async with answering(tmp_path / "s", refused):
         place = ("--socket", str(tmp_path / "s"), "--table", "t1", "--position", "dealer")

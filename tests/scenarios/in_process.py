@@ -40,7 +40,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
-from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.catalogue import text, with_texts
 from simulators.ports.memory import MemoryPort
 from simulators.shoe.device import Device
 from simulators.table.bench import Stuck
@@ -107,7 +107,7 @@ class InProcess:
         while not so():
             if self.now >= end:
                 where = self.controller.state
-                halt = f", {where.halt.top.seen}" if where.halt is not None else ""
+                halt = f", {text(where.halt.top.seen)}" if where.halt is not None else ""
                 raise Stuck(f"{what} did not come (the table is {where.state}{halt})")
             self._advance(end)
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from shoe_ctl.config import Config, SocketConfig, SocketUser
+from shoe_ctl.texts.catalogue import text
 from simulators.table.scenario import Scenario, parse
 from tests.scenarios import through_the_daemon
 from tests.scenarios.through_the_daemon import played
@@ -64,7 +65,7 @@ def with_users(patch: pytest.MonkeyPatch, users: list[SocketUser]) -> None:
 async def errors(folder: Path, *steps: str) -> list[str]:
     _, restricted, stuck = await played(scenario(*steps), folder)
     assert stuck is None
-    return [told.data["error"] for told in restricted if told.type == "command.refused"]
+    return [text(told.data["error"]) for told in restricted if told.type == "command.refused"]
 
 
 OTHERS = "name Lee Ann or Dora or Sue or Pat"
