@@ -22,8 +22,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from shoe_ctl import rules
 from shoe_ctl.games import catalog
+from shoe_ctl.history import rules
 from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.chain import Names, link
 from shoe_ctl.journal.checkpoint import SignedHead, read

@@ -27,8 +27,8 @@ from statistics import median
 
 from bench import _bulk
 from bench._shoe import NEVER_MS, simulated_shoe
-from shoe_ctl.config import of_plain
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.config.schema import of_plain
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.journal.bodies import Direction
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader

@@ -10,8 +10,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from shoe_ctl.printable import printable
 from shoe_ctl.records import utc
+from shoe_ctl.terminal_text import printable
 
 from . import happened, told
 from .frames import RawFrame, SentBytes

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shoe_ctl.printable import printable
 from shoe_ctl.records import utc
+from shoe_ctl.terminal_text import printable
 
 from . import happened, told
 from .gather import Account

@@ -31,11 +31,11 @@ from shoe_ctl.errors import (
     ShoeCtlError,
     UsageError,
 )
-from shoe_ctl.printable import printable
+from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
-    from shoe_ctl.config import Config
+    from shoe_ctl.config.schema import Config
 
 _TABLE = "demo"
 _JOURNAL = "journal.db"
@@ -83,9 +83,9 @@ def demo(  # noqa: PLR0913 - the options of the command line
     shoectl demo --rounds 10 --keep
     shoectl demo --scenario link_lost_resumes
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.checked import check
     from shoe_ctl.cli.demo_view import JsonView, RichView
-    from shoe_ctl.config import parse
+    from shoe_ctl.config.resolve import check
+    from shoe_ctl.config.schema import parse
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     if scenarios:
@@ -326,8 +326,8 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.run import host_boot, until_terminated
-    from shoe_ctl.daemon import Daemon
-    from shoe_ctl.delivery import SinkPlace
+    from shoe_ctl.daemon.daemon import Daemon
+    from shoe_ctl.daemon.delivery import SinkPlace
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 

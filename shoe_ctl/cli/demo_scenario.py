@@ -20,7 +20,7 @@ from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.texts.catalogue import in_words
 
 if TYPE_CHECKING:
-    from shoe_ctl.config import Config
+    from shoe_ctl.config.schema import Config
 
 SECOND_PERSONS = ("Ann", "lee")
 """Who consents in scenarios: users of the daemon who are not at its socket."""
@@ -86,7 +86,7 @@ def configuration(table: Mapping[str, Any], folder: Path) -> Config:
     Raises:
         ConfigError: the scenario's table is wrong.
     """
-    from shoe_ctl.config import of_plain
+    from shoe_ctl.config.schema import of_plain
     from shoe_ctl.table.positions import APART, BESIDE, LADDER
 
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
@@ -128,8 +128,8 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
     """The daemon from its start to when it has to stop, and why it has to."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from shoe_ctl.daemon import Daemon
-    from shoe_ctl.delivery import SinkPlace
+    from shoe_ctl.daemon.daemon import Daemon
+    from shoe_ctl.daemon.delivery import SinkPlace
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 

@@ -97,7 +97,7 @@ def _daemon_trouble(config_file: str | None) -> list[str]:
     Nothing where no daemon is there, or where it does not answer this user.
     """
     from shoe_ctl.cli.table import Wire
-    from shoe_ctl.config import load
+    from shoe_ctl.config.schema import load
     from shoe_ctl.journal.evidence import WHAT_TO_DO
 
     path = None if config_file is None else load(config_file).socket_path
@@ -127,7 +127,7 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
     Without a socket, or where the daemon does not answer, the line says so.
     """
     from shoe_ctl.cli.table import Wire
-    from shoe_ctl.config import load
+    from shoe_ctl.config.schema import load
     from shoe_ctl.errors import ShoeCtlError
     from shoe_ctl.link import verdicts
 
@@ -234,8 +234,8 @@ def _targets(
 
 def _notes(config_file: str | None) -> list[str]:
     """What is served, and will be missed one day."""
-    from shoe_ctl.config import load
-    from shoe_ctl.lacking import lacks
+    from shoe_ctl.config.lacking import lacks
+    from shoe_ctl.config.schema import load
 
     return [] if config_file is None else lacks(load(config_file))
 
@@ -254,8 +254,8 @@ def _named(name: str, port: str) -> Target:
 
 
 def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
-    from shoe_ctl.checked import check, profile_of
-    from shoe_ctl.config import load
+    from shoe_ctl.config.resolve import check, profile_of
+    from shoe_ctl.config.schema import load
     from shoe_ctl.link.ports import parse_port
     from shoe_ctl.link.trial import Target
 

@@ -26,10 +26,10 @@ def export(journal: Path, shoe_id: str | None, output: Path | None, as_json: boo
     Example: shoectl export journal.db --shoe bac-07-s12
     """
     from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.daemon.journal_upkeep import SUFFIX
+    from shoe_ctl.history.shoe_sections import find
     from shoe_ctl.journal import export as exports
     from shoe_ctl.journal.reader import Reader
-    from shoe_ctl.retention import SUFFIX
-    from shoe_ctl.shoes import find
 
     with told_of(journal), Reader.open(journal) as reader:
         span = find(reader, shoe_id)

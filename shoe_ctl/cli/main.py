@@ -14,7 +14,7 @@ from importlib import import_module
 import click
 
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
-from shoe_ctl.printable import printable, shortened
+from shoe_ctl.terminal_text import printable, shortened
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """What a standard output says that takes nothing: a full disk, a terminal that is gone, none."""

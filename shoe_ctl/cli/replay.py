@@ -14,9 +14,9 @@ import click
 if TYPE_CHECKING:
     from shoe_ctl.account.places import Place
     from shoe_ctl.journal.reader import Reader
-    from shoe_ctl.other_games import OtherGames
-    from shoe_ctl.replay import Replay
-    from shoe_ctl.sessions import Sessions
+    from shoe_ctl.replay.other_games import OtherGames
+    from shoe_ctl.replay.replay import Replay
+    from shoe_ctl.replay.sessions import Sessions
 
 
 @click.command
@@ -126,7 +126,7 @@ def _replay(
     journal: Path, key_file: Path | None, games: Path | None, *, go_on: bool, as_json: bool
 ) -> int:
     """Runs both replays and shows what they find; what the command exits with."""
-    from shoe_ctl.sessions import Sessions
+    from shoe_ctl.replay.sessions import Sessions
 
     keys, others = None, None
     if key_file is not None:
@@ -134,7 +134,7 @@ def _replay(
 
         keys = read_keys(key_file)
     if games is not None:
-        from shoe_ctl.other_games import read
+        from shoe_ctl.replay.other_games import read
 
         others = read(games)
     sessions = Sessions(keys)
@@ -154,15 +154,15 @@ def _replay(
 
 
 def _run(journal: Path, sessions: Sessions, others: OtherGames | None, *, go_on: bool) -> Replay:
-    from shoe_ctl import resuming, rules
     from shoe_ctl.cli.damage import told_of
     from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.history import rules, snapshots
     from shoe_ctl.journal.reader import Reader
-    from shoe_ctl.replay import replay as run
+    from shoe_ctl.replay.replay import replay as run
 
     rules_of = rules.controller if others is None else others.controller
-    agrees = resuming.agrees if others is None else others.agrees
-    begin_late = resuming.begin_late if others is None else others.begin_late
+    agrees = snapshots.agrees if others is None else others.agrees
+    begin_late = snapshots.begin_late if others is None else others.begin_late
     with Progress("replayed") as progress:
         while True:
             sessions.forget()

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from shoe_ctl.differences import Difference
-from shoe_ctl.printable import printable
-from shoe_ctl.replay import Replay
-from shoe_ctl.sessions import Sessions
+from shoe_ctl.replay.difference import Difference
+from shoe_ctl.replay.replay import Replay
+from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.terminal_text import printable
 
 COLUMNS = 80
 MOST_ROUNDS = 20

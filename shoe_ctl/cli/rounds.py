@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.printable import printable
+from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
     from shoe_ctl.account.rounds import Line, RoundLine
@@ -62,7 +62,7 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
 
 def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
     from shoe_ctl.account.rounds import lines
-    from shoe_ctl.shoes import find
+    from shoe_ctl.history.shoe_sections import find
 
     if shoe_id is None:
         return lines(reader, progress=progress)

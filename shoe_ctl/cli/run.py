@@ -21,11 +21,11 @@ import click
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
-    from shoe_ctl.config import Config
-    from shoe_ctl.daemon import Daemon
+    from shoe_ctl.config.schema import Config
+    from shoe_ctl.daemon.daemon import Daemon
+    from shoe_ctl.daemon.notify import ServiceManager
     from shoe_ctl.journal.bodies import Ruling
     from shoe_ctl.link.clock import Clock
-    from shoe_ctl.notify import ServiceManager
     from shoe_ctl.table.settings import TableSettings
 
 PATIENT_PRESSES = 2
@@ -71,7 +71,7 @@ def run(  # noqa: PLR0913 - the options of the command line
 
     Example: shoectl run --config table.toml --json
     """
-    from shoe_ctl.config import SinkConfig, load
+    from shoe_ctl.config.schema import SinkConfig, load
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
 
@@ -96,7 +96,7 @@ def _accepted(
         if person or reason or consented_by:
             raise UsageError("--person, --reason and --consented-by go with --accept-loss")
         return None
-    from shoe_ctl.loss import LOWEST, NotRuled, ruling
+    from shoe_ctl.daemon.loss import LOWEST, NotRuled, ruling
 
     if not person:
         raise UsageError("--accept-loss: who rules so? give --person")
@@ -119,11 +119,11 @@ async def serve(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from shoe_ctl.checked import named
-    from shoe_ctl.daemon import Daemon
-    from shoe_ctl.lacking import lacks
+    from shoe_ctl.config.lacking import lacks
+    from shoe_ctl.config.resolve import named
+    from shoe_ctl.daemon.daemon import Daemon
+    from shoe_ctl.daemon.notify import service_manager
     from shoe_ctl.link.clock import SystemClock
-    from shoe_ctl.notify import service_manager
 
     clock = SystemClock()
     with (

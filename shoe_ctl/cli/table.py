@@ -416,7 +416,7 @@ def _path(config_file: str | None, socket_path: str | None) -> Path:
         if socket_path is None:
             raise UsageError("which daemon? give --config FILE or --socket PATH")
         return Path(socket_path)
-    from shoe_ctl.config import load
+    from shoe_ctl.config.schema import load
 
     path = load(config_file).socket_path
     if path is None:

@@ -342,7 +342,8 @@ def given_by(command: str) -> str:
 
 def taken_in(command: str) -> str:
     """In which states it may do something."""
-    from shoe_ctl.table.machine import STATES, states_that_take
+    from shoe_ctl.table.situations import STATES
+    from shoe_ctl.table.transitions import states_that_take
 
     if command in ABOUT_THE_JOURNAL:
         return "while a journal may have lost its newest part, and then no other command"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
-from shoe_ctl.printable import printable
+from shoe_ctl.terminal_text import printable
 from shoe_ctl.texts import catalogue
 
 WIDTH = 80

@@ -74,7 +74,7 @@ def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verif
 
 
 def _show(journal: Path, found: Verification) -> None:
-    from shoe_ctl.printable import printable
+    from shoe_ctl.terminal_text import printable
 
     rows = [("records", f"{found.records:,}"), ("tables", str(found.tables))]
     if found.first_n > 1:
@@ -103,7 +103,7 @@ def _show(journal: Path, found: Verification) -> None:
 
 
 def _whose(table: str | None) -> str:
-    from shoe_ctl.printable import printable
+    from shoe_ctl.terminal_text import printable
 
     if table is None:
         return "of table (unknown)"

@@ -103,14 +103,16 @@ def banker_draws(player: int, banker: int, third: int | None) -> bool:
 
 def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     points = total(banker[:_INITIAL])
-    if len(player) == _INITIAL:
+    player_stood = len(player) == _INITIAL
+    if player_stood:
         due = points <= _BANKER_DRAWS_ALONE_TO
-        against = message("refused_against_total", total=total(player))
     else:
         due = player[_INITIAL].points in BANKER_DRAWS[points]
-        against = message("refused_against_card", card=str(player[_INITIAL]))
     if due and len(banker) == _INITIAL:
         return "banker"
     if not due and len(banker) != _INITIAL:
-        raise ImpossibleRound(message("refused_banker_stands", total=points, against=against))
+        against = total(player) if player_stood else f"third card {player[_INITIAL]}"
+        raise InputRefused(
+            f"Banker stands on {points} against Player's {against}: no third card is due"
+        )
     return None

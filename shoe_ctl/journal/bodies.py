@@ -219,17 +219,16 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
 class GoneOn(msgspec.Struct, frozen=True, kw_only=True):
     """The journal's own ``meta`` record: a person ruled that it goes on, under a new ``epoch``.
 
-    ``lost`` says in one line each what showed that a part was lost. ``table`` is the one table that
-    it is for, None for all. Its events ``unpublished`` (first and last record, both inclusive) were
-    stored before anybody knew of the loss: their ids may be used, and they are never published.
+    The ruling is for every table. ``lost`` says in one line each what showed that a part was lost.
+    ``unpublished`` are records of a table (first and last, both inclusive) that were stored before
+    the loss was known: their events may have used ids, and are never published.
     """
 
     epoch: str
     t_us: int
     lost: tuple[str, ...]
     ruling: Ruling
-    table: str | None = None
-    unpublished: tuple[int, int] | None = None
+    unpublished: Mapping[str, tuple[int, int]] = {}
 
     def to_bytes(self) -> bytes:
         """Deterministic JSON."""

@@ -33,18 +33,22 @@ class Gate:
     A shoe may show that the journal lost its newest part, when nothing else can: ids given since
     the start would then be used. ``after`` is the last record of before the start. ``withheld``
     are stretches of a table's records that are never published (first and last, inclusive).
+    ``published`` is the last record that any sink was given before the start.
     """
 
-    def __init__(self, after: int, withheld: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(
+        self, after: int, withheld: Iterable[tuple[str, int, int]] = (), published: int = 0
+    ) -> None:
         self._after = after
+        self._published = max(after, published)
         self._withheld = [(f'{{"id":"{t}/'.encode(), first, last) for t, first, last in withheld]
         self._waiting: set[str] = set()
         self._listeners: list[Callable[[], None]] = []
 
     @property
-    def after(self) -> int:
-        """The last record of before the start."""
-        return self._after
+    def published(self) -> int:
+        """No record behind this one was let pass to any sink."""
+        return self._published
 
     @property
     def waiting(self) -> frozenset[str]:
@@ -56,12 +60,21 @@ class Gate:
         self._waiting.add(table)
 
     def open(self, table: str) -> None:
-        """This table's shoe showed none, or a person ruled on it."""
+        """This table's shoe showed none, or was waited for long enough."""
         if table in self._waiting:
             self._waiting.discard(table)
             if not self._waiting:
-                for listener in self._listeners:
-                    listener()
+                self._tell()
+
+    def open_all(self) -> None:
+        """No shoe is waited for any more: what comes next has ids that cannot be used."""
+        if self._waiting:
+            self._waiting.clear()
+            self._tell()
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     def withhold(self, table: str, first: int, last: int) -> None:
         """These records of a table are never published."""
@@ -74,7 +87,7 @@ class Gate:
     def passes(self, events: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         """Those of these events that may be published, ever or by now."""
         upto = self._after if self._waiting else None
-        return [
+        passed = [
             (n, body)
             for n, body in events
             if (upto is None or n <= upto)
@@ -83,6 +96,9 @@ class Gate:
                 for start, first, last in self._withheld
             )
         ]
+        if passed:
+            self._published = max(self._published, passed[-1][0])
+        return passed
 
     def holds(self, n: int) -> bool:
         """Whether record ``n`` waits for a shoe."""
@@ -92,7 +108,7 @@ class Gate:
 class SinkFeed:
     """One sink's place in one stream, oldest first; ``table`` narrows it to one table.
 
-    ``gate`` is for a sink that cannot show by itself that it was given no more than is stored.
+    ``gate`` holds back what may have used ids, until that is known.
 
     ``readers`` is the executor that ``reader`` is used in, one call at a time; it may be shared.
     A sink not known to the journal starts at the journal's first event.

@@ -86,9 +86,8 @@ def epoch_of(reader: Reader, table: str) -> str | None:
         if record is not None:
             found.append((record.n, meta_of(record).epoch))
     for record, gone_on in rulings(reader):
-        if gone_on.table in (None, table):
-            found.append((record.n, gone_on.epoch))
-            break
+        found.append((record.n, gone_on.epoch))
+        break
     return max(found)[1] if found else None
 
 

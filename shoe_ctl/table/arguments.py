@@ -143,8 +143,7 @@ def player(turn: Turn, args: OfPlayer, designee: str | None = None) -> Player:
 
 def by_whom(turn: Turn) -> dict[str, str | None]:
     """Who gave the command, as restricted events carry it."""
-    command = turn.command
-    return {"person": command.person, "position": command.position, "why": command.reason}
+    return turn.actor()
 
 
 def lacks_reason(turn: Turn, rule: str | None) -> Message | None:

@@ -12,25 +12,32 @@ from firmware_proto.cards import Card
 from shoe_ctl.games.table_of_play import next_hand
 
 from . import dealing, early, placing, revealing
-from .slots import ASIDE, INITIAL_DEAL, next_slot, pending_cards, takes_cards
-from .state import Kept
-from .turn import Turn
+from .slots import (
+    INITIAL_DEAL,
+    is_drawn_ahead,
+    next_slot,
+    pending_cards,
+    phase,
+    takes_cards,
+)
+from .state import UnplacedCard
+from .turn import TableView, Turn
 
 
-def due_slot(turn: Turn) -> tuple[str, int] | None:
+def due_slot(at: TableView) -> tuple[str, int] | None:
     """Where a card that is out belongs: the slot due, by what the room has seen and no more."""
-    slot, played = next_slot(turn.now), turn.now.round
+    slot, played = next_slot(at.now), at.now.round
     if slot is not None or played is None or not played.all_revealed:
         return slot
     hand = next_hand(played.hand("player"), played.hand("banker"))
     return None if hand is None else (hand, 3)
 
 
-def free_slot(turn: Turn) -> tuple[str, int] | None:
+def free_slot(at: TableView) -> tuple[str, int] | None:
     """The same behind a card that waits for its slot until the table goes on: that one is first."""
-    if not pending_cards(turn.now):
-        return due_slot(turn)
-    played, now = turn.now.round, turn.now
+    if not pending_cards(at.now):
+        return due_slot(at)
+    played, now = at.now.round, at.now
     lie = len((() if played is None else played.cards) or now.opening) + 1
     return INITIAL_DEAL[lie] if lie < len(INITIAL_DEAL) else None
 
@@ -59,7 +66,7 @@ def lay_next(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
     return slot
 
 
-def lay_all(turn: Turn, lying: tuple[Kept, ...]) -> tuple[Kept, ...]:
+def lay_all(turn: Turn, lying: tuple[UnplacedCard, ...]) -> tuple[UnplacedCard, ...]:
     """Lay cards that are counted already where each is due. Gives those for which none is."""
     if turn.now.pending is not None and due_slot(turn) is not None:
         _begin(turn)
@@ -84,7 +91,7 @@ def _lay(turn: Turn, card: Card | None, number: int) -> tuple[str, int]:
 def deals_pending_next(turn: Turn) -> bool:
     """A card that was drawn as the table halted takes its slot as soon as the table goes on."""
     card = turn.now.pending
-    if card is None or card.hand == ASIDE or due_slot(turn) is None:
+    if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
     return turn.state in takes_cards(implied=turn.implied)
 
@@ -141,10 +148,9 @@ def _follow_all(turn: Turn, laid: int) -> None:
 
 
 def stand(turn: Turn) -> None:
-    """The state that the cards on the table are of: now, or where the halt leads back to."""
-    state = "dealing" if len(turn.round.cards) < len(INITIAL_DEAL) else "revealing"
-    halt = turn.now.halt
-    if turn.state == "suspended" and halt is not None:
+    """Bring the state up to the cards on the table: now, or once the halt is over."""
+    state, halt = phase(turn.now), turn.now.halt
+    if halt is not None:
         turn.change(halt=msgspec.structs.replace(halt, back_to=state))
     elif turn.state != state:
         turn.then("cards_placed")

@@ -24,9 +24,10 @@ from . import (
 from .cause import Cause
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
+from .round import unplaced
 from .rows import Objection
 from .slots import INITIAL_DEAL
-from .state import Kept, TableState
+from .state import TableState, UnplacedCard
 from .turn import Turn
 
 HANDS = ("player", "banker")
@@ -162,7 +163,7 @@ def enter_round(turn: Turn) -> None:
     """All that halted the table ends, every card takes its slot, and the outcome is told."""
     drawn_meanwhile = _out_of_place(turn)
     if not turn.round.cards:
-        turn.change(opening=())
+        unplaced.drop_roles(turn, "opening")
     stack.close_all(turn, "entered_by_hand")
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
@@ -176,15 +177,15 @@ def enter_round(turn: Turn) -> None:
     outcome.announce_outcome(turn)
 
 
-def _out_of_place(turn: Turn) -> tuple[Kept, ...]:
+def _out_of_place(turn: Turn) -> tuple[UnplacedCard, ...]:
     """Cards that are out and in no slot, and may be this round's."""
     now = turn.now
     opening = () if turn.round.cards else now.opening
     pending = () if now.pending is None else (now.pending,)
-    return (*opening, *pending, *now.early, *now.kept, *halt_of(turn).outside)
+    return (*opening, *pending, *now.early, *now.held, *now.outside_game)
 
 
-def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:
+def _lay(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
     entered = {s: card(code) for s, code in arguments.checked(turn, ByHand).cards().items()}
     here = {(d.hand, d.index): d for d in turn.round.cards}
     for slot, dealt in here.items():
@@ -208,14 +209,14 @@ def _lay(turn: Turn, kept: tuple[Kept, ...]) -> None:
             placing.set_card(turn, slot, face, entered=True)
 
 
-def _spare(turn: Turn, kept: tuple[Kept, ...]) -> list[Kept]:
+def _spare(turn: Turn, kept: tuple[UnplacedCard, ...]) -> list[UnplacedCard]:
     """Of these the cards that the ledger has, and that lie in no slot."""
     numbers = {dealt.number for dealt in turn.round.cards}
     return [k for k in kept if k.counted and k.number is not None and k.number not in numbers]
 
 
 def _matched(
-    now: TableState, left: dict[tuple[str, int], Card], spare: list[Kept]
+    now: TableState, left: dict[tuple[str, int], Card], spare: list[UnplacedCard]
 ) -> dict[tuple[str, int], int]:
     """Cards drawn meanwhile are those of the round: each counts once, read ones by their face."""
     matched: dict[tuple[str, int], int] = {}

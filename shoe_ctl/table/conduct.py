@@ -22,12 +22,13 @@ def method(now: TableState, settings: TableSettings) -> str | None:
 
 def is_handed(now: TableState, settings: TableSettings) -> bool:
     """Players may handle cards."""
-    return method(now, settings) in HANDED
+    return (settings.method if now.method is None else now.method) in HANDED
 
 
 def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer", "face_up"]:
     """How cards are dealt: as set, but face down wherever Players handle them."""
-    return "turned_by_dealer" if is_handed(now, settings) else settings.faces
+    is_face_up = settings.faces == "face_up" and not is_handed(now, settings)
+    return "face_up" if is_face_up else "turned_by_dealer"
 
 
 def implied(now: TableState, settings: TableSettings) -> bool:

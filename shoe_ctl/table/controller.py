@@ -16,19 +16,16 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.texts.message import Message, message
 
 from . import (
-    arming,
     conduct,
     engine,
-    freed,
     known_commands,
     link_facts,
-    machine,
     methods,
     outbox,
-    pending,
     positions,
     replayed,
     status,
+    transitions,
 )
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -55,7 +52,8 @@ from .known_commands import REMEMBERED_COMMANDS
 from .revealing import result_is_awaited
 from .sentences import sentence
 from .settings import TableSettings
-from .slots import armed_for, desired_shoe
+from .shoe import arming
+from .slots import PHASES, phase
 from .state import TableState
 from .turn import TableView, Turn
 from .wording import in_line
@@ -99,12 +97,11 @@ class TableController:
         self.procedures = procedures
         self.state = TableState() if state is None else state
         self._turn = Turn(game, settings, procedures)
-        self._machine = engine.build(self._turn)
 
     @property
     def desired(self) -> Armed | Locked:
         """What the shoe should be now."""
-        return Locked() if self.state.armed is None else Armed(*self.state.armed)
+        return arming.ordered(self.state)
 
     def handle(self, happened: Input) -> list[Effect]:
         """What this input makes of the table.
@@ -116,24 +113,29 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        self._machine.set_state(self.state.state, turn)
         link_facts.identify(turn)
         outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
-            turn.trigger(said if said in machine.TRIGGERS else machine.UNFORESEEN)
+            engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
         else:
-            turn.trigger(_NAMES[type(happened)])
+            engine.run(turn, _NAMES[type(happened)])
+            if isinstance(happened, StorageRestored) and happened.ruling is not None:
+                ruling = happened.ruling
+                taken = Answer(command_id=ruling.command_id, accepted=True)
+                known_commands.remember(turn, ruling, taken)
         outbox.tell_again(turn)
-        turn.change(state=turn.state)
+        if turn.state != turn.now.state:
+            turn.change(state=turn.state)
         _assert_desires(turn)
+        _assert_phase(turn.now)
         self.state = turn.now
         return turn.effects
 
     def _command(self, turn: Turn, command: TableCommand) -> None:
-        if (why := known_commands.objection(turn.now, command)) is not None:
+        if (why := known_commands.objection(turn.now.answered, command)) is not None:
             turn.refuse(why)
             assert turn.refusal is not None
             turn.effects.append(turn.refusal)
@@ -143,7 +145,7 @@ class TableController:
             turn.effects.append(first.again())
         else:
             if not _refuse_unfit(turn, command):
-                turn.trigger(command.command)
+                engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
             turn.effects.append(answer)
@@ -152,7 +154,7 @@ class TableController:
 def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
-    stands = msgspec.structs.replace(turn.now, state=turn.state, refused=None)
+    stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
     todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
@@ -203,41 +205,37 @@ def _not_the_open_round(named: str, open_round: str | None) -> Message:
 
 def _is_taken_bare(turn: Turn, command: str) -> bool:
     """This state takes the command, and without arguments."""
-    return command in positions.BARE and turn.state in machine.states_that_take(command)
+    return command in positions.BARE and turn.state in transitions.states_that_take(command)
 
 
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    desired = _desired(turn)
-    armed = None if isinstance(desired, Locked) else (desired.number, desired.hand, desired.index)
-    if armed != now.armed:
-        turn.effects.append(desired)
-        if armed is not None:
-            freed.order(turn, armed[0])
-        pending.note_disarmed(turn, armed)
+    may_draw = methods.may_draw(now.control, now.wagers)
+    step_draw = stack.draw_wanted(turn)
+    arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
         turn.effects.append(WakeAt(wake_us))
-    turn.change(armed=armed, wake_us=wake_us)
-    arming.forget(turn, armed)
+    if wake_us != now.wake_us:
+        turn.change(wake_us=wake_us)
 
 
-def _desired(turn: Turn) -> Armed | Locked:
-    """Open for the draw that the round or the open step wants, and for nothing else."""
-    now = turn.now
-    if now.halt is not None:
-        wanted = stack.draw_wanted(turn)
-        return Locked() if wanted is None or now.shoe is None else armed_for(now.shoe, wanted)
-    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
-        return Locked()
-    return desired_shoe(now, implied=conduct.implied(now, turn.settings))
+def _assert_phase(now: TableState) -> None:
+    """From *no more bets* to the outcome the state is the one that the cards stand for.
+
+    While the table is halted this is the state in which play resumes.
+    """
+    state = now.state if now.halt is None else now.halt.back_to
+    assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:
     """When the round next wants to be woken, or an errand's answer or a proof is overdue."""
-    overdue = (outbox.overdue_us(now), link_facts.unproved_us(now))
-    wakes = (_round_wakes_us(now, settings), *overdue)
+    round_us = _round_wakes_us(now, settings)
+    if not now.outbox.waiting and now.link.claim is None:
+        return round_us
+    wakes = (round_us, outbox.overdue_us(now), link_facts.unproved_us(now))
     return min((t for t in wakes if t is not None), default=None)
 
 
@@ -247,9 +245,10 @@ def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
         return replayed.shows_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-    if unseen and conduct.faces(now, settings) == "face_up":
-        return min(unseen) + settings.face_up_after_ms * 1000
+    if conduct.faces(now, settings) == "face_up":
+        unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
+        if unseen:
+            return min(unseen) + settings.face_up_after_ms * 1000
     if now.round.complete_us is not None and result_is_awaited(now):
         return now.round.complete_us + settings.result_timeout_s * 1_000_000
     return None

@@ -6,23 +6,18 @@ Must not know: why a card was entered, which irregularity is open, who decides.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from . import shoe_cards
 from .slots import INITIAL_DEAL
-from .state import Dealt, TableState
-from .turn import Turn
+from .state import DealtCard, TableState
+from .turn import TableView, Turn
 
 COUNTS = "counts"
 """The step at which a gap begins where the shoe refuses a draw and counts other cards out; what
 tells that gap from others."""
-
-
-class _Standing(Protocol):
-    @property
-    def now(self) -> TableState: ...
 
 
 # What was seen.
@@ -35,7 +30,7 @@ def are_known(now: TableState) -> bool:
     return known and now.shoe is not None and now.loaded is None
 
 
-def beyond(standing: _Standing) -> tuple[int, ...]:
+def beyond(standing: TableView) -> tuple[int, ...]:
     """The numbers of the draws that people entered and that the shoe does not count."""
     now = standing.now
     if not are_known(now) or now.shoe is None:
@@ -43,7 +38,7 @@ def beyond(standing: _Standing) -> tuple[int, ...]:
     return tuple(sorted(n for n in now.shoe.entered if n > now.shoe.told_drawn))
 
 
-def shoe_has_fewer(standing: _Standing) -> bool:
+def shoe_has_fewer(standing: TableView) -> bool:
     """The shoe counts fewer cards out than the table: some were entered, or it is asked about it.
 
     Else what the shoe shows of a card is only on its way behind the card.
@@ -54,7 +49,7 @@ def shoe_has_fewer(standing: _Standing) -> bool:
     return bool(beyond(standing)) or (now.halt is not None and now.halt.top.subject == COUNTS)
 
 
-def last_entered(standing: _Standing) -> Dealt | None:
+def last_entered(standing: TableView) -> DealtCard | None:
     """The card of the round that was counted last, where people entered it and the shoe did not."""
     played, numbers = standing.now.round, beyond(standing)
     cards = () if played is None else played.cards
@@ -62,7 +57,7 @@ def last_entered(standing: _Standing) -> Dealt | None:
     return last if last is not None and last.number in numbers else None
 
 
-def told(standing: _Standing) -> dict[str, Any]:
+def told(standing: TableView) -> dict[str, Any]:
     """Both counts, where they differ: everyone at the table can count."""
     now = standing.now
     if not are_known(now) or now.shoe is None:
@@ -75,13 +70,12 @@ def told(standing: _Standing) -> dict[str, Any]:
 # What is done.
 
 
-def take_out(turn: Turn, dealt: Dealt) -> str:
-    """The card was never drawn: its place is free, and no draw is counted. Gives the state."""
+def take_out(turn: Turn, dealt: DealtCard) -> None:
+    """The card was never drawn: its place is free, and no draw is counted."""
     shoe_cards.uncount_last(turn, dealt.card, shown=dealt.revealed)
     third = (dealt.hand, dealt.index) not in INITIAL_DEAL
     cards = tuple(d for d in turn.round.cards if d is not dealt)
     turn.set_round(cards=cards, due=dealt.hand if third else None, complete_us=None)
-    return "drawing" if third else "dealing" if cards else "closed"
 
 
 def follow_the_shoe(turn: Turn) -> None:

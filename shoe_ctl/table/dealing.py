@@ -43,10 +43,12 @@ def look_at_differential(turn: Turn) -> None:
 
 def deal(turn: Turn) -> None:
     """Put the card into the slot that was due, face down or up as the table deals."""
-    slot = next_slot(turn.now)
+    slot, drawn = next_slot(turn.now), turn.drawn
     assert slot is not None
-    turn.set_link(aligned=True)
-    placing.place(turn, slot, turn.drawn.card, turn.drawn.number)
-    placing.look_if_unread(turn, slot)
+    if not turn.now.link.aligned:
+        turn.set_link(aligned=True)
+    placing.place(turn, slot, drawn.card, drawn.number)
+    if drawn.card is None:
+        placing.look_if_unread(turn, slot)
     face_up.look(turn)
     shoe_cards.look_if_empty(turn)

@@ -27,10 +27,9 @@ from . import (
     wagering,
 )
 from .cause import Cause
-from .inputs import TableCommand
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
-from .irregularities.procedure import BACK, VOID, Action, Choice, Declared, End, Hears, never
+from .irregularities.procedure import VOID, Action, Choice, Declared, End, Hears, never
 from .recording import RECORDED
 from .rows import Objection
 from .turn import Turn
@@ -38,14 +37,10 @@ from .turn import Turn
 # What was seen.
 
 
-def returns_here(turn: Turn) -> bool:
-    """The state that this row leads to is the one that the table left, or that the end names."""
-    if stack.to_decide(turn) is None:
-        return False
-    end = _end(turn, _taken(turn))
-    leads = BACK if end is None else end.leads
-    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
-    return turn.dest == (back_to if leads == BACK else leads)
+def calls_for_a_change(turn: Turn) -> bool:
+    """What is chosen wants another set of cards, with nothing that halts the table."""
+    end = _end(turn, _chosen(turn))
+    return end is not None and end.leads == "shoe_change"
 
 
 def is_asked(turn: Turn) -> bool:
@@ -70,21 +65,9 @@ def ends_the_round(turn: Turn) -> bool:
     return end is not None and end.leads == VOID
 
 
-def ends_the_halt(turn: Turn) -> bool:
-    """What is chosen ends the last irregularity that is open."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and not stack.left_open(turn, end)
-
-
 def is_heard(turn: Turn) -> bool:
     """The open step takes this from the shoe or the link."""
     return _heard(turn) is not None
-
-
-def hears_the_last(turn: Turn) -> bool:
-    """The open step takes this, and with it the last irregularity that is open ends."""
-    end = _end(turn, _heard(turn))
-    return end is not None and not stack.left_open(turn, end)
 
 
 def is_declared(turn: Turn) -> bool:
@@ -110,10 +93,6 @@ def _met(objection: Objection | None) -> Objection:
 def _chosen(turn: Turn) -> Choice | None:
     named = turn.command.args.get("choice")
     return next((c for c in stack.offered(turn) if c.name == named), None)
-
-
-def _taken(turn: Turn) -> Choice | Hears | None:
-    return _chosen(turn) if isinstance(turn.happened, TableCommand) else _heard(turn)
 
 
 def _heard(turn: Turn) -> Hears | None:
@@ -239,6 +218,8 @@ def hear(turn: Turn) -> None:
 
 def _take(turn: Turn, taken: Choice | Hears) -> None:
     end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
+    if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
+        turn.then("halt_ended")
     _each(turn, taken.do)
     if not halted:
         _answer(turn, end)
@@ -267,17 +248,15 @@ def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """What was decided last is over: the table goes on, or what was open before does."""
-    if turn.now.halt is None:
-        go_on(turn)
-    else:
+    """What was decided last is over: what was open before goes on, if anything was."""
+    if turn.now.halt is not None:
         _take_pending(turn)
 
 
 def _take_pending(turn: Turn) -> None:
     """The open step wanted the card that was drawn for it while something else was decided."""
     card, wanted = turn.now.pending, stack.draw_wanted(turn)
-    if card is None or wanted is None or (card.hand, card.index) != wanted:
+    if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
     set_aside.lay_pending(turn)
@@ -307,7 +286,7 @@ def go_on(turn: Turn) -> None:
 
 def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
-    astray = bool(turn.now.kept or turn.now.early) and not turn.now.link.replay
+    astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
     data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}

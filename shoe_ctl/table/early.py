@@ -6,14 +6,16 @@ cards, cards placed. Must not know: why it is decided so, which irregularity is 
 
 from __future__ import annotations
 
-import msgspec
-
 from firmware_proto.events import CardDrawn, CardOutsideGame, Redesignated
 
 from . import face_up, fitting, placing, revealing, shoe_cards
+from .round import unplaced
 from .slots import INITIAL_DEAL, next_slot
-from .state import Kept, TableState
+from .state import TableState, UnplacedCard, subject_of_draw
 from .turn import Turn
+
+OBJECTED = "set_aside"
+"""The place that is noted of a card to which the shoe objects: it has none in a hand."""
 
 IN_ERROR = "error"
 """The mode of a shoe that draws in error: a card that it gives then is the one it objects to."""
@@ -23,7 +25,7 @@ IN_ERROR = "error"
 
 def subject(number: int) -> str:
     """What tells one card drawn early from another."""
-    return f"draw {number}"
+    return subject_of_draw(number)
 
 
 def next_number(turn: Turn) -> int:
@@ -33,9 +35,9 @@ def next_number(turn: Turn) -> int:
     return turn.shoe.drawn + 1 if number is None else number
 
 
-def find(now: TableState, named: str | None) -> Kept | None:
+def find(now: TableState, named: str | None) -> UnplacedCard | None:
     """The card drawn early of this subject."""
-    return next((k for k in now.early if k.number is not None and subject(k.number) == named), None)
+    return next((k for k in now.early if k.number is not None and k.subject == named), None)
 
 
 def waits(turn: Turn) -> bool:
@@ -53,8 +55,7 @@ def is_contested(turn: Turn) -> bool:
     if not turn.now.early:
         return False
     first, due = turn.now.early[0], revealing.due_hand(turn)
-    named = None if first.hand is None else (first.hand, first.index)
-    return named not in (None, (due, len(INITIAL_DEAL) - 1))
+    return first.named_slot not in (None, (due, len(INITIAL_DEAL) - 1))
 
 
 def lacks_its_card(turn: Turn) -> bool:
@@ -64,9 +65,9 @@ def lacks_its_card(turn: Turn) -> bool:
     return event.mode == IN_ERROR and bool(early) and early[-1].card is None
 
 
-def opens_a_round(turn: Turn) -> bool:
-    """A card drawn before is to be the round's first."""
-    return bool(turn.now.opening)
+def opens_no_round(turn: Turn) -> bool:
+    """No card drawn before is to be the round's first."""
+    return not turn.now.opening
 
 
 # What is done.
@@ -80,23 +81,19 @@ def lay_down(turn: Turn) -> None:
         turn.set_link(aligned=True)
     shoe_cards.count_unplaced(turn)
     face_up.look_at_kept(turn)
-    _add(
-        turn,
-        Kept(
-            card=drawn.card, number=number, hand=drawn.hand, index=drawn.index,
-            exposed=drawn.face_up,
-        ),
-    )  # fmt: skip
+    named = fitting.named_slot(drawn)
+    unplaced.add_card(turn, drawn.card, number, role="early", named_slot=named, seen=drawn.face_up)
 
 
 def lay_down_unread(turn: Turn) -> None:
     """The shoe objects to a card before it says which; it has no place for it."""
     number = next_number(turn)
-    _add(turn, Kept(card=None, number=number, hand="set_aside", index=None, counted=False))
+    unplaced.add_card(turn, None, number, role="early", named_slot=(OBJECTED, None), counted=False)
 
 
-def _add(turn: Turn, card: Kept) -> None:
-    turn.change(early=(*turn.now.early, card))
+def was_objected_to(card: UnplacedCard) -> bool:
+    """The shoe objected to the card when it came, and gave it no other place since."""
+    return card.named_slot is not None and card.named_slot[0] == OBJECTED
 
 
 def read(turn: Turn) -> None:
@@ -104,8 +101,7 @@ def read(turn: Turn) -> None:
     event = turn.shoe_event
     assert isinstance(event, CardOutsideGame)
     shoe_cards.count_outside_game(turn)
-    last = msgspec.structs.replace(turn.now.early[-1], card=event.card, counted=True)
-    turn.change(early=(*turn.now.early[:-1], last))
+    unplaced.change_card(turn, turn.now.early[-1], card=event.card, counted=True)
 
 
 def is_moved(turn: Turn) -> bool:
@@ -113,7 +109,7 @@ def is_moved(turn: Turn) -> bool:
     return _moved(turn) is not None
 
 
-def _moved(turn: Turn) -> Kept | None:
+def _moved(turn: Turn) -> UnplacedCard | None:
     event = turn.shoe_event
     assert isinstance(event, Redesignated)
     lying = (*turn.now.early, *turn.now.opening)
@@ -124,21 +120,19 @@ def note_place(turn: Turn) -> None:
     """What place the shoe gives it: for those who may know what the shoe has read."""
     event, moved = turn.shoe_event, _moved(turn)
     assert isinstance(event, Redesignated) and moved is not None
-    placed = msgspec.structs.replace(moved, hand=event.hand, index=event.index)
-    turn.change(early=tuple(placed if k is moved else k for k in turn.now.early))
+    unplaced.change_card(turn, moved, named_slot=(event.hand, event.index))
     place = {"hand": event.hand, "index": event.index}
     turn.tell_restricted(
         "irregularity.step", {"key": "overdraw", "step": "placed_by_shoe", **place}
     )
 
 
-def expose(turn: Turn, card: Kept) -> None:
+def expose(turn: Turn, card: UnplacedCard) -> None:
     """It was seen: it may never open a round."""
-    seen = msgspec.structs.replace(card, exposed=True)
-    turn.change(early=tuple(seen if k is card else k for k in turn.now.early))
+    unplaced.change_card(turn, card, seen=True)
 
 
-def take(turn: Turn, card: Kept) -> None:
+def take(turn: Turn, card: UnplacedCard) -> None:
     """It is whose turn it is: it goes to the slot that is due."""
     drop(turn, card)
     if turn.round.due is None and turn.round.totals_announced:
@@ -146,15 +140,14 @@ def take(turn: Turn, card: Kept) -> None:
     _place(turn, card)
 
 
-def open_next(turn: Turn, card: Kept) -> None:
+def open_next(turn: Turn, card: UnplacedCard) -> None:
     """It will be the first card of the next round, or of the one that takes bets."""
-    drop(turn, card)
-    turn.change(opening=(*turn.now.opening, card))
+    unplaced.move_cards(turn, (card,), "opening")
 
 
-def drop(turn: Turn, card: Kept) -> None:
+def drop(turn: Turn, card: UnplacedCard) -> None:
     """It is early no longer; the ledger has it."""
-    turn.change(early=tuple(k for k in turn.now.early if k is not card))
+    unplaced.drop_cards(turn, (card,))
 
 
 def look_for_opening(turn: Turn) -> None:
@@ -165,12 +158,12 @@ def look_for_opening(turn: Turn) -> None:
 def deal_opening(turn: Turn) -> None:
     """The cards that were ruled to open the round are its first, in the order drawn."""
     opening = turn.now.opening
-    turn.change(opening=())
+    unplaced.drop_cards(turn, opening)
     for card in opening:
         _place(turn, card)
 
 
-def _place(turn: Turn, card: Kept) -> None:
+def _place(turn: Turn, card: UnplacedCard) -> None:
     """It lies in the slot that is due, behind one that waits for its own."""
     assert card.number is not None
     if turn.now.pending is not None and (turn.now.pending.number or 0) < card.number:
@@ -186,6 +179,6 @@ def _place(turn: Turn, card: Kept) -> None:
 def set_aside_opening(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
-        turn.change(opening=())
+        unplaced.drop_roles(turn, "opening")
         data = {"step": "set_aside_no_further_round"}
         turn.emit_irregularity("irregularity.step", "overdraw", data)

@@ -1,80 +1,88 @@
-"""The literal table set in motion: rows become transitions of a machine that moves a turn.
+"""The tables set in motion: their lines become transitions of one machine that moves a turn.
 
-In: ROWS. Out: a Machine whose model is the turn.
-Must not know: what any row means.
+In: a turn, a trigger. Out: the turn in its next state, with all that it does on the way.
+Must not know: what any line means.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from itertools import chain
-from typing import Any
 
-from transitions import Event, EventData, Machine
+from transitions import Event, EventData, Machine, MachineError, Transition
 
-from .machine import ROWS, STATES
+from .situations import STATES
+from .transitions import Line, case_of, lines
 from .turn import Turn
 
 
-def _asks(condition: Callable[[Turn], bool]) -> Callable[[EventData], bool]:
-    def ask(event: EventData) -> bool:
-        return condition(_place(event))
+class Trigger(Event):
+    """All lines of one trigger, by state.
 
-    return ask
+    The library's own way prepares for callbacks and queues that no table here has. This one looks
+    up the state's lines and takes the first that holds.
+    """
+
+    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+        """Take the model's line.
+
+        Raises:
+            MachineError: the model's state has no line for this trigger.
+        """
+        assert isinstance(model, Turn)
+        moves = self.transitions.get(model.state)
+        if moves is None:
+            raise MachineError(f"no line for {self.name} in the state {model.state}")
+        data = EventData(None, self, self.machine, model, args, kwargs)
+        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
+            if move.execute(data):
+                return True
+        return False
 
 
-def _does(actions: tuple[Callable[[Turn], None], ...]) -> Callable[[EventData], None]:
-    def act(event: EventData) -> None:
-        turn = _place(event)
-        for action in actions:
-            action(turn)
+class Move(Transition):
+    """One line of the tables.
 
-    return act
+    The library's own way asks conditions and callbacks by name and logs each step. A move calls
+    what its line names, in order, and nothing else.
+    """
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(line.state, line.state)
+        self._to, self._when, self._do = line.to, line.when, line.do
+
+    def execute(self, event_data: EventData) -> bool:
+        """Take the line, if its conditions hold: first the state changes, then it acts."""
+        turn = event_data.model
+        assert isinstance(turn, Turn)
+        for holds in self._when:
+            if not holds(turn):
+                return False
+        to = self._to if isinstance(self._to, str) else self._to(turn)
+        if to != self.source:
+            event_data.machine.set_state(to, turn)
+        for act in self._do:
+            act(turn)
+        return True
 
 
-def _place(event: EventData) -> Turn:
-    turn, transition = event.model, event.transition
-    assert isinstance(turn, Turn) and transition is not None and transition.dest is not None
-    turn.source, turn.dest = transition.source, transition.dest
-    return turn
+def run(turn: Turn, trigger: str) -> None:
+    """Take the line for this trigger, and then for each that it gives the table, in their order.
 
-
-def build(turn: Turn) -> Machine:
-    """The state machine that moves this turn by the table above."""
-    machine = _machine([])
-    for trigger, pattern in _pattern().events.items():
-        event = machine.events[trigger] = Event(trigger, machine)
-        for transition in chain.from_iterable(pattern.transitions.values()):
-            event.add_transition(transition)
-    machine.add_model(turn)
-    return machine
+    What a trigger is, of its cases, is asked when its turn comes.
+    """
+    events, waiting = machine().events, turn.triggers
+    waiting.append(trigger)
+    while waiting:
+        turn.source = turn.state
+        events[case_of(turn, waiting.popleft())].trigger(turn)
 
 
 @functools.cache
-def _pattern() -> Machine:
-    """A machine that moves nothing. Its transitions, dear to make, know no turn: all share them."""
-    return _machine(
-        [
-            {
-                "trigger": row.trigger,
-                "source": row.state,
-                "dest": row.dest,
-                "conditions": [_asks(c) for c in row.when],
-                "after": [_does(row.do)] if row.do else [],
-            }
-            for row in ROWS
-        ]
-    )
-
-
-def _machine(transitions: list[dict[str, Any]]) -> Machine:
-    return Machine(
-        model=None,
-        states=list(STATES),
-        initial="no_shoe",
-        queued=True,
-        auto_transitions=False,
-        send_event=True,
-        transitions=transitions,
-    )
+def machine() -> Machine:
+    """The machine of every table: it holds no turn, and moves the one that it is given."""
+    made = Machine(model=None, states=list(STATES), initial=STATES[0], auto_transitions=False)
+    for (_, trigger), each in lines().items():
+        event = made.events.setdefault(trigger, Trigger(trigger, made))
+        for line in each:
+            event.add_transition(Move(line))
+    return made

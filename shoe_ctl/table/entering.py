@@ -14,7 +14,7 @@ from shoe_ctl.texts.message import Message, message
 from . import placing, positions, pulls, second_person, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
-from .state import Dealt
+from .state import DealtCard
 from .turn import Turn
 
 
@@ -86,7 +86,7 @@ def too_low_against_reading(turn: Turn) -> Objection | None:
     return Objection(why, {"position": decides})
 
 
-def may_be(turn: Turn, dealt: Dealt, face: Card) -> bool:
+def may_be(turn: Turn, dealt: DealtCard, face: Card) -> bool:
     """What the shoe read of this card, or of those of its pull, does not say otherwise."""
     if dealt.card is not None:
         return dealt.card == face
@@ -116,7 +116,7 @@ def why_not_of_deck(turn: Turn, code: str) -> Message | None:
     return None if face in turn.game.deck else message("refused_not_of_deck", card=code)
 
 
-def name(turn: Turn, dealt: Dealt, face: Card) -> None:
+def name(turn: Turn, dealt: DealtCard, face: Card) -> None:
     """This is the card that lies there, by what people see of it."""
     if dealt.card is None:
         pulls.name(turn, dealt.number, face)
@@ -125,7 +125,7 @@ def name(turn: Turn, dealt: Dealt, face: Card) -> None:
     placing.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
 
 
-def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
+def correct(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """The ledger counts the right card; what the shoe read in its place it keeps beside it."""
     assert dealt.card is not None, "it was counted as some card"
     by_people = dealt.entered or dealt.number in turn.shoe.entered
@@ -133,7 +133,7 @@ def correct(turn: Turn, dealt: Dealt, right: Card) -> None:
     change(turn, dealt.card, right)
 
 
-def replace(turn: Turn, dealt: Dealt, right: Card) -> None:
+def replace(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """A card that lies open was read as another: ledger, slot and streams have the right one."""
     wrong = dealt.card
     assert wrong is not None, "it lies open"

@@ -6,7 +6,7 @@ Must not know: cards that are not revealed, what anyone makes of the alarm.
 
 from __future__ import annotations
 
-from .state import Dealt, Run
+from .state import DealtCard, Run
 from .turn import Turn
 
 ALARM = 5
@@ -15,17 +15,18 @@ ALARM = 5
 
 def look(turn: Turn) -> None:
     """The round's cards follow on those of the round before, in the order drawn."""
+    run = turn.shoe.run
     seen = (d for d in turn.round.cards if d.revealed)
     for dealt in sorted(seen, key=lambda d: d.number):
-        run = _followed(turn, dealt)
-        turn.set_shoe(run=run)
+        run = _followed(turn, run, dealt)
         if run is not None and run.length == ALARM:
             _tell(turn, run)
+    turn.set_shoe(run=run)
 
 
-def _followed(turn: Turn, dealt: Dealt) -> Run | None:
+def _followed(turn: Turn, run: Run | None, dealt: DealtCard) -> Run | None:
     """The run with this card at its end, or a new one that begins with it."""
-    run, ranks = turn.shoe.run, turn.game.deck.ranks
+    ranks = turn.game.deck.ranks
     if dealt.card is None or dealt.card not in turn.game.deck:
         return None
     if run is not None and dealt.number == run.number + 1 and dealt.card.suit is run.card.suit:

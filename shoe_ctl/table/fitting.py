@@ -7,11 +7,13 @@ Must not know: what is done with a card, how a halt ends.
 from __future__ import annotations
 
 from firmware_proto.cards import Card
+from firmware_proto.events import CardDrawn
 from shoe_ctl.texts.message import message
 
 from . import shoe_cards
 from .cause import Cause
 from .methods import may_draw
+from .shoe import arming
 from .slots import INITIAL_DEAL, next_slot, takes_cards
 from .turn import Turn
 
@@ -55,15 +57,8 @@ def _is_out_of_turn(turn: Turn) -> Cause | None:
 
 
 def is_left_over(turn: Turn) -> bool:
-    """The shoe was left armed for this draw by a round that has ended.
-
-    Nobody can tell whether the card was drawn for that round or for the one that is open now.
-    """
-    shoe, played = turn.now.shoe, turn.now.round
-    if shoe is None or shoe.left_armed is None:
-        return False
-    number, round_id = shoe.left_armed
-    return turn.drawn.number == number and (played is None or played.id != round_id)
+    """The shoe was left armed for this draw by a round that has ended."""
+    return arming.is_stale(turn.now, turn.drawn.number)
 
 
 def not_the_shoes(turn: Turn) -> Cause | None:
@@ -88,24 +83,14 @@ def is_for(turn: Turn, slot: tuple[str, int] | None) -> bool:
     return slot is not None and (drawn.hand, drawn.index) == slot and drawn.number is None
 
 
-def in_sequence(turn: Turn) -> bool:
-    """The card is ours as far as it was read, in its turn, and for the slot that is due."""
-    return what_is_wrong(turn) is None
+def named_slot(drawn: CardDrawn) -> tuple[str, int | None] | None:
+    """The hand and index that the shoe names for this card, None where it names none."""
+    return None if drawn.hand is None else (drawn.hand, drawn.index)
 
 
 def fits_the_decks(turn: Turn) -> bool:
     """The card may be one of the shoe's; one not read cannot be told from them."""
     return not_the_shoes(turn) is None
-
-
-def completes_initial_deal(turn: Turn) -> bool:
-    """This card is the fourth."""
-    return in_sequence(turn) and len(turn.round.cards) == len(INITIAL_DEAL) - 1
-
-
-def initial_deal_is_open(turn: Turn) -> bool:
-    """Fewer than four cards are on the table."""
-    return len(turn.round.cards) < len(INITIAL_DEAL)
 
 
 def aligns(turn: Turn) -> bool:

@@ -17,7 +17,7 @@ from .causes import HALTS
 from .inputs import Fault, Restarted
 from .irregularities import stakes
 from .irregularities.stack import go_to, is_paused, raise_irregularity
-from .state import Kept
+from .round import unplaced
 from .turn import Turn
 
 OVERDRAW = "overdraw"
@@ -37,8 +37,7 @@ def power_was_lost(turn: Turn) -> bool:
     event, link = turn.happened, turn.now.link
     if isinstance(event, Restarted):
         return turn.now.host_boot not in (None, event.host_boot)
-    hello = turn.shoe_event
-    assert isinstance(hello, Hello)
+    hello = turn.event(Hello)
     known = (link.device_id, link.boot_id)
     return known not in ((None, None), (hello.device_id, hello.boot_id))
 
@@ -54,15 +53,13 @@ def cards_were_missed(turn: Turn) -> bool:
 
 def shoe_saw_overdraw(turn: Turn) -> bool:
     """The shoe's fault is a card drawn early, by its own count of the round."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     return event.code == OVERDRAW
 
 
 def shoe_could_not_read(turn: Turn) -> bool:
     """The shoe stops at a card that was due and says no more of it than that it cannot read it."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     awaited = slots.next_slot(turn.now) is not None and not turn.now.link.replay
     of_a_burn = event.place == "burn"
     return awaited and not of_a_burn and (event.code in CANNOT_READ or stands_for_a_card(turn))
@@ -70,8 +67,7 @@ def shoe_could_not_read(turn: Turn) -> bool:
 
 def stands_for_a_card(turn: Turn) -> bool:
     """The shoe raises its alarm where it would tell a card of the round: one may be out."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     return event.place == "game"
 
 
@@ -92,8 +88,7 @@ def is_of_the_last_card(turn: Turn) -> bool:
 
 def order_was_altered(turn: Turn) -> bool:
     """A card ran back into the shoe: which comes next is not known."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     return event.code in REVERSE_RUNS
 
 
@@ -117,16 +112,14 @@ def halt_for_card(turn: Turn) -> None:
 
 def halt_for_gap(turn: Turn) -> None:
     """Events are missing that nobody can send again."""
-    event = turn.shoe_event
-    assert isinstance(event, Gap)
+    event = turn.event(Gap)
     seen = message("seen_events_lost", first=event.first, last=event.last)
     raise_irregularity(turn, Cause("gap", seen))
 
 
 def halt_for_missed_cards(turn: Turn) -> None:
     """Cards were drawn that were not heard of and will not be."""
-    event = turn.shoe_event
-    assert isinstance(event, Hello)
+    event = turn.event(Hello)
     missed = event.drawn - turn.shoe.drawn
     seen = message("seen_cards_missed", cards=missed)
     raise_irregularity(turn, Cause("gap", seen))
@@ -140,7 +133,7 @@ def halt_for_count(turn: Turn) -> None:
 
 def halt_for_differential(turn: Turn) -> None:
     """Bets are closed and main wagers too far apart; found after a card it is ruled on (6.1)."""
-    out = turn.round.cards or turn.now.kept or turn.now.pending is not None
+    out = turn.round.cards or turn.now.held or turn.now.pending is not None
     step = stakes.RULING if out else None
     raise_irregularity(turn, HALTS["differential_exceeded"]._replace(step=step))
 
@@ -169,15 +162,13 @@ def halt_for_fault(turn: Turn) -> None:
 
 def tell_shoe_fault(turn: Turn) -> None:
     """The shoe reports a fault: which one is restricted, it may tell of a card."""
-    event = turn.shoe_event
-    assert isinstance(event, Error)
+    event = turn.event(Error)
     _tell_fault(turn, "shoe.fault", event.code, in_error_mode=event.in_error_mode)
 
 
 def tell_warning(turn: Turn) -> None:
     """The shoe warns of something. Of what is not known: it may tell of a card nobody has seen."""
-    event = turn.shoe_event
-    assert isinstance(event, Warned)
+    event = turn.event(Warned)
     turn.tell_restricted("shoe.fault", {"code": event.code, "warning": True})
 
 
@@ -207,8 +198,7 @@ def halt_for_unforeseen(turn: Turn) -> None:
 
 def tell_fault_cleared(turn: Turn) -> None:
     """The shoe's fault is over."""
-    event = turn.shoe_event
-    assert isinstance(event, ErrorCleared)
+    event = turn.event(ErrorCleared)
     _tell_fault(turn, "shoe.cleared", event.code)
 
 
@@ -249,14 +239,8 @@ def keep(turn: Turn) -> None:
     after = turn.now.shoe
     number = after.drawn if drawn.number is None and after is not None else drawn.number
     face_up.look_at_kept(turn)
-    kept = Kept(
-        card=drawn.card,
-        number=number,
-        hand=drawn.hand,
-        index=drawn.index,
-        counted=before != after,
-    )
-    turn.change(kept=(*turn.now.kept, kept))
+    named, counted = fitting.named_slot(drawn), before != after
+    unplaced.add_card(turn, drawn.card, number, role="held", named_slot=named, counted=counted)
 
 
 def align(turn: Turn) -> None:
@@ -269,5 +253,4 @@ def align(turn: Turn) -> None:
 
 
 def _top_key(turn: Turn) -> str:
-    assert turn.now.halt is not None
-    return turn.now.halt.top.key
+    return turn.current.key

@@ -139,14 +139,19 @@ class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
     what: str
 
 
-class StorageRestored(Happened, frozen=True, kw_only=True, tag="storage_restored"):
+class StorageRestored(
+    Happened, frozen=True, kw_only=True, tag="storage_restored", omit_defaults=True
+):
     """The journal failed and was opened and verified again: nothing was stored meanwhile.
 
-    ``since_us``: when it failed, µs since 1970 UTC. ``what`` is one line for people.
+    ``since_us``: when it failed, µs since 1970 UTC. ``what`` is one line for people. ``ruling`` is
+    the command with which a person ruled that a journal goes on without a lost part, where it was
+    given to this table: its id is then known like that of every other command.
     """
 
     since_us: int
     what: str
+    ruling: TableCommand | None = None
 
 
 class DeliveryParked(

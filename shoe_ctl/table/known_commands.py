@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
@@ -16,7 +17,7 @@ from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer
 from .inputs import CommandsRefused, TableCommand
-from .state import FirstAnswer, TableState
+from .state import FirstAnswer
 from .turn import Turn
 
 REMEMBERED_COMMANDS = 256
@@ -41,9 +42,9 @@ def digest(command: TableCommand) -> str:
     return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:24]
 
 
-def objection(now: TableState, command: TableCommand) -> Message | None:
+def objection(answered: Mapping[str, FirstAnswer], command: TableCommand) -> Message | None:
     """Why this is another command than the one that had its id; None where it is not."""
-    first = now.answered.get(command.command_id)
+    first = answered.get(command.command_id)
     if first is None:
         return None
     if first.user != command.user:
@@ -53,10 +54,14 @@ def objection(now: TableState, command: TableCommand) -> Message | None:
     return None
 
 
+def first_answer(command: TableCommand, answer: Answer) -> FirstAnswer:
+    """The answer as it is remembered."""
+    return FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
+
+
 def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
     """Its answer is given again when it comes again; of too many one is forgotten."""
-    first = FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
-    answered = {**turn.now.answered, command.command_id: first}
+    answered = {**turn.now.answered, command.command_id: first_answer(command, answer)}
     if len(answered) > REMEMBERED_COMMANDS:
         del answered[_forgotten(answered)]
     turn.change(answered=answered)
@@ -65,6 +70,8 @@ def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
 def _forgotten(answered: dict[str, FirstAnswer]) -> str:
     """The oldest; a refused one where there are many of them, of the user who has most."""
     refused = [(each, first.user) for each, first in answered.items() if not first.accepted]
+    if len(refused) <= MOST_REFUSED_OF_A_USER:
+        return next(iter(answered))
     counts = Counter(user for _, user in refused)
     user, most = next(iter(counts.most_common(1)), ("", 0))
     if most > MOST_REFUSED_OF_A_USER or len(refused) > MOST_REFUSED:

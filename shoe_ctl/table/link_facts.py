@@ -20,6 +20,7 @@ from shoe_ctl.records import utc
 from shoe_ctl.texts.message import Message, message
 
 from .inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
+from .shoe import arming
 from .state import Claim, Refusal, Suspended, TableState
 from .turn import Turn
 
@@ -240,22 +241,9 @@ def _leave(turn: Turn, reason: str) -> None:
     """The shoe is out of reach, and stays armed for what it was armed for."""
     was_connected = turn.now.link.connected
     turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
-    shoe, played, number = turn.now.shoe, turn.now.round, _freed_for(turn)
-    if shoe is not None and played is not None and number is not None:
-        left = shoe.left_armed
-        if left is None or left[0] != number:  # not while that very draw may be on its way
-            turn.set_shoe(left_armed=(number, played.id))
+    arming.on_link_lost(turn)
     if was_connected:
         turn.tell("shoe.lost", {"reason": reason})
-
-
-def _freed_for(turn: Turn) -> int | None:
-    """The draw that the shoe is armed for, or was and does not show yet that it is locked."""
-    armed, freed = turn.now.armed, turn.now.link.freed
-    if armed is not None:
-        return armed[0]
-    may_come = freed is not None and freed.number == turn.shoe.drawn + 1
-    return freed.number if freed is not None and may_come else None
 
 
 def tell_not_aligned(turn: Turn) -> None:

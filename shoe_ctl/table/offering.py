@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from shoe_ctl.texts.message import Message, message
 
-from . import arguments, by_hand, filling, machine, positions, revising
+from . import arguments, by_hand, filling, positions, revising, transitions
 from .irregularities import stack, withdrawal
 from .irregularities.procedure import Choice, Standing
 from .recording import RECORDED
@@ -43,7 +43,7 @@ class Offer(NamedTuple):
 @functools.cache
 def takes(state: str) -> tuple[str, ...]:
     """The commands that may do something in this state, if their own conditions hold."""
-    return tuple(c for c in positions.COMMANDS if state in machine.states_that_take(c))
+    return tuple(c for c in positions.COMMANDS if state in transitions.states_that_take(c))
 
 
 def offers(at: Standing) -> list[Offer]:

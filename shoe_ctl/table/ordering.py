@@ -12,17 +12,18 @@ from typing import TypeVar
 import msgspec
 
 from . import belated, early, pulls
+from .round import unplaced
 from .slots import INITIAL_DEAL
-from .state import Dealt, Kept, TableState
+from .state import CardOnTable, DealtCard, TableState, UnplacedCard
 from .turn import Turn
 
-_Lying = TypeVar("_Lying", Dealt, Kept)
+_Lying = TypeVar("_Lying", DealtCard, UnplacedCard)
 _LAYS = ("closed", "dealing", "revealing", "drawing")
 
 # What was seen.
 
 
-def drawn_last(now: TableState, count: int) -> tuple[Dealt | Kept, ...]:
+def drawn_last(now: TableState, count: int) -> tuple[CardOnTable, ...]:
     """So many cards of the round, or drawn early in it: those drawn last, in the order drawn.
 
     One that a shoe only objected to so far is not out of it.
@@ -30,26 +31,16 @@ def drawn_last(now: TableState, count: int) -> tuple[Dealt | Kept, ...]:
     if now.round is None:
         return ()
     early = [kept for kept in now.early if kept.number is not None and kept.counted]
-    lying: list[Dealt | Kept] = [*now.round.cards, *early]
-    numbers = itertools.accumulate(map(_number, lying[: len(now.round.cards)]), _behind)
-    keys = [*numbers, *map(_number, early)]
+    lying: list[CardOnTable] = [*now.round.cards, *early]
+    numbers = itertools.accumulate(map(unplaced.draw_of, lying[: len(now.round.cards)]), _behind)
+    keys = [*numbers, *map(unplaced.draw_of, early)]
     in_order = sorted(zip(keys, lying, strict=True), key=lambda each: each[0])
     return tuple(card for _, card in in_order)[-count:]
 
 
-def was_seen(card: Dealt | Kept) -> bool:
-    """The room has seen it."""
-    return card.revealed if isinstance(card, Dealt) else card.exposed
-
-
-def is_of_the_deal(card: Dealt | Kept) -> bool:
+def is_of_the_deal(card: CardOnTable) -> bool:
     """It is one of the first four."""
-    return isinstance(card, Dealt) and (card.hand, card.index) in INITIAL_DEAL
-
-
-def _number(card: Dealt | Kept) -> int:
-    assert card.number is not None
-    return card.number
+    return isinstance(card, DealtCard) and (card.hand, card.index) in INITIAL_DEAL
 
 
 def _behind(before: int, number: int) -> int:
@@ -60,7 +51,7 @@ def _behind(before: int, number: int) -> int:
 # What is done.
 
 
-def lay(turn: Turn, lying: tuple[Kept, ...], of_no_order: frozenset[int]) -> None:
+def lay(turn: Turn, lying: tuple[UnplacedCard, ...], of_no_order: frozenset[int]) -> None:
     """Lay them in this order; those of draws that the shoe has in none are known to nobody."""
     halt, played = turn.now.halt, turn.now.round
     assert halt is not None
@@ -71,18 +62,20 @@ def lay(turn: Turn, lying: tuple[Kept, ...], of_no_order: frozenset[int]) -> Non
     ordered = tuple(_unknown(one) if one.number in of_no_order else one for one in lying)
     # Cards drawn early before them go first, and their turn has not come.
     left = belated.lay_all(turn, ordered) if deals and not turn.now.early else ordered
-    turn.change(early=(*turn.now.early, *left))
+    unplaced.move_cards(turn, left, "early")
     if turn.now.early:
         turn.then("left_over")
 
 
-def forget(turn: Turn, lying: tuple[Dealt | Kept, ...]) -> None:
+def forget(turn: Turn, lying: tuple[CardOnTable, ...]) -> None:
     """Which of these is which nobody knows any more: each is entered when it lies open."""
     of = {card.number for card in lying}
     pulls.begin(turn, lying)
     cards = tuple(_unknown(d) if d.number in of else d for d in turn.round.cards)
     turn.set_round(cards=cards)
-    turn.change(early=tuple(_unknown(k) if k.number in of else k for k in turn.now.early))
+    for card in turn.now.early:
+        if card.number in of:
+            unplaced.change_card(turn, card, card=None)
     turn.then("card_unread")
 
 

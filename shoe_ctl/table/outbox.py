@@ -58,7 +58,8 @@ def can(now: TableState, command: str) -> bool:
 
 def overdue_us(now: TableState) -> int | None:
     """When the next errand should have been answered; None where none is waited for."""
-    return min((_due_us(e) for e in now.outbox.waiting if not e.overdue), default=None)
+    waiting = now.outbox.waiting
+    return min((_due_us(e) for e in waiting if not e.overdue), default=None) if waiting else None
 
 
 def _due_us(errand: Errand) -> int:
@@ -99,7 +100,9 @@ def give(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 
 def heed(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of an errand."""
+    """Before anything else is made of an input: what it says of an errand, where one waits."""
+    if not turn.now.outbox.waiting:
+        return
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _hear(turn, happened.event)
@@ -143,7 +146,7 @@ def _hear(turn: Turn, event: ShoeEvent) -> None:
         if errand is not None and errand.of == event.key_id:
             _answered(turn, errand, accepted=True)
         return
-    errand = outbox.find(getattr(event, "command_id", None))
+    errand = outbox.find(getattr(event, "command_id", None)) if outbox.waiting else None
     if errand is None:
         return
     if isinstance(event, CommandUnanswered):

@@ -12,8 +12,10 @@ from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 from shoe_ctl.texts.message import Message, message
 
-from . import factory_order, freed, shoe_cards, shoe_control, wagering
+from . import factory_order, shoe_cards, shoe_control, wagering
 from .revealing import is_complete, result_is_awaited
+from .round import unplaced
+from .shoe import arming
 from .state import Round, Settled, ShoeResult
 from .turn import Turn
 
@@ -163,8 +165,9 @@ def close_round(turn: Turn) -> None:
     if turn.shoe.cutting_card_out:
         played = turn.shoe.rounds_since_cutting_card + 1
         turn.set_shoe(rounds_since_cutting_card=played)
-    freed.leave(turn)
+    arming.on_round_end(turn)
     turn.change(round=None)
+    unplaced.drop_roles(turn, "ahead")
     if turn.now.loaded is not None:
         turn.then("set_shown")
     elif shoe_cards.change_due(turn):

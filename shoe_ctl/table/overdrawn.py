@@ -60,13 +60,20 @@ def _is_undecided_after_it(turn: Turn) -> bool:
 def is_known_already(turn: Turn) -> bool:
     """The shoe objects to the card that it gave just now."""
     lying = turn.now.early
-    return bool(lying) and lying[-1].hand == "set_aside" and lying[-1].number == turn.shoe.drawn
+    if not lying or lying[-1].number != turn.shoe.drawn:
+        return False
+    return early.was_objected_to(lying[-1])
 
 
-def is_objected_to(turn: Turn) -> bool:
-    """A card that a shoe in error gives, of which it did not say yet that it came early."""
+def is_undecided_objection(turn: Turn) -> bool:
+    """A card that a shoe in error gives, of which it did not say yet that it came early.
+
+    What everyone has seen does not say yet whether it is due.
+    """
     event = turn.shoe_event
-    return getattr(event, "mode", None) == early.IN_ERROR and getattr(event, "code", None) == 2
+    if getattr(event, "mode", None) != early.IN_ERROR or getattr(event, "code", None) != 2:
+        return False
+    return is_undecided(turn)
 
 
 # What is done.
@@ -130,6 +137,11 @@ def is_left_over(turn: Turn) -> bool:
     return bool(_unraised(turn))
 
 
+def nothing_is_left_over(turn: Turn) -> bool:
+    """No card lies drawn early that nothing is open for."""
+    return not _unraised(turn)
+
+
 def has_no_round_for_it(turn: Turn) -> bool:
     """Halted where no hand of a round could still want a card."""
     halt = turn.now.halt
@@ -137,7 +149,7 @@ def has_no_round_for_it(turn: Turn) -> bool:
 
 
 def _unraised(turn: Turn) -> list[Cause]:
-    subjects = [early.subject(lying.number) for lying in turn.now.early if lying.number is not None]
+    subjects = [lying.subject for lying in turn.now.early if lying.number is not None]
     causes = [fitting.DRAWN_EARLY._replace(subject=subject) for subject in subjects]
     return [cause for cause in causes if not stack.is_open(turn, KEY, cause.subject)]
 
@@ -169,9 +181,7 @@ def bring_up(turn: Turn) -> None:
 
 def _opened(turn: Turn) -> Opened:
     """What is open for the first card drawn early."""
-    number = turn.now.early[0].number
-    assert number is not None
-    named = early.subject(number)
+    named = turn.now.early[0].subject
     if not stack.is_open(turn, KEY, named):
         wait_left_over(turn)
     return next(o for o in turn.now.waiting if (o.key, o.subject) == (KEY, named))

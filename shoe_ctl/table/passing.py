@@ -194,7 +194,7 @@ def due_to(turn: Turn, hand: str) -> Recipient | None:
 
 
 def _lies_face_down(turn: Turn, hand: str) -> bool:
-    return any(not dealt.revealed for dealt in turn.round.cards if dealt.hand == hand)
+    return bool(turn.round.face_down(hand))
 
 
 def is_held_unseen(turn: Turn, hand: str) -> bool:

@@ -6,11 +6,10 @@ the slot that it was drawn for. Must not know: what halted the table, how that i
 
 from __future__ import annotations
 
-import msgspec
-
 from . import belated, dealing, face_up, fitting, replacing, set_aside, shoe_cards
-from .slots import next_slot, takes_cards
-from .state import Kept
+from .round import unplaced
+from .shoe import arming
+from .slots import is_drawn_ahead, next_slot, takes_cards
 from .turn import Turn
 
 # What was seen.
@@ -26,15 +25,15 @@ def was_armed_for(turn: Turn) -> bool:
 
 def is_for_its_place(turn: Turn) -> bool:
     """The same, whether or not its face is one of the shoe's."""
-    now, drawn = turn.now, turn.drawn
-    if drawn.armed is not True or now.disarmed is None or now.shoe is None:
+    now, drawn, arm = turn.now, turn.drawn, arming.last_withdrawn(turn.now)
+    if drawn.armed is not True or arm is None or now.shoe is None:
         return False
-    if now.kept or now.pending is not None or now.loaded is not None:
+    if now.held or now.pending is not None or now.loaded is not None:
         return False
     if any(not card.counted for card in now.early):
         return False  # the shoe objects to a card that it did not give yet: this is that one
-    is_next = drawn.number == now.disarmed[0] == now.shoe.drawn + 1
-    return is_next and not fitting.is_left_over(turn) and _still_waits(turn, now.disarmed[1:])
+    is_next = drawn.number == arm.number == now.shoe.drawn + 1
+    return is_next and not fitting.is_left_over(turn) and _still_waits(turn, (arm.hand, arm.index))
 
 
 def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
@@ -43,38 +42,36 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
     if halt is None:
         return False
     if place[0] == set_aside.HAND:
-        return played is not None and len(played.set_aside) + 1 == place[1]
+        return played is not None and len(turn.now.ahead) + 1 == place[1]
     return halt.back_to in takes_cards(implied=turn.implied) and next_slot(turn.now) == place
 
 
 def was_armed_to_set_aside(turn: Turn) -> bool:
     """The step that wanted it laid aside is over, and the round goes on (5.11.1)."""
-    now, drawn = turn.now, turn.drawn
-    if drawn.armed is not True or now.disarmed is None or now.disarmed[1] != set_aside.HAND:
+    drawn, arm = turn.drawn, arming.last_withdrawn(turn.now)
+    if drawn.armed is not True or arm is None or arm.hand != set_aside.HAND:
         return False
-    return now.disarmed[0] == drawn.number and set_aside.is_for_it(turn)
+    return arm.number == drawn.number and set_aside.is_for_it(turn)
 
 
 # What is done.
 
 
-def note_disarmed(turn: Turn, armed: tuple[int, str, int] | None) -> None:
-    """The shoe is to be ``armed`` now: remember the arm that it takes back, until its card came."""
-    now = turn.now
-    last = now.disarmed if now.armed is None else now.armed
-    over = last is None or now.shoe is None or now.shoe.drawn >= last[0]
-    turn.change(disarmed=None if over or armed is not None else last)
-
-
 def keep(turn: Turn) -> None:
     """It is counted, and lies face down until the table goes on."""
-    assert turn.now.disarmed is not None
-    _, hand, index = turn.now.disarmed
+    arm = arming.last_withdrawn(turn.now)
+    assert arm is not None
     shoe_cards.count_unplaced(turn)
     face_up.look_at_kept(turn)
     drawn, number = turn.drawn, turn.shoe.drawn
-    card = Kept(card=drawn.card, number=number, hand=hand, index=index, exposed=drawn.face_up)
-    turn.change(pending=card)
+    unplaced.add_card(
+        turn,
+        drawn.card,
+        number,
+        role="pending",
+        named_slot=(arm.hand, arm.index),
+        seen=drawn.face_up,
+    )
 
 
 def deal(turn: Turn) -> None:
@@ -82,13 +79,13 @@ def deal(turn: Turn) -> None:
     card = turn.now.pending
     if card is None:
         return
-    if card.hand == set_aside.HAND:
+    if is_drawn_ahead(card):
         set_aside.lay_pending(turn)
     elif belated.deals_pending_next(turn):
         _deal(turn)
     else:
-        loose = msgspec.structs.replace(card, hand=None, index=None)
-        turn.change(pending=None, early=(*turn.now.early, loose))
+        unplaced.move_cards(turn, (card,), "early")
+        unplaced.change_card(turn, turn.now.early[-1], named_slot=None)
         turn.then("left_over")
 
 
@@ -104,4 +101,4 @@ def _deal(turn: Turn) -> None:
 
 def set_down(turn: Turn) -> None:
     """It is in no hand; the ledger has it."""
-    turn.change(pending=None)
+    unplaced.drop_roles(turn, "pending")

@@ -11,8 +11,9 @@ import msgspec
 from firmware_proto.cards import Card
 
 from . import pulls, shoe_cards
-from .slots import ASIDE, next_slot
-from .state import Dealt
+from .round import unplaced
+from .slots import is_drawn_ahead, next_slot
+from .state import DealtCard
 from .turn import Turn
 
 
@@ -25,7 +26,7 @@ def place(turn: Turn, slot: tuple[str, int], card: Card | None, number: int | No
 def lay(turn: Turn, slot: tuple[str, int], card: Card | None, number: int) -> None:
     """Put a card that is counted under this number into this slot."""
     hand, index = slot
-    dealt = Dealt(hand=hand, index=index, card=card, number=number, drawn_us=turn.now.t_us)
+    dealt = DealtCard(hand=hand, index=index, card=card, number=number, drawn_us=turn.now.t_us)
     turn.set_round(cards=(*turn.round.cards, dealt), due=None)
     face = "up" if turn.faces == "face_up" else "down"
     turn.tell("round.card_dealt", {"hand": hand, "index": index, "face": face})
@@ -38,13 +39,13 @@ def lay(turn: Turn, slot: tuple[str, int], card: Card | None, number: int) -> No
 def lay_pending(turn: Turn) -> None:
     """Put the card that waits for its slot into the slot that is due."""
     card, slot = turn.now.pending, next_slot(turn.now)
-    if card is None or slot is None or card.hand == ASIDE:
+    if card is None or slot is None or is_drawn_ahead(card):
         return
     assert card.number is not None
-    turn.change(pending=None)
+    unplaced.drop_roles(turn, "pending")
     lay(turn, slot, card.card, card.number)
     look_if_unread(turn, slot)
-    if card.exposed and len(turn.round.cards) == 1 and not shoe_cards.is_empty(turn):
+    if card.seen and len(turn.round.cards) == 1 and not shoe_cards.is_empty(turn):
         turn.then("face_up_first")
 
 
@@ -54,7 +55,7 @@ def look_if_unread(turn: Turn, slot: tuple[str, int]) -> None:
         turn.then("card_unread")
 
 
-def find(turn: Turn, slot: tuple[str, int]) -> Dealt:
+def find(turn: Turn, slot: tuple[str, int]) -> DealtCard:
     """The card in this slot.
 
     Raises:

@@ -14,7 +14,7 @@ import msgspec
 from firmware_proto.cards import Card
 
 from . import shoe_cards
-from .state import Dealt, Kept, Pull, TableState
+from .state import CardOnTable, Pull, TableState
 from .turn import Turn
 
 # What was seen.
@@ -66,7 +66,7 @@ def _fit(pull: Pull | None, faces: list[Card]) -> bool:
 # What is done.
 
 
-def begin(turn: Turn, cards: tuple[Dealt | Kept, ...]) -> None:
+def begin(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
     """Which of these is which nobody knows any more: the ledger keeps what the shoe read."""
     numbers = tuple(card.number for card in cards if card.number is not None)
     if numbers:

@@ -13,6 +13,7 @@ from . import early, pending, retaking, shoe_cards
 from .cause import Cause
 from .irregularities import grounds, stack
 from .irregularities.altered import KEY, PUSHED_BACK
+from .round import unplaced
 from .turn import Turn
 
 # What was seen.
@@ -47,17 +48,15 @@ def note(turn: Turn) -> None:
         told = turn.shoe.pushed_back
         turn.set_shoe(pushed_back=(*(n for n in told if n != number), number))
         return
-    kept = tuple(one for one in turn.now.kept if one.number == number and one.counted)
+    kept = tuple(one for one in turn.now.held if one.number == number and one.counted)
     opening = tuple(one for one in turn.now.opening if one.number == number)
     for one in (*kept, *opening):
         shoe_cards.take_back(turn, one.card)
-    if kept:
-        grounds.drop_kept(turn, kept)
     waiting = turn.now.pending
     if waiting is not None and waiting.number == number:
         shoe_cards.take_back(turn, waiting.card)
         pending.set_down(turn)
-    turn.change(opening=tuple(one for one in turn.now.opening if one not in opening))
+    unplaced.drop_cards(turn, (*kept, *opening))
 
 
 def _number(turn: Turn) -> int | None:

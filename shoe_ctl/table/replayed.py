@@ -25,7 +25,7 @@ _DRAWS = ("closed", "dealing", "drawing")
 def was_armed_for(turn: Turn) -> bool:
     """The next card of the shoe, drawn for the slot that is due: it was only heard of late."""
     halt, now, drawn = turn.now.halt, turn.now, turn.drawn
-    if halt is None or halt.back_to not in _DRAWS or now.kept or now.loaded or now.pending:
+    if halt is None or halt.back_to not in _DRAWS or now.held or now.loaded or now.pending:
         return False
     if not any(opened.key in HEARD_LATE for opened in halt.stack):
         return False

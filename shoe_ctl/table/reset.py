@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from firmware_proto.events import Hello
 
-from . import conduct, dealing, passing, shoe_sets, wagering
+from . import conduct, passing, shoe_sets, wagering
 from .handling import Hands
+from .round import unplaced
 from .settings import TableSettings
 from .state import TableState
 from .turn import Turn
@@ -32,14 +33,9 @@ def some_are_exposed(now: TableState, settings: TableSettings) -> bool:
     cards = () if now.round is None else now.round.cards
     face_up = conduct.faces(now, settings) == "face_up"
     pending = now.pending
-    if pending is not None and (pending.exposed or face_up):
+    if pending is not None and (pending.seen or face_up):
         return True
     return any(dealt.revealed or face_up for dealt in cards)
-
-
-def cards_open_the_round(turn: Turn) -> bool:
-    """Cards drawn before the reset lie on the table for the round that is bet on."""
-    return bool(turn.round.cards)
 
 
 # What is done.
@@ -47,7 +43,7 @@ def cards_open_the_round(turn: Turn) -> bool:
 
 def clear_hands(turn: Turn) -> None:
     """The cards of the round are set aside: they stay counted, and are in no hand."""
-    turn.change(kept=(), pending=None)
+    unplaced.drop_roles(turn, "held", "pending")
     turn.set_round(
         cards=(), due=None, totals_announced=False, result=None, complete_us=None, hands=Hands()
     )
@@ -63,7 +59,7 @@ def bet_again(turn: Turn) -> None:
     wagering.open_bets(turn)
 
 
-def close_bets_on_cards(turn: Turn) -> None:
-    """*No more bets* is said anew, and the cards that lie there are the round's first."""
-    dealing.close_bets(turn)
-    turn.then("cards_placed")
+def look_for_cards(turn: Turn) -> None:
+    """Where *no more bets* is said anew, the cards that lie there are the round's first."""
+    if turn.round.cards:
+        turn.then("cards_placed")

@@ -6,37 +6,30 @@ Must not know: why it went back, who decides so.
 
 from __future__ import annotations
 
-from . import early, pulls, shoe_cards
+from . import pulls, shoe_cards
+from .round import unplaced
 from .slots import INITIAL_DEAL
-from .state import Dealt, Kept, Opened, TableState
+from .state import CardOnTable, Opened, TableState, UnplacedCard
 from .turn import Turn
 
 
-def find(now: TableState, number: int) -> Dealt | Kept | None:
+def find(now: TableState, number: int) -> CardOnTable | None:
     """The card of this draw, where it lies in the round or as one drawn early."""
     dealt = () if now.round is None else now.round.cards
-    lying: list[Dealt | Kept] = [*dealt, *now.early]
+    lying: list[CardOnTable] = [*dealt, *now.early]
     return next((card for card in lying if card.number == number), None)
 
 
-def subject_of(card: Dealt | Kept) -> str:
-    """What tells an irregularity about this card from others."""
-    return (
-        f"{card.hand} {card.index}" if isinstance(card, Dealt) else early.subject(card.number or 0)
-    )
-
-
-def waits_for(now: TableState, card: Dealt | Kept) -> Opened | None:
+def waits_for(now: TableState, card: CardOnTable) -> Opened | None:
     """What waits beside the round because of this card."""
-    subject = subject_of(card)
-    return next((opened for opened in now.waiting if opened.subject == subject), None)
+    return next((opened for opened in now.waiting if opened.subject == card.subject), None)
 
 
-def take_out(turn: Turn, card: Dealt | Kept) -> None:
+def take_out(turn: Turn, card: CardOnTable) -> None:
     """Its place is free; a third card is due again."""
     _forget(turn, card)
-    if isinstance(card, Kept):
-        turn.change(early=tuple(kept for kept in turn.now.early if kept is not card))
+    if isinstance(card, UnplacedCard):
+        unplaced.drop_cards(turn, (card,))
         return
     due = None if (card.hand, card.index) in INITIAL_DEAL else card.hand
     cards = tuple(dealt for dealt in turn.round.cards if dealt is not card)
@@ -55,7 +48,7 @@ def leave_all(turn: Turn) -> None:
     turn.set_shoe(pushed_back=())
 
 
-def _forget(turn: Turn, card: Dealt | Kept) -> None:
+def _forget(turn: Turn, card: CardOnTable) -> None:
     shoe = turn.shoe
     turn.set_shoe(pushed_back=tuple(number for number in shoe.pushed_back if number != card.number))
     if card.number is not None and card.number <= shoe.drawn:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
 from shoe_ctl.texts.message import Message, message
 
 from . import passing, shoe_cards
 from .arguments import OfHand, read
-from .state import Dealt, TableState
+from .state import DealtCard, TableState
 from .turn import Turn
 
 
@@ -75,14 +75,10 @@ def result_is_awaited(now: TableState) -> bool:
     return played.result is None and not played.result_overruled
 
 
-def named_to_expose(turn: Turn) -> list[Dealt]:
+def named_to_expose(turn: Turn) -> list[DealtCard]:
     """The cards lying face down that the command names, also those nobody could read."""
     hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
-    return [
-        d
-        for d in turn.round.cards
-        if d.hand == hand and not d.revealed and index in (None, d.index)
-    ]
+    return turn.round.face_down(hand, index)
 
 
 def due_hand(turn: Turn) -> str | None:
@@ -102,21 +98,18 @@ def expose(turn: Turn) -> None:
 def reveal_due(turn: Turn) -> None:
     """Reveal the cards that lie face up long enough for the table to have seen them."""
     if shows_cards_at_once(turn):
-        wait_us = turn.settings.face_up_after_ms * 1000
-        now = turn.now.t_us
-        reveal(
-            turn, [d for d in turn.round.cards if not d.revealed and d.drawn_us + wait_us <= now]
-        )
+        drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
+        due = [d for d in turn.round.cards if not d.revealed and d.drawn_us <= drawn_by_us]
+        if due:
+            reveal(turn, due)
 
 
-def reveal(turn: Turn, seen: list[Dealt], exposed: dict[str, str | None] | None = None) -> None:
+def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | None = None) -> None:
     """The room has seen these cards; one that nobody could read stays as it is."""
     known = [(d, d.card) for d in seen if d.card is not None]
     shown = [dealt for dealt, _ in known]
-    cards = tuple(
-        msgspec.structs.replace(d, revealed=True) if d in shown else d for d in turn.round.cards
-    )
-    turn.set_round(cards=cards)
+    cards = [replace(d, revealed=True) if d in shown else d for d in turn.round.cards]
+    turn.set_round(cards=tuple(cards))
     for dealt, card in known:
         shoe_cards.show(turn, card)
         data = {"hand": dealt.hand, "index": dealt.index, "card": card.code}

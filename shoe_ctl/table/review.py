@@ -40,11 +40,6 @@ def may_resume(turn: Turn) -> bool:
     return against_resuming(turn) is None
 
 
-def resumes_the_round(turn: Turn) -> bool:
-    """With the review the halt ends."""
-    return may_resume(turn) and len(halt_of(turn).stack) == 1
-
-
 def why_not_resume(turn: Turn) -> Objection:
     """What is in the way."""
     return Objection(against_resuming(turn) or message("refused_nothing_in_the_way"))
@@ -81,5 +76,7 @@ def halt_for_outage(turn: Turn) -> None:
 
 def resume(turn: Turn) -> None:
     """The table is where it was."""
+    if len(halt_of(turn).stack) == 1:
+        turn.then("halt_ended")
     stack.lift(turn)
     deciding.resume(turn)

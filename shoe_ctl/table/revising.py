@@ -19,7 +19,7 @@ from shoe_ctl.texts.message import Message, message
 from . import arguments, by_hand, entering, outcome, shoe_cards
 from .effects import TableEvent
 from .rows import Objection
-from .state import Dealt, Settled
+from .state import DealtCard, Settled
 from .turn import Turn
 from .wagers.money import plain
 from .wagers.settling import Line, line_data
@@ -113,7 +113,7 @@ def revise(turn: Turn) -> None:
     turn.change(last=after)
 
 
-def _dealt(last: Settled, entered: dict[tuple[str, int], Card]) -> tuple[Dealt, ...]:
+def _dealt(last: Settled, entered: dict[tuple[str, int], Card]) -> tuple[DealtCard, ...]:
     there = {(d.hand, d.index): d for d in last.round.cards}
     template = last.round.cards[-1]
     return tuple(

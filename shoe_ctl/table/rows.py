@@ -58,12 +58,8 @@ class Refuse:
             turn.refuse(why, **needs)
 
 
-refuse = Refuse()
-"""Refuses a command in a state that does not take it."""
-
-
 def spell(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
-    """Spell the table out: a row for each source state, ``=`` for the state itself.
+    """Spell the rows out: one for each source state, ``=`` for the state itself.
 
     Where a row above takes the trigger whatever the conditions, a later one says nothing.
     """
@@ -75,24 +71,16 @@ def spell(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
                 spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
             if not when:
                 taken.add((trigger, state))
-    return tuple(_saying_where(row, spelt) if _is_refused(row) else row for row in spelt)
+    return tuple(spelt)
 
 
-def _is_refused(row: Row) -> bool:
-    """The state does not take the command (other refusals may equal this one: not the same)."""
-    return bool(row.do) and row.do[0] is refuse
+def fire(trigger: str) -> Callable[[Turn], None]:
+    """An action that gives the table this trigger: its line in ROUND says where that leads."""
 
+    def go_on(turn: Turn) -> None:
+        turn.then(trigger)
 
-def _saying_where(row: Row, rows: list[Row]) -> Row:
-    """The row, with its refusal naming the states that take the command."""
-    saying = Refuse(states=states_that_take(row.trigger, rows))
-    return Row(row.trigger, row.state, row.dest, row.when, (saying,))
-
-
-def states_that_take(command: str, rows: tuple[Row, ...] | list[Row]) -> tuple[str, ...]:
-    """The states in which this command may do something."""
-    takes = (r.state for r in rows if r.trigger == command and not isinstance(r.do[0], Refuse))
-    return tuple(dict.fromkeys(takes))
+    return go_on
 
 
 def unless(

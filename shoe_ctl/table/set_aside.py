@@ -1,19 +1,17 @@
 """Two cards drawn ahead and laid aside in order, for hands that may still want them (5.11.1).
 
-In: cards of an open step, a third card that is due. Out: the round's set-aside cards, placed in
-the order drawn. Must not know: why they were laid aside, which card they are.
+In: cards of an open step, a third card that is due. Out: the cards laid aside, placed in the
+order drawn. Must not know: why they were laid aside, which card they are.
 """
 
 from __future__ import annotations
-
-import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
 
 from . import fitting, placing, pulls, revealing, shoe_cards
+from .round import unplaced
 from .slots import ASIDE
-from .state import Kept
 from .turn import Turn
 
 HAND = ASIDE
@@ -35,7 +33,7 @@ def are_the_two(turn: Turn) -> bool:
     """Both came in one pull: the next two cards of this shoe, and none was laid aside before."""
     event = turn.shoe_event
     assert isinstance(event, CardsDrawn)
-    if event.armed is False or len(event.cards) != MOST or turn.round.set_aside:
+    if event.armed is False or len(event.cards) != MOST or turn.now.ahead:
         return False
     strange = any(fitting.strange(turn, card) is not None for card in event.cards)
     return not strange and event.number in (None, turn.shoe.drawn + 1)
@@ -50,7 +48,7 @@ def are_the_two_in_order(turn: Turn) -> bool:
 
 def has_the_next(turn: Turn) -> bool:
     """The card that is due was drawn ahead."""
-    return bool(turn.round.set_aside)
+    return bool(turn.now.ahead)
 
 
 def shoe_is_sorted(turn: Turn) -> bool:
@@ -77,23 +75,23 @@ def lay_two(turn: Turn) -> None:
         shoe_cards.count_card(turn, card, number)
         _lay(turn, card, turn.shoe.drawn)
     if not event.order_known:
-        laid = turn.round.set_aside
+        laid = turn.now.ahead
         pulls.begin(turn, laid)
-        turn.set_round(set_aside=tuple(msgspec.structs.replace(one, card=None) for one in laid))
+        for one in laid:
+            unplaced.change_card(turn, one, card=None)
 
 
 def lay_pending(turn: Turn) -> None:
     """The card was drawn for it while something else was decided, and is counted."""
     card = turn.now.pending
     assert card is not None and card.number is not None
-    turn.change(pending=None)
+    unplaced.drop_roles(turn, "pending")
     _lay(turn, card.card, card.number)
 
 
 def _lay(turn: Turn, card: Card | None, number: int) -> None:
-    index = len(turn.round.set_aside) + 1
-    laid = Kept(card=card, number=number, hand=HAND, index=index)
-    turn.set_round(set_aside=(*turn.round.set_aside, laid))
+    index = len(turn.now.ahead) + 1
+    unplaced.add_card(turn, card, number, role="ahead", named_slot=(HAND, index))
     place = {"hand": HAND, "index": index}
     code = None if card is None else card.code
     turn.tell("round.card_dealt", {**place, "face": "down"})
@@ -103,9 +101,8 @@ def _lay(turn: Turn, card: Card | None, number: int) -> None:
 def deal_next(turn: Turn) -> None:
     """The first of them is the third card that is due: it goes to that hand, face down or up."""
     revealing.want_third_card(turn)
-    first, *rest = turn.round.set_aside
-    hand = turn.round.due
+    first, hand = turn.now.ahead[0], turn.round.due
     assert hand is not None and first.number is not None
-    turn.set_round(set_aside=tuple(rest))
+    unplaced.drop_cards(turn, (first,))
     placing.lay(turn, (hand, 3), first.card, first.number)
     placing.look_if_unread(turn, (hand, 3))

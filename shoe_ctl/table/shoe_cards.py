@@ -12,7 +12,7 @@ from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
 from shoe_ctl.texts.message import Message, message
 
-from .state import Kept
+from .state import UnplacedCard
 from .turn import Turn
 
 # What was seen.
@@ -138,8 +138,11 @@ def count_outside_game(turn: Turn) -> None:
     assert isinstance(event, CardOutsideGame)
     _count_unplaced(turn, event.card, "set_aside", None, None)
     if halt is not None and turn.now.shoe is not None:
-        out = Kept(card=event.card, number=turn.shoe.drawn, hand=None, index=None)
-        turn.change(halt=msgspec.structs.replace(halt, outside=(*halt.outside, out)))
+        came_after = turn.now.irregularities
+        out = UnplacedCard(
+            card=event.card, number=turn.shoe.drawn, role="outside_game", came_after=came_after
+        )
+        turn.change(unplaced=(*turn.now.unplaced, out))
 
 
 def count_nowhere(turn: Turn, card: Card | None, number: int | None) -> None:
@@ -174,8 +177,9 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
         unseen += 1
     else:
         counts = _one_more(counts, card)
-    missed = (*shoe.missed, *range(shoe.drawn + 1, number))
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts, missed=missed)
+    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
+    if number > shoe.drawn + 1:
+        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
 
 
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
@@ -286,7 +290,7 @@ def note_status(turn: Turn) -> None:
     if turn.now.loaded is not None:
         waiting = msgspec.structs.replace(turn.now.loaded, drawn=event.drawn)
         turn.change(loaded=waiting)
-    elif turn.now.shoe is not None:
+    elif turn.now.shoe is not None and turn.now.shoe.told_drawn != event.drawn:
         turn.set_shoe(told_drawn=event.drawn)
 
 

@@ -10,6 +10,7 @@ from firmware_proto.events import Hello, ShoeLoaded
 from shoe_ctl.texts.message import message
 
 from . import early, shoe_cards
+from .shoe import arming
 from .state import LoadedSet, Shoe
 from .turn import Turn
 
@@ -38,7 +39,8 @@ def unsuitable(turn: Turn) -> bool:
 
 def no_cards_wait(turn: Turn) -> bool:
     """The shoe was emptied in the round, by hand."""
-    return turn.now.loaded is not None and turn.now.loaded.decks == 0
+    shown = turn.now.loaded
+    return shown is not None and (shown.set_id, shown.decks) == (None, 0)
 
 
 def stands_in_the_way(turn: Turn) -> bool:
@@ -61,6 +63,8 @@ def new_shoe_shown(turn: Turn) -> bool:
 
 def loads_what_is_known(turn: Turn) -> bool:
     """The loading, sent again, of a set that a hello made known and no card was heard of."""
+    if unsuitable(turn):
+        return False
     shoe, event = turn.now.shoe, turn.shoe_event
     assert isinstance(event, ShoeLoaded)
     if shoe is None or shoe.set_id is None or event.set_id != shoe.set_id:
@@ -92,14 +96,20 @@ def note_device(turn: Turn) -> None:
     assert isinstance(event, Hello)
     turn.set_link(device_id=event.device_id, boot_id=event.boot_id, met=True)
     if turn.now.shoe is not None and not another_set(turn):
-        left = turn.shoe.left_armed
-        came = left is not None and left[0] <= event.drawn
-        turn.set_shoe(told_drawn=event.drawn, left_armed=left if came else None)
+        turn.set_shoe(told_drawn=event.drawn)
+        arming.on_hello(turn, event.drawn)
 
 
-def admit_set(turn: Turn) -> None:
-    """A set of cards that the shoe names comes to the table."""
-    _admit(turn, _announced(turn))
+def show_set(turn: Turn) -> None:
+    """The shoe names the cards that it holds now, or none: the table takes them as its own."""
+    turn.change(loaded=_announced(turn))
+    turn.then("set_shown")
+
+
+def show_unnamed_set(turn: Turn) -> None:
+    """The shoe holds cards that it cannot name."""
+    turn.change(loaded=LoadedSet(set_id=None, decks=None, fits=True))
+    turn.then("set_shown")
 
 
 def admit_unnamed_set(turn: Turn) -> None:
@@ -131,7 +141,7 @@ def _admit(turn: Turn, shown: LoadedSet) -> None:
 def count_from_its_loading(turn: Turn) -> None:
     """All that was drawn of the set is sent again: count it from the first card."""
     turn.set_shoe(
-        drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, left_armed=None
+        drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, stale_arm=None
     )
 
 

@@ -6,7 +6,7 @@ Must not know: how it changes, who asks, clocks.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,7 +20,7 @@ from .wagers.held import Wagers
 from .wagers.leaving import Scope
 
 
-class Dealt(msgspec.Struct, frozen=True, kw_only=True):
+class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
     """One card of the round, in its slot. ``number`` counts draws from the set, from 1.
 
     Below 0 the shoe counts no draw for it: the cards of a round stand in the order they were laid.
@@ -36,6 +36,69 @@ class Dealt(msgspec.Struct, frozen=True, kw_only=True):
     revealed: bool = False
     entered: bool = False
 
+    @property
+    def seen(self) -> bool:
+        """Whether the room has seen the card."""
+        return self.revealed
+
+    @property
+    def place(self) -> str:
+        """Where it lies, in words."""
+        return f"{self.hand} {self.index}"
+
+    @property
+    def subject(self) -> str:
+        """What tells an irregularity about this card from others of the same key."""
+        return self.place
+
+
+Role = Literal["held", "early", "opening", "pending", "ahead", "outside_game"]
+"""Why a card lies on the table without a slot.
+
+``held``: it came while the table was halted. ``early``: it was drawn early and its fate is open.
+``opening``: it was ruled to open the next round. ``pending``: it was drawn for a slot as the table
+halted, and takes it when play resumes. ``ahead``: it was drawn ahead for the open round and laid
+aside (5.11.1). ``outside_game``: the shoe gave it while the table was halted and counts it to no
+game; where the round is finished by hand it is one of its cards.
+"""
+
+
+class UnplacedCard(msgspec.Struct, frozen=True, kw_only=True):
+    """A card that lies on the table without a slot, and why (``role``)."""
+
+    card: Card | None
+    """None while it is not known which card it is."""
+    number: int | None
+    """The number of its draw; None where no shoe was known."""
+    named_slot: tuple[str, int | None] | None = None
+    """The hand and index that the shoe named, or that it was drawn for."""
+    role: Role = "held"
+    seen: bool = False
+    """The room has seen it: it may never open a round."""
+    counted: bool = True
+    """False where the ledger had this number before, or where the shoe only objected so far."""
+    came_after: int = 0
+    """How many irregularities had been raised when it came (``TableState.irregularities``)."""
+
+    @property
+    def place(self) -> str:
+        """Where it lies, in words."""
+        return "drawn early" if self.role == "early" else self.role.replace("_", " ")
+
+    @property
+    def subject(self) -> str:
+        """What tells an irregularity about this card from others of the same key."""
+        return subject_of_draw(self.number or 0)
+
+
+def subject_of_draw(number: int) -> str:
+    """The subject of an irregularity about the card of this draw."""
+    return f"draw {number}"
+
+
+CardOnTable = DealtCard | UnplacedCard
+"""A card that lies on the table, in its slot or in none."""
+
 
 class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
     """The round as the shoe judged it."""
@@ -45,21 +108,6 @@ class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
     banker_pair: bool
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A card that lies on the table in no slot: it came early, or while the table was halted.
-
-    ``number`` is None where no shoe was known; not ``counted``: the ledger had this number before.
-    ``exposed``: drawn early, it was seen, and opens no round.
-    """
-
-    card: Card | None
-    number: int | None
-    hand: str | None
-    index: int | None
-    counted: bool = True
-    exposed: bool = False
-
-
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """A round of play, from *place your bets* to *settled*.
 
@@ -67,14 +115,14 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     ``drawn_before`` cards were out of the shoe when it was opened.
     ``complete_us`` is when the last card was seen: the wait for the shoe's result starts there;
     ``result_overruled`` when a person ruled that the cards stand without it (6.3). ``manual``: it
-    was finished by hand and entered afterwards. ``set_aside`` are cards drawn ahead for it, in
-    order; ``shoe_sorted``: the shoe's other cards lie sorted on the table.
+    was finished by hand and entered afterwards. ``shoe_sorted``: the shoe's other cards lie sorted
+    on the table.
     """
 
     id: str
     first_input: int
     drawn_before: int = 0
-    cards: tuple[Dealt, ...] = ()
+    cards: tuple[DealtCard, ...] = ()
     totals_announced: bool = False
     due: str | None = None
     result: ShoeResult | None = None
@@ -82,12 +130,17 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     result_overruled: bool = False
     manual: bool = False
     hands: Hands = Hands()
-    set_aside: tuple[Kept, ...] = ()
     shoe_sorted: bool = False
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """The cards of this hand that are known, in order, revealed or not."""
         return tuple(d.card for d in self.cards if d.hand == name and d.card is not None)
+
+    def face_down(self, hand: str | None, index: int | None = None) -> list[DealtCard]:
+        """The cards of this hand that nobody has seen; with ``index`` only the one there."""
+        return [
+            d for d in self.cards if d.hand == hand and not d.revealed and index in (None, d.index)
+        ]
 
     @property
     def all_revealed(self) -> bool:
@@ -119,6 +172,22 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
     named: tuple[Card, ...] = ()
 
 
+class Arming(msgspec.Struct, frozen=True, kw_only=True):
+    """The draw that the shoe is armed for, from the order to the proof that it is locked again."""
+
+    number: int
+    hand: str
+    index: int
+    round_id: str | None
+    """The round that was open when it was ordered."""
+    confirmed: bool = False
+    """The shoe showed that it is armed for this draw."""
+    refused: str | None = None
+    """Why the shoe refuses it: a word of the shoe's own."""
+    withdrawn: bool = False
+    """No longer wanted; a card may still arrive until the shoe shows that it is locked."""
+
+
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
 
@@ -128,9 +197,9 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
     lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
     draws that people entered and nobody heard of, with the card's code where they named it;
-    ``missed`` are those of draws that were passed over, and that nobody entered. ``left_armed`` is
-    the draw that the shoe was armed for as its link went, or as the round ended and it did not yet
-    show that it is locked, with the round that was open then.
+    ``missed`` are those of draws that were passed over, and that nobody entered. ``stale_arm`` is
+    the arm that stood as the link went, or as the round ended and the shoe did not yet show that it
+    is locked, with the round that was open then.
     ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
     ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
     ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
@@ -152,7 +221,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     shown: dict[str, int] = {}
     entered: dict[int, str | None] = {}
     missed: tuple[int, ...] = ()
-    left_armed: tuple[int, str] | None = None
+    stale_arm: Arming | None = None
     cutting_card_out: bool = False
     rounds_since_cutting_card: int = 0
     to_be_replaced: bool = False
@@ -175,14 +244,6 @@ class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
     fits: bool
     drawn: int = 0
     cutting_card_out: bool = False
-
-
-class Freed(msgspec.Struct, frozen=True, kw_only=True):
-    """The draw that the shoe was last to be armed for, and in which round; ``shown``: it was."""
-
-    number: int
-    round_id: str | None
-    shown: bool
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,10 +270,9 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the device and the connection to it.
 
     ``aligned``: the host knows where in the round the shoe is. ``met``: on this connection it said
-    who it is. ``shows_arms``: it said there once what it is armed for; ``freed`` until it says that
-    it is locked again. ``connected``: shoe.connected was told of this connection. ``claim`` waits
-    for its proof. ``refusal`` is the last one since a shoe was connected. ``since_us``: when
-    the port was opened.
+    who it is. ``reports_arming``: it showed once what it is armed for. ``connected``:
+    shoe.connected was told of this connection. ``claim`` waits for its proof. ``refusal`` is the
+    last one since a shoe was connected. ``since_us``: when the port was opened.
     """
 
     up: bool = False
@@ -230,8 +290,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     aligned: bool = True
     device_id: str | None = None
     boot_id: int | None = None
-    shows_arms: bool = False
-    freed: Freed | None = None
+    reports_arming: bool = False
     connected: bool = False
     claim: Claim | None = None
     refusal: Refusal | None = None
@@ -257,34 +316,29 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """An irregularity that is open, at a step of its procedure.
 
-    ``publicly`` is what the public was told was seen, None where nothing may be said; cards kept
-    after the first ``kept_before`` came since it was raised. ``subject``: one of several alike.
+    ``number`` counts what the table raised, from 1. ``publicly`` is what the public was told was
+    seen, None where nothing may be said. ``subject``: one of several alike.
     ``covers``: the one under it is a part of the same event, and ends with it. ``noted`` is what
     its own steps remember. ``window`` is the one that its step opened.
     """
 
+    number: int
     key: str
     step: str
     seen: Message
     since_us: int
     subject: str | None = None
     publicly: Message | None = None
-    kept_before: int = 0
     covers: bool = False
     noted: dict[str, Any] = {}
     window: Window | None = None
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is open, the last one on top, and the state that the table left for the first.
-
-    ``outside`` are cards that the shoe gave meanwhile and counts to no game: where the round is
-    finished by hand they are its cards.
-    """
+    """All that is open, the last one on top, and the state that the table left for the first."""
 
     back_to: str
     stack: tuple[Opened, ...]
-    outside: tuple[Kept, ...] = ()
 
     @property
     def top(self) -> Opened:
@@ -332,13 +386,6 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     waiting: tuple[int, ...] = ()
 
 
-class ArmRefused(msgspec.Struct, frozen=True, kw_only=True):
-    """The shoe refuses to be armed for the draw of this number; ``why`` is a word of its own."""
-
-    number: int
-    why: str
-
-
 class FirstAnswer(Answer, frozen=True, kw_only=True):
     """A command's answer with the user who gave the command, and the digest of what was asked."""
 
@@ -351,17 +398,14 @@ class FirstAnswer(Answer, frozen=True, kw_only=True):
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
-    """The table between two inputs. ``inputs``, ``shoes``, ``rounds`` count from 1.
+    """The table between two inputs. Its counters count from 1; ``irregularities`` are those raised.
 
     ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
-    end. ``armed`` is the draw last asked for, ``refused`` that the shoe does not take it.
+    end. ``arming`` is the arm that was ordered last.
     ``answered`` holds the last answers by command id.
     ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
-    irregularities that are open and halt nothing yet. ``kept`` are cards drawn while the table was
-    halted, ``early`` those drawn early whose fate is open, ``opening`` those that were ruled to
-    open the next round, in the order drawn. ``disarmed`` is the arm last taken back: a card may
-    have left on it already. ``pending`` is such a card: it waits for the slot that it was drawn for
-    until the table goes on.
+    irregularities that are open and halt nothing yet. ``unplaced`` are the cards that lie in no
+    slot; those of one role stand in the order in which they came to it.
     """
 
     state: str = "no_shoe"
@@ -369,20 +413,16 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     inputs: int = 0
     shoes: int = 0
     rounds: int = 0
+    irregularities: int = 0
     host_boot: str | None = None
     shoe: Shoe | None = None
     round: Round | None = None
     link: Link = Link()
     halt: Halt | None = None
     waiting: tuple[Opened, ...] = ()
-    kept: tuple[Kept, ...] = ()
-    early: tuple[Kept, ...] = ()
-    opening: tuple[Kept, ...] = ()
+    unplaced: tuple[UnplacedCard, ...] = ()
     loaded: LoadedSet | None = None
-    armed: tuple[int, str, int] | None = None
-    disarmed: tuple[int, str, int] | None = None
-    pending: Kept | None = None
-    refused: ArmRefused | None = None
+    arming: Arming | None = None
     wake_us: int | None = None
     answered: dict[str, FirstAnswer] = {}
     wagers: Wagers = Wagers()
@@ -391,6 +431,49 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     last: Settled | None = None
     outbox: Outbox = Outbox()
     parked: tuple[Parked, ...] = ()
+
+    @property
+    def armed(self) -> tuple[int, str, int] | None:
+        """The draw that the shoe is to be armed for: number, hand, index. None: locked."""
+        arming = self.arming
+        if arming is None or arming.withdrawn:
+            return None
+        return arming.number, arming.hand, arming.index
+
+    @property
+    def held(self) -> tuple[UnplacedCard, ...]:
+        """Cards drawn while the table was halted, in the order drawn."""
+        return self._of_role("held")
+
+    @property
+    def early(self) -> tuple[UnplacedCard, ...]:
+        """Cards drawn early whose fate is open."""
+        return self._of_role("early")
+
+    @property
+    def opening(self) -> tuple[UnplacedCard, ...]:
+        """Cards that were ruled to open the next round, in the order drawn."""
+        return self._of_role("opening")
+
+    @property
+    def pending(self) -> UnplacedCard | None:
+        """The card that takes its slot when the table goes on."""
+        return next(iter(self._of_role("pending")), None)
+
+    @property
+    def ahead(self) -> tuple[UnplacedCard, ...]:
+        """Cards drawn ahead for the open round, in the order drawn."""
+        return self._of_role("ahead")
+
+    @property
+    def outside_game(self) -> tuple[UnplacedCard, ...]:
+        """Cards that the shoe gave while the table was halted and counts to no game."""
+        return self._of_role("outside_game")
+
+    def _of_role(self, role: Role) -> tuple[UnplacedCard, ...]:
+        if not self.unplaced:
+            return ()
+        return tuple(card for card in self.unplaced if card.role == role)
 
 
 def _enc(value: Any) -> Any:

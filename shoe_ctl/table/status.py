@@ -15,15 +15,14 @@ from shoe_ctl.records import utc
 from shoe_ctl.texts.message import Message, message
 
 from . import (
-    arming,
     conduct,
     link_facts,
-    machine,
     offering,
     outbox,
     parked,
     positions,
     review,
+    situations,
     status_hands,
     status_wagers,
 )
@@ -34,8 +33,9 @@ from .irregularities.procedure import Procedure
 from .irregularities.procedures import PROCEDURES
 from .revealing import result_is_awaited
 from .settings import TableSettings
+from .shoe import arming
 from .slots import next_slot
-from .state import Dealt, Halt, Opened, Round, TableState
+from .state import DealtCard, Halt, Opened, Round, TableState
 from .trying import Trial
 from .turn import TableView
 
@@ -69,7 +69,7 @@ def status(
         "link": link_facts.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
         "told": outbox.shown(now),
-        "refused": arming.shown(now),
+        "refused": arming.public(now),
         "shoe": None
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
@@ -130,7 +130,7 @@ def _round(played: Round) -> dict[str, Any]:
     return {"round_id": played.id, "hands": hands, "totals": totals}
 
 
-def _code(dealt: Dealt) -> str | None:
+def _code(dealt: DealtCard) -> str | None:
     return dealt.card.code if dealt.revealed and dealt.card is not None else None
 
 
@@ -148,7 +148,8 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
         "choices": choices,
     }
     if at.now.pending is not None:
-        told["pending"] = {"hand": at.now.pending.hand, "index": at.now.pending.index}
+        hand, index = at.now.pending.named_slot or (None, None)
+        told["pending"] = {"hand": hand, "index": index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.publicly.as_data(), "rules": rules}
@@ -172,7 +173,7 @@ _ASKED = {
 """What people say next in a state, where they announce it."""
 
 
-_BEFORE_CARDS = ("idle", *machine.BEGUN)
+_BEFORE_CARDS = ("idle", *situations.BEGUN)
 
 
 def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
@@ -275,7 +276,7 @@ def _revealing(
     return _do("announce_outcome", message("next_announce_outcome"))
 
 
-def _down(dealt: Dealt, hand: str) -> bool:
+def _down(dealt: DealtCard, hand: str) -> bool:
     return dealt.hand == hand and not dealt.revealed
 
 
@@ -285,8 +286,9 @@ def _do(command: str, says: Message, **args: Any) -> dict[str, Any]:
 
 def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
     """A card is awaited: nothing comes while the shoe refuses to give it."""
-    if now.refused is not None:
-        says = message("next_with_trouble", next=says, trouble=arming.said(now.refused))
+    refused = arming.refusal(now)
+    if refused is not None:
+        says = message("next_with_trouble", next=says, trouble=refused)
     return _wait(says, hand=slot[0], index=slot[1])
 
 

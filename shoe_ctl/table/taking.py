@@ -7,17 +7,17 @@ opinion. Must not know: which step is open, who may say it.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.texts.message import Message, message
 
 from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
-from .irregularities.grounds import halt_of, note
+from .irregularities.grounds import note
 from .rows import Objection
-from .state import Dealt, TableState
-from .turn import Turn
+from .state import DealtCard, Round, TableState
+from .turn import TableView, Turn
 
 KEY = "card_taken"
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
@@ -52,20 +52,15 @@ class OfCount(OfCards, frozen=True, kw_only=True):
     short: str | None = None
 
 
-class _Standing(Protocol):
-    @property
-    def now(self) -> TableState: ...
-
-
 # What was seen.
 
 
-def gone(standing: _Standing) -> list[Dealt]:
+def gone(standing: TableView) -> list[DealtCard]:
     """The cards that are gone: those named that nobody has seen, Player's before Banker's."""
     halt, played = standing.now.halt, standing.now.round
     assert halt is not None and played is not None
     noted = halt.top.noted
-    return _face_down(played.cards, noted["hand"], noted.get("index"))
+    return _face_down(played, noted["hand"], noted.get("index"))
 
 
 def places(now: TableState) -> set[tuple[str, int]]:
@@ -74,24 +69,23 @@ def places(now: TableState) -> set[tuple[str, int]]:
     if played is None:
         return set()
     noted = [opened.noted for opened in stack if opened.key == KEY]
-    missing = (_face_down(played.cards, each["hand"], each.get("index")) for each in noted)
+    missing = (_face_down(played, each["hand"], each.get("index")) for each in noted)
     return {(dealt.hand, dealt.index) for each in missing for dealt in each}
 
 
-def _face_down(cards: tuple[Dealt, ...], hand: str, index: int | None) -> list[Dealt]:
-    down = [d for d in cards if not d.revealed and index in (None, d.index)]
-    return [d for name in _HANDS[hand] for d in down if d.hand == name]
+def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
+    return [dealt for name in _HANDS[hand] for dealt in played.face_down(name, index)]
 
 
-def told(standing: _Standing) -> dict[str, Any]:
+def told(standing: TableView) -> dict[str, Any]:
     """Which places are empty: all at the table can see them."""
-    return {"gone": [f"{dealt.hand} {dealt.index}" for dealt in gone(standing)]}
+    return {"gone": [dealt.place for dealt in gone(standing)]}
 
 
 def why_nothing_is_gone(turn: Turn) -> Message | None:
     """What stands against declaring that a Player left with these cards."""
     args = checked(turn, OfTaken)
-    if _face_down(turn.round.cards, args.hand, args.index):
+    if _face_down(turn.round, args.hand, args.index):
         return None
     return message("refused_no_such_card_gone")
 
@@ -107,7 +101,7 @@ def why_not_known(turn: Turn) -> Objection | Message | None:
     if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
         return low
     if args.source == "surveillance":
-        known = "cards" in halt_of(turn).top.noted
+        known = "cards" in turn.current.noted
         return None if known else message("refused_surveillance_first")
     unknown = [dealt for dealt in gone(turn) if dealt.card is None]
     if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
@@ -120,11 +114,11 @@ def contradicts_reading(turn: Turn) -> bool:
     args = checked(turn, OfSource)
     if args.source != "surveillance" or args.against_reading:
         return False
-    named = zip(gone(turn), halt_of(turn).top.noted["cards"], strict=True)
+    named = zip(gone(turn), turn.current.noted["cards"], strict=True)
     return _differs(turn, [(dealt, card(code)) for dealt, code in named])
 
 
-def _differs(turn: Turn, named: list[tuple[Dealt, Card]]) -> bool:
+def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     """What the shoe read of these cards says otherwise."""
     if any(dealt.card not in (None, face) for dealt, face in named):
         return True
@@ -137,7 +131,7 @@ def why_no_count(turn: Turn) -> Message | None:
     args = checked(turn, OfCount)
     if (why := _why_not(turn, args.cards)) is not None or args.short is None:
         return why
-    wanted = len(gone(turn)) + len(turn.round.set_aside)
+    wanted = len(gone(turn)) + len(turn.now.ahead)
     return _why_not_cards(turn, args.short, wanted)
 
 
@@ -170,12 +164,12 @@ def take_value(turn: Turn) -> None:
     """The value is known: the room knows the cards too, and the round finishes with them."""
     missing = gone(turn)
     if checked(turn, OfSource).source == "surveillance":
-        for dealt, code in zip(missing, halt_of(turn).top.noted["cards"], strict=True):
+        for dealt, code in zip(missing, turn.current.noted["cards"], strict=True):
             _name(turn, dealt, card(code))
     _show(turn, missing, "value_known")
 
 
-def _name(turn: Turn, dealt: Dealt, face: Card) -> None:
+def _name(turn: Turn, dealt: DealtCard, face: Card) -> None:
     """This is the card that lay there, by what was seen of it."""
     entering.name(turn, dealt, face)
     entering.tell_entered(turn, dealt.hand, dealt.index, face)
@@ -205,7 +199,7 @@ def _shoes_opinion(turn: Turn, codes: list[str]) -> str:
 
 def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
     """What the decks lack, less the cards laid aside, against what is said to be missing."""
-    aside = turn.round.set_aside
+    aside = turn.now.ahead
     laid = [kept.card.code for kept in aside if kept.card is not None]
     if (pull := pulls.find(turn.now, aside[0].number if aside else None)) is not None:
         laid += [card.code for card in pulls.left(pull) if card is not None]
@@ -222,7 +216,7 @@ def _tell_opinion(turn: Turn, step: str, codes: list[str], **opinions: str | Non
 def replace(turn: Turn) -> None:
     """Cards of the same face from a complete deck lie in their place; the room has seen them."""
     missing = gone(turn)
-    for dealt, code in zip(missing, halt_of(turn).top.noted["counted"], strict=True):
+    for dealt, code in zip(missing, turn.current.noted["counted"], strict=True):
         face = card(code)
         if dealt.card is None:
             pulls.name(turn, dealt.number, face)
@@ -238,7 +232,7 @@ def replace(turn: Turn) -> None:
     _show(turn, missing, "replaced")
 
 
-def _show(turn: Turn, missing: list[Dealt], end: str) -> None:
+def _show(turn: Turn, missing: list[DealtCard], end: str) -> None:
     """The room knows the cards; what is still to come of these hands the dealer exposes."""
     exposed = {"by": "dealer", "rule": turn.game.rule(KEY, end)}
     places = [(dealt.hand, dealt.index) for dealt in missing]

@@ -17,7 +17,7 @@ from .irregularities.grounds import INSPECTS, halt_of, note
 from .irregularities.missed import DRAWN_AS_ONE
 from .irregularities.pulled import KEY, ORDER_KNOWN
 from .irregularities.stack import raise_irregularity
-from .state import Kept
+from .round import unplaced
 from .turn import Turn
 
 # What was seen.
@@ -91,8 +91,7 @@ def _keep(turn: Turn, place: int, card: Card | None) -> Cause | None:
     if number is None and turn.now.shoe is not None:
         number = turn.shoe.drawn
     counted = turn.now.shoe != before
-    kept = Kept(card=card, number=number, hand=None, index=None, counted=counted)
-    turn.change(kept=(*turn.now.kept, kept))
+    unplaced.add_card(turn, card, number, role="held", counted=counted)
     if strange is None or number is None:
         return None
     return strange._replace(subject=early.subject(number), noted={INSPECTS: number})

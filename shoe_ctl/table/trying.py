@@ -6,15 +6,15 @@ Must not know: which commands there are, what arguments are likely.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from shoe_ctl.texts.message import Message
 
-from . import deciding, machine
+from . import deciding
 from .inputs import TableCommand
-from .rows import Refuse, Row
+from .rows import Refuse
+from .transitions import Line, lines
 from .turn import TableView, Turn
 
 _SOMEBODY, _ANOTHER, _WHY = "somebody", "another", "why"
@@ -42,8 +42,8 @@ class Trial:
         The position is taken to be high enough for the command itself.
         """
         turn = self._begin(command, args, position, reason=reason, second=second)
-        row = _row_of(turn)
-        return row is not None and not (row.do and isinstance(row.do[0], Refuse))
+        line = _line_of(turn)
+        return line is not None and not isinstance(line.do[0], Refuse)
 
     def asks(
         self, why: Callable[[Turn], Message | None], command: str, position: str
@@ -78,14 +78,6 @@ class Trial:
         return turn
 
 
-def _row_of(turn: Turn) -> Row | None:
-    for row in _rows(turn.state, turn.command.command):
-        turn.source, turn.dest = row.state, row.dest
-        if all(condition(turn) for condition in row.when):
-            return row
-    return None
-
-
-@functools.cache
-def _rows(state: str, command: str) -> tuple[Row, ...]:
-    return tuple(row for row in machine.ROWS if (row.state, row.trigger) == (state, command))
+def _line_of(turn: Turn) -> Line | None:
+    of_it = lines()[turn.state, turn.command.command]
+    return next((line for line in of_it if all(holds(turn) for holds in line.when)), None)

@@ -6,10 +6,11 @@ Must not know: which state follows which (machine.py), clocks, I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
@@ -20,11 +21,13 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Round, Shoe, TableState
+from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
     from .irregularities.procedure import Procedure
+
+_Event = TypeVar("_Event", bound=ShoeEvent)
 
 
 class TableView:
@@ -44,6 +47,34 @@ class TableView:
         self.game = game
         self.settings = settings
         self.procedures = procedures
+
+    @property
+    def round(self) -> Round:
+        """The open round."""
+        assert self.now.round is not None
+        return self.now.round
+
+    @property
+    def shoe(self) -> Shoe:
+        """The loaded shoe."""
+        assert self.now.shoe is not None
+        return self.now.shoe
+
+    @property
+    def halt(self) -> Halt:
+        """What halts the table; something is open."""
+        assert self.now.halt is not None
+        return self.now.halt
+
+    @property
+    def current(self) -> Opened:
+        """The irregularity or pause that is decided now."""
+        return self.halt.top
+
+    @property
+    def resume_state(self) -> str:
+        """The state in which play resumes once the halt is over."""
+        return self.halt.back_to
 
     @property
     def method(self) -> str | None:
@@ -71,13 +102,12 @@ class TableView:
 
 
 class Turn(TableView):
-    """The model that the state machine moves. ``state`` and ``trigger`` are the machine's.
+    """The model that the state machine moves.
 
-    ``source`` and ``dest`` are the two ends of the transition being considered or made.
+    ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
+    ``triggers`` are those that the table has given itself and that wait for their turn.
+    ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     """
-
-    state: str
-    trigger: Callable[[str], bool]
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -85,14 +115,19 @@ class Turn(TableView):
         super().__init__(TableState(), game, settings, procedures)
         self.wager_rules = WagerRules(game, settings.layout, settings.limits)
         self.effects: list[Effect] = []
-        self.source = ""
-        self.dest = ""
+        self.state = self.source = self.now.state
+        self.triggers: deque[str] = deque()
+        self.resumes_in = ""
         self.refusal: Answer | None = None
+        self._event: ShoeEvent | None = None
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
-        self.now = msgspec.structs.replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
+        self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
+        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self.state = self.source = now.state
+        self.triggers.clear()
         self.effects = []
         self.refusal = None
 
@@ -101,13 +136,19 @@ class Turn(TableView):
     @property
     def shoe_event(self) -> ShoeEvent:
         """The shoe event of this input."""
-        assert isinstance(self.happened, ShoeSaid)
-        return self.happened.event
+        assert self._event is not None
+        return self._event
+
+    def event(self, kind: type[_Event]) -> _Event:
+        """Return the shoe event of this input, which is of this kind."""
+        event = self.shoe_event
+        assert isinstance(event, kind)
+        return event
 
     @property
     def drawn(self) -> CardDrawn:
         """The card of this input."""
-        event = self.shoe_event
+        event = self._event
         assert isinstance(event, CardDrawn)
         return event
 
@@ -117,39 +158,37 @@ class Turn(TableView):
         assert isinstance(self.happened, TableCommand)
         return self.happened
 
-    @property
-    def round(self) -> Round:
-        """The open round."""
-        assert self.now.round is not None
-        return self.now.round
+    def actor(self) -> dict[str, str | None]:
+        """Return who gave the command, from which position and why, as restricted events say it.
 
-    @property
-    def shoe(self) -> Shoe:
-        """The loaded shoe."""
-        assert self.now.shoe is not None
-        return self.now.shoe
+        Nobody where the shoe, the link or the clock brought the input.
+        """
+        asked = self.happened
+        if not isinstance(asked, TableCommand):
+            return {}
+        return {"person": asked.person, "position": asked.position, "why": asked.reason}
 
     # How it changes.
 
     def change(self, **fields: Any) -> None:
         """Replace fields of the table's state."""
-        self.now = msgspec.structs.replace(self.now, **fields)
+        self.now = replace(self.now, **fields)
 
     def set_round(self, **fields: Any) -> None:
         """Replace fields of the open round."""
-        self.change(round=msgspec.structs.replace(self.round, **fields))
+        self.now = replace(self.now, round=replace(self.round, **fields))
 
     def set_shoe(self, **fields: Any) -> None:
         """Replace fields of the loaded shoe."""
-        self.change(shoe=msgspec.structs.replace(self.shoe, **fields))
+        self.now = replace(self.now, shoe=replace(self.shoe, **fields))
 
     def set_link(self, **fields: Any) -> None:
         """Replace fields of the link."""
-        self.change(link=msgspec.structs.replace(self.now.link, **fields))
+        self.now = replace(self.now, link=replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
-        """Go on with this trigger once the present transition is done."""
-        self.trigger(trigger)
+        """Go on with this trigger once the present one is done."""
+        self.triggers.append(trigger)
 
     # What it tells.
 

@@ -15,7 +15,7 @@ from .irregularities.double_draw import KEY as DOUBLE_DRAW
 from .irregularities.double_draw import NAME
 from .irregularities.misread import KEY, KNOWN, READ
 from .revealing import named_to_expose, shows_cards_at_once
-from .state import Dealt, Opened
+from .state import DealtCard, Opened
 from .turn import Turn
 
 KEYS = (KEY, DOUBLE_DRAW)
@@ -44,19 +44,15 @@ def is_due_for_entry(turn: Turn) -> bool:
     return shows_cards_at_once(turn) and bool(_open(turn))
 
 
-def _open(turn: Turn) -> list[Dealt]:
+def _open(turn: Turn) -> list[DealtCard]:
     """The unread cards of the round for which nothing is open yet."""
     unread = [dealt for dealt in turn.round.cards if dealt.card is None]
-    return [d for d in unread if not any(stack.is_open(turn, k, _subject(d)) for k in KEYS)]
+    return [d for d in unread if not any(stack.is_open(turn, k, d.subject) for k in KEYS)]
 
 
-def _subject(dealt: Dealt) -> str:
-    return f"{dealt.hand} {dealt.index}"
-
-
-def _cause(turn: Turn, dealt: Dealt) -> Cause:
+def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     """Why nobody knows the card: which of a pull it is, or what the shoe said of it, or nothing."""
-    noted, subject = {"hand": dealt.hand, "index": dealt.index}, _subject(dealt)
+    noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find(turn.now, dealt.number) is not None:
         seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
         return Cause(DOUBLE_DRAW, seen, subject=subject, noted=noted, step=NAME)

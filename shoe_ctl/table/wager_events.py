@@ -12,7 +12,6 @@ from typing import Any
 from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer
-from .inputs import TableCommand
 from .turn import Turn
 from .wagers.held import Entry, Wagers
 from .wagers.request import Refused
@@ -114,7 +113,7 @@ def tell_raised(
 ) -> None:
     """Something is wrong with wagers; ``of`` is what the room may know of which."""
     data = {"key": key, "seen": seen.as_data(), "rules": dict(turn.game.irregularities[key]), **of}
-    turn.tell("irregularity.raised", data, restricted={**data, **restricted, **_who(turn)})
+    turn.tell("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
 
 
 def tell_resolved(
@@ -123,11 +122,3 @@ def tell_resolved(
     """How it ended, under which rule."""
     data = {"key": key, "how": how, "rule": rule, **of}
     turn.tell("irregularity.resolved", data, restricted={**data, **restricted})
-
-
-def _who(turn: Turn) -> dict[str, Any]:
-    """Who gave the command."""
-    asked = turn.happened
-    if not isinstance(asked, TableCommand):
-        return {}
-    return {"person": asked.person, "position": asked.position, "why": asked.reason}

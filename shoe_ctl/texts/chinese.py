@@ -208,8 +208,9 @@ TEXTS: Mapping[str, str] = {
         "线路暂停至 {until} UTC，杂讯过多：检查线缆、接地、波特率和所接设备；安静后自动重新打开"
     ),
     "shoe_no_hello": (
-        "端口已打开 {seconds} 秒，尚无牌靴报出身份：线路太慢，还是接了别的设备？运行 shoectl "
-        "doctor 查看"
+        "端口已打开 {seconds} 秒，尚无牌靴报出身份：线路太慢，还是接了别的设备？"
+        "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud；"
+        "然后停止守护进程并运行 shoectl doctor，它会自行测试端口"
     ),
     "shoe_refused_no_key": (
         "拒绝此牌靴，本桌没有它的密钥：在 key_file 中给出密钥，或者这是另一个牌靴？"

@@ -333,8 +333,10 @@ TEXTS: Mapping[str, str] = {
         "it is quiet"
     ),
     "shoe_no_hello": (
-        "the port is open for {seconds} s and no shoe has said who it is: is the line too "
-        "slow, or something else connected? shoectl doctor says more"
+        "the port is open for {seconds} s and no shoe has said who it is: is the line too slow, "
+        "is something else connected? look at the cable, the shoe's power, and profile, port and "
+        "baud in [table.shoe]; then stop the daemon and run shoectl doctor, which tries the port "
+        "itself"
     ),
     "shoe_refused_no_key": (
         "the shoe is refused, this table has no key for it: name a key_file with its key, or "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shoe_ctl.answers import Answers, FirstAnswer, Gathering
+from shoe_ctl.history.event_ids import Answers, FirstAnswer, Gathering
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience

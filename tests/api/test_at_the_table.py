@@ -12,8 +12,8 @@ from typing import Any
 import apsw
 import pytest
 
-from shoe_ctl.config import load
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.config.schema import load
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify

@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shoe_ctl import config as module
 from shoe_ctl.api.asked import Command
 from shoe_ctl.api.place import LONGEST_PATH
 from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
-from shoe_ctl.checked import check
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
-from shoe_ctl.config import Config, load
-from shoe_ctl.refusal_budget import RECORDED as RECORDED_REFUSALS
-from shoe_ctl.refusal_budget import STRETCH_US
-from shoe_ctl.staff import gid_of, users_of
+from shoe_ctl.config import schema as module
+from shoe_ctl.config.resolve import check
+from shoe_ctl.config.schema import Config, load
+from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
+from shoe_ctl.daemon.refusal_budget import STRETCH_US
+from shoe_ctl.daemon.requests import gid_of, users_of
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.known_commands import MOST_REFUSED, MOST_REFUSED_OF_A_USER

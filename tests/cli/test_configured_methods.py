@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_ctl.config import of_plain
+from shoe_ctl.config.schema import of_plain
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
 from shoe_ctl.table.settings import TableSettings

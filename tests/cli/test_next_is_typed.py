@@ -21,10 +21,10 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.filling import ALL_KINDS
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.machine import states_that_take
 from shoe_ctl.table.positions import COMMANDS
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
+from shoe_ctl.table.transitions import states_that_take
 from shoe_ctl.texts.catalogue import text, with_texts
 from simulators.table.scenario import shipped
 from tests.scenarios.test_in_process import played_once

@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 from shoe_ctl.cli import replay_view
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.progress import Progress
-from shoe_ctl.differences import MOST_KEPT, Difference, Differences
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.journal.bodies import Kind, Wire
 from shoe_ctl.records import Record
-from shoe_ctl.replay import Replay
-from shoe_ctl.sessions import Sessions
+from shoe_ctl.replay.difference import MOST_KEPT, Difference, Differences
+from shoe_ctl.replay.replay import Replay
+from shoe_ctl.replay.sessions import Sessions
 from tests.journal.making import records, spoil
 from tests.wiring.on_the_wire import DEVICE, KEY, dealt
 

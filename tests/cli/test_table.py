@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.cli.table import Wire, refusal
-from shoe_ctl.outage import fault_of
+from shoe_ctl.daemon.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration

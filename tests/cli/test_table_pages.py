@@ -18,7 +18,7 @@ from shoe_ctl.cli import table_pages
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table import _argument
 from shoe_ctl.games import catalog
-from shoe_ctl.table import arguments, filling, machine, positions
+from shoe_ctl.table import arguments, filling, positions, situations, transitions
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.recording import RECORDED
 from tests.cli.test_table import Ran, pasted
@@ -59,8 +59,8 @@ def test_a_page_fits_eighty_columns_and_shows_an_example_that_can_be_pasted(comm
 def test_a_page_has_the_positions_the_arguments_and_the_states_of_the_tables(command: str) -> None:
     shown = " ".join(help_of(command).split())
     assert f"given by {positions.COMMANDS[command].replace('_', ' ')} " in shown
-    states = machine.states_that_take(command)
-    everywhere = len(states) == len(machine.STATES)
+    states = transitions.states_that_take(command)
+    everywhere = len(states) == len(situations.STATES)
     assert ("when in every state" if everywhere else f"when {', '.join(states)}") in shown
     assert " rule " in shown
     kind = filling.ALL_KINDS.get(command, arguments.Args)
@@ -134,7 +134,7 @@ def test_a_command_without_a_page_is_in_the_help_all_the_same(
 ) -> None:
     monkeypatch.setitem(positions.COMMANDS, "wave_flag", "pit_manager")
     assert "wave_flag" in help_of()
-    monkeypatch.setattr(machine, "states_that_take", lambda _: ("idle",))
+    monkeypatch.setattr(transitions, "states_that_take", lambda _: ("idle",))
     assert "pit manager or a higher position" in " ".join(help_of("wave_flag").split())
 
 

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.cli.run import until_terminated
-from shoe_ctl.config import load
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.config.schema import load
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.link.clock import SystemClock
 from tests.journal.disk import WRITES, Call, Disk, Do
 

@@ -18,18 +18,18 @@ from typing import Any, Self
 
 from firmware_proto.cards import DECKS
 from firmware_proto.reference.keys import ShoeKeys
-from shoe_ctl import resuming, rules
-from shoe_ctl.config import load
-from shoe_ctl.daemon import Daemon
-from shoe_ctl.delivery import SinkPlace
+from shoe_ctl.config.schema import load
+from shoe_ctl.daemon.daemon import Daemon
+from shoe_ctl.daemon.delivery import SinkPlace
+from shoe_ctl.daemon.table_runner import Answered, TableRunner
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.clock import Clock, SystemClock
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
-from shoe_ctl.replay import replay
-from shoe_ctl.runner import Answered, TableRunner
-from shoe_ctl.sessions import Sessions
+from shoe_ctl.replay.replay import replay
+from shoe_ctl.replay.sessions import Sessions
 from shoe_ctl.table.inputs import TableCommand
 from simulators.faults import Line
 from simulators.ports.port import Port
@@ -306,9 +306,9 @@ def nothing_is_wrong_with(journal: Path) -> int:
         again = replay(
             reader,
             rules.controller,
-            resuming.agrees,
+            snapshots.agrees,
             Sessions(),
-            begin_late=resuming.begin_late,
+            begin_late=snapshots.begin_late,
         )
     assert again.differences == []
     assert again.bytes > 0 or not again.rounds

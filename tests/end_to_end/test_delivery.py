@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from shoe_ctl.delivery import SinkPlace
+from shoe_ctl.daemon.delivery import SinkPlace
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
 from tests.end_to_end.rounds import all_agree, of_type, once_each

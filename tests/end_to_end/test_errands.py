@@ -18,7 +18,7 @@ from firmware_proto.events import HostSaid, RotateKey, SetTime, ShoeCommand
 from firmware_proto.reference.codec import read
 from firmware_proto.reference.framing import Splitter
 from firmware_proto.reference.keys import ShoeKeys
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.link.key_file import read_keys

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl import outage
+from shoe_ctl.daemon import outage
 from shoe_ctl.journal.place import log_of
 from shoe_ctl.journal.signing import signer
 from tests.end_to_end.served import (

@@ -17,11 +17,11 @@ from typing import Any
 import apsw
 import pytest
 
-from shoe_ctl import outage
+from shoe_ctl.daemon import outage
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.outage_notes import OutageNotes
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import JournalError
-from shoe_ctl.outage import Outage
-from shoe_ctl.outage_notes import OutageNotes
-from shoe_ctl.runner import TableRunner
 from tests.end_to_end.rounds import all_agree, lines_of, of_type, once_each
 from tests.end_to_end.served import (
     PATIENCE_S,

@@ -9,7 +9,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import Error, ErrorCleared
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.games import catalog
 from shoe_ctl.games.decided import decide
 from shoe_ctl.journal.reader import Reader

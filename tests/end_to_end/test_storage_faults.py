@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl import outage
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.daemon import outage
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from firmware_proto.events import Hello
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.link.connection import Reception
-from shoe_ctl.runner import TableRunner
 from simulators.ports.usb_bus import UsbBus
 from simulators.rig import Rig
 from tests.end_to_end.cuts import CutLine, nothing_was_lost_or_doubled

@@ -10,13 +10,13 @@ import pytest
 
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.errors import JournalError
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
-from shoe_ctl.replay import Replay, replay
-from shoe_ctl.revised import Told
+from shoe_ctl.replay.replay import Replay, replay
 from shoe_ctl.table.effects import Answer, Effect, TableEvent, WakeAt
 from shoe_ctl.table.inputs import Input, TableCommand, Tick
 from tests.journal.making import T_US, records, spoil, stored, verified

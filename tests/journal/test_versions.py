@@ -16,9 +16,9 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from shoe_ctl import resuming
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
+from shoe_ctl.history import snapshots
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import signer
@@ -61,7 +61,7 @@ def test_a_journal_of_version_1_is_read_without_being_changed(path: Path) -> Non
     assert (found.ok, found.records, found.tables) == (True, len(records(path)), 1)
     assert not {record.kind for record in records(path)} & {"snapshot", "checkpoint"}
     with Reader.open(path) as reader:
-        again = resuming.recover(reader, "bac-07").controller
+        again = snapshots.recover(reader, "bac-07").controller
     assert again is not None and again.state.rounds >= 2
     assert path.read_bytes() == before
 

@@ -24,8 +24,8 @@ from firmware_proto.events import (
 )
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.api.asked import Command, read
-from shoe_ctl.checked import check
-from shoe_ctl.config import of_plain
+from shoe_ctl.config.resolve import check
+from shoe_ctl.config.schema import of_plain
 from shoe_ctl.records import Audience
 from shoe_ctl.table import state
 from shoe_ctl.table.controller import TableController

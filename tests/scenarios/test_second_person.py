@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_ctl.config import Config, SocketConfig, SocketUser
+from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
 from shoe_ctl.texts.catalogue import text
 from simulators.table.scenario import Scenario, parse
 from tests.scenarios import through_the_daemon

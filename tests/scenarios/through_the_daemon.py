@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 
 from shoe_ctl.cli.demo_scenario import SECOND_PERSONS
-from shoe_ctl.config import Config, of_plain
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.config.schema import Config, of_plain
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
 from simulators.ports.pty import PtyPort

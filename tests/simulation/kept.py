@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from firmware_proto.events import Gap, Hello, ShoeEvent
-from shoe_ctl import resuming, rules
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
-from shoe_ctl.replay import replay
+from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes
 from simulators.shoe.memory import RESERVE, EventMemory, Stored
 from tests.simulation.broken import Broken
@@ -102,7 +102,7 @@ class Kept:
             found = verify(reader)
             if not found.ok:
                 raise Broken("replayable", f"the chain is broken: {found.first_bad}")
-            again = replay(reader, rules.controller, resuming.agrees)
+            again = replay(reader, rules.controller, snapshots.agrees)
             if again.differences:
                 raise Broken("replayable", f"{again.differences[0]}")
             records = list(reader.records())

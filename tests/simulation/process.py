@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import apsw
 
-from shoe_ctl.daemon import Daemon
+from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.errors import ShoeCtlError
 from tests.simulation.broken import Broken
 from tests.simulation.disk import Disk, Image

@@ -15,12 +15,12 @@ from typing import Any
 import apsw
 import pytest
 
-from shoe_ctl.answers import Answers
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.history.event_ids import Answers
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.link.connection import Connection
-from shoe_ctl.outage import Outage
-from shoe_ctl.runner import TableRunner
 from shoe_ctl.table import parked, status
 from tests.simulation.plan import Plan
 from tests.simulation.plans import struck

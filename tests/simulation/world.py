@@ -19,15 +19,15 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import DECKS
-from shoe_ctl.config import Config, of_plain
-from shoe_ctl.daemon import Daemon
-from shoe_ctl.delivery import SinkPlace
+from shoe_ctl.config.schema import Config, of_plain
+from shoe_ctl.daemon.daemon import Daemon
+from shoe_ctl.daemon.delivery import SinkPlace
+from shoe_ctl.daemon.host import Outside
+from shoe_ctl.daemon.outage_notes import notes_for
 from shoe_ctl.games import catalog
 from shoe_ctl.link.clock import SystemClock
-from shoe_ctl.outage_notes import notes_for
-from shoe_ctl.outside import Outside
 from shoe_ctl.records import Audience
-from shoe_ctl.table.state import Dealt, Kept
+from shoe_ctl.table.state import CardOnTable
 from simulators.rig import Rig
 from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.build import simulated_shoe
@@ -260,10 +260,7 @@ class World:
         if runner is None:
             return 0
         now = runner.controller.state
-        cards: list[Kept | Dealt] = [*now.kept, *now.early, *now.opening]
-        cards += [] if now.pending is None else [now.pending]
-        cards += [] if now.halt is None else now.halt.outside
-        cards += [] if now.round is None else now.round.set_aside
+        cards: list[CardOnTable] = [*now.unplaced]
         cards += [] if now.round is None else now.round.cards
         numbers = [each.number for each in cards if each.number is not None]
         return self.device.shoe.drawn - max(0, min(numbers) - 1) if numbers else 0

@@ -23,7 +23,7 @@ from firmware_proto.events import (
 )
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
-from shoe_ctl.table import machine
+from shoe_ctl.table import transitions
 from shoe_ctl.table.by_hand import HANDS, ORDER
 from shoe_ctl.table.inputs import LinkUp, Tick
 from shoe_ctl.table.state import TableState
@@ -41,7 +41,11 @@ from tests.table.tried import (
 )
 
 HALTING = frozenset(
-    row.trigger for row in machine.ROWS if row.dest == "suspended" and row.state != "suspended"
+    trigger
+    for trigger in transitions.triggers()
+    for case in transitions.cases(trigger)
+    for (state, named), lines in transitions.lines().items()
+    if named == case and state != "suspended" and any(line.to == "suspended" for line in lines)
 )
 """Whatever may halt a table."""
 

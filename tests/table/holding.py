@@ -24,7 +24,7 @@ def holds(before: TableState, now: TableState, effects: Sequence[Effect]) -> Non
     assert from_bytes(to_bytes(now)) == now
     assert balanced(now), now
     assert (now.state == "suspended") is (now.halt is not None), now
-    assert now.halt is not None or now.kept == ()
+    assert now.halt is not None or now.held == ()
     assert now.halt is not None or now.pending is None
     if now.round is not None:
         numbers = [dealt.number for dealt in now.round.cards]

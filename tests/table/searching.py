@@ -54,8 +54,8 @@ def features(place: Place) -> Iterator[Hashable]:
     played = now.round
     yield place.shoe, top, now.link.up, now.link.aligned, now.loaded is None
     yield top, frozenset(opened[-1].noted) if opened else None
-    yield back_to, top, bool(now.kept), bool(now.early), bool(now.opening)
-    yield top, None if now.pending is None else now.pending.hand
+    yield back_to, top, bool(now.held), bool(now.early), bool(now.opening)
+    yield top, None if now.pending is None else (now.pending.named_slot or (None,))[0]
     yield back_to, top, played and (bool(played.cards), played.all_revealed, played.manual)
     yield conducted, top
 

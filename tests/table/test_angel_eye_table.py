@@ -190,13 +190,13 @@ def test_a_link_lost_in_a_round_never_resumes_by_itself_nor_takes_later_cards() 
     table.draw("9D", hand="banker", index=1)
     assert table.now.link.aligned
     assert table.now.state == "suspended"
-    assert [k.card.code for k in table.now.kept if k.card] == ["2D", "9D"]
+    assert [k.card.code for k in table.now.held if k.card] == ["2D", "9D"]
     assert table.now.round is not None
     assert len(table.now.round.cards) == 3
     refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error is not None and "no place" in refused.error
     table.rules("void")
-    assert (table.now.state, table.now.kept, table.now.link.aligned) == ("idle", (), False)
+    assert (table.now.state, table.now.held, table.now.link.aligned) == ("idle", (), False)
     table.draw("5H", hand="player", index=2)
     assert table.now.round is None
     table.draw("6H", hand="player", index=1)

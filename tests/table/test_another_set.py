@@ -27,7 +27,7 @@ def test_cards_set_aside_leave_the_question_of_the_new_set() -> None:
     table = closed()
     heard_late(table)
     table.rules("set_aside")
-    assert (table.now.state, table.key, table.now.kept) == ("suspended", "other", ())
+    assert (table.now.state, table.key, table.now.held) == ("suspended", "other", ())
     plays_the_new_set_once_the_round_is_void(table)
 
 

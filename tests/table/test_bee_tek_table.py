@@ -88,7 +88,7 @@ def test_a_line_that_could_not_be_read_in_a_round_halts_for_it_may_have_been_a_c
     before = table.now.round
     table.draw("9C")
     assert table.now.round == before  # which slot is it for? nobody guesses
-    assert [kept.card.code for kept in table.now.kept if kept.card] == ["9C"]
+    assert [kept.card.code for kept in table.now.held if kept.card] == ["9C"]
     refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error is not None and "no place" in refused.error
     table.rules("void")
@@ -145,7 +145,7 @@ def test_a_failed_read_holds_its_slot_whatever_alarm_comes_with_it(
     for event in said:
         table.says(event)
     assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
-    assert table.now.kept == ()
+    assert table.now.held == ()
     open_now = [*(table.now.halt.stack if table.now.halt else ()), *table.now.waiting]
     assert [(opened.key, opened.step) for opened in open_now] == [("misread", "enter")]
     # Face down it only waits; where all can see it the table asks for it.

@@ -43,7 +43,7 @@ def test_it_is_told_marked_manual_and_settled(angel_eye: bool, way: int, codes: 
     totals = [(d["hand"], d["total"]) for d in table.told("round.total_announced")]
     assert totals == [("player", 2), ("banker", 3)]
     assert len(table.told("round.card_dealt")) == len(table.told("round.card_revealed")) == 6
-    assert (table.now.halt, table.now.kept, table.now.waiting) == (None, (), ())
+    assert (table.now.halt, table.now.held, table.now.waiting) == (None, (), ())
     assert table.now.shoe.drawn == sum(table.now.shoe.counts.values()) == 6
     if way == 0:
         table.does("settle")

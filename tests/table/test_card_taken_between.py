@@ -21,7 +21,7 @@ def test_a_card_that_is_not_the_shoes_is_inspected_and_not_laid_aside() -> None:
     decides(table, "not_known", reason="r")
     table.draw("4f")
     assert table.key == "foreign_card"
-    assert table.now.round.set_aside == ()
+    assert table.now.ahead == ()
     table.rules("void")
     assert table.told("round.void")[-1]["rule"] == "5.1"
 
@@ -30,7 +30,7 @@ def test_a_card_forced_past_the_bolt_is_none_of_the_two() -> None:
     table = taken()
     decides(table, "not_known", reason="r")
     table.draw("4C", armed=False)
-    assert (table.now.round.set_aside, len(table.now.kept)) == ((), 1)
+    assert (table.now.ahead, len(table.now.held)) == ((), 1)
 
 
 def test_the_player_is_back_and_play_goes_on_with_the_two_for_the_hands() -> None:

@@ -283,10 +283,10 @@ def test_set_aside_in_a_pause_it_is_one_of_the_two() -> None:
     assert table.desired == Armed(5, "set_aside", 1)
     table.does("pause")
     comes(table)
-    assert (table.key, table.now.round.set_aside) == ("review", ())
+    assert (table.key, table.now.ahead) == ("review", ())
     table.does("resume")
     assert (table.key, table.now.halt.top.step) == ("card_taken", "second_aside")
-    assert [c.number for c in table.now.round.set_aside] == [5]
+    assert [c.number for c in table.now.ahead] == [5]
     assert table.desired == Armed(6, "set_aside", 2)
 
 

@@ -38,7 +38,7 @@ def test_a_strange_card_burned_between_rounds_voids_nothing_and_is_laid_aside(co
     assert table.key == {"4f": "foreign_card", "9C": "extra_card"}[code]
     table.rules("earlier_stand")
     assert ended(table) == [("earlier_stand", "5.1.2")]
-    assert (table.now.state, table.now.kept) == ("idle", ())
+    assert (table.now.state, table.now.held) == ("idle", ())
     assert table.told("round.void") == []
     assert balanced(table.now)
 

@@ -186,8 +186,8 @@ def test_a_card_that_lies_there_stays_and_the_shoes_numbers_count_on(
     assert (len(table.now.round.cards), table.key) == (4, None)
     assert [d.number for d in table.now.round.cards] == [1, 2, -1, 3]
     assert table.now.shoe.entered == {}
-    places = [(d.hand, d.index) for d in ordering.drawn_last(table.now, 3)]
-    assert places == [("banker", 1), ("player", 2), ("banker", 2)]
+    places = [card.place for card in ordering.drawn_last(table.now, 3)]
+    assert places == ["banker 1", "player 2", "banker 2"]
 
 
 def test_a_third_card_that_was_never_drawn_is_due_again() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.table import diagram, machine
+from shoe_ctl.table import diagram, positions, situations, transitions
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "contributor" / "state-diagram.md"
@@ -27,13 +27,22 @@ def test_the_script_prints_the_page() -> None:
     assert done.stdout == diagram.page()
 
 
-def test_every_change_of_state_in_the_table_is_an_edge_of_the_diagram() -> None:
+def test_every_change_of_state_in_the_round_is_an_edge_of_the_diagram() -> None:
     drawn = diagram.diagram()
-    edges = {(r.state, r.dest) for r in machine.ROWS if r.state != r.dest}
-    assert len(drawn.splitlines()) == len(edges) + 2
+    named = {transitions.BY_CARDS: "by_the_cards", transitions.RESUME: "resumed"}
+    edges = {(state, named.get(to, to)) for state, _, to, *_ in transitions.ROUND if state != to}
+    assert drawn.count(" --> ") == len(edges) + 1
     assert all(f"    {a} --> {b} : " in drawn for a, b in edges)
+
+
+def test_all_that_halts_a_table_stands_beside_the_diagram() -> None:
+    page = diagram.page()
+    for (state, trigger), lines in transitions.lines().items():
+        if state != "suspended" and trigger not in positions.COMMANDS:
+            words = trigger.replace(".", " ").replace("_", " ")
+            assert words in page or not any(line.to == "suspended" for line in lines)
 
 
 def test_the_staffs_page_explains_every_state() -> None:
     text = STAFF.read_text("utf-8")
-    assert [s for s in machine.STATES if f"**{s.replace('_', ' ')}**" not in text] == []
+    assert [s for s in situations.STATES if f"**{s.replace('_', ' ')}**" not in text] == []

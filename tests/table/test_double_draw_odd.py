@@ -197,7 +197,7 @@ def test_a_foreign_one_between_rounds_is_laid_aside_alone() -> None:
     table = Playing(**WAYS[0]).open_shoe()
     table.says(CardsDrawn(cards=tuple(cards("4f 3C")), number=1, order_known=True))
     table.rules("earlier_stand")
-    assert [k.card.code for k in table.now.kept] == ["3C"]
+    assert [k.card.code for k in table.now.held] == ["3C"]
     decides(table, "order_from_shoe", "pit_supervisor")
     decides(table, "reconstruct", "dealer")
     assert table.key == "overdraw"

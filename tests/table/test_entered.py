@@ -55,7 +55,7 @@ def test_a_card_misread_is_corrected_takes_its_slot_and_play_goes_on(code: str, 
     assert told[:2] == ["table.halted", "round.card_dealt"]
     assert balanced(table.now)
     accepted(table, "play_on")
-    assert (table.now.state, table.now.kept) == ("dealing", ())
+    assert (table.now.state, table.now.held) == ("dealing", ())
     assert table.told("irregularity.resolved", Audience.RESTRICTED)[-1]["rule"] == "6.3"
     assert table.now.round.hand("player")[1] == card("TS")
     assert table.now.shoe.counts == {"9C": 1, "3C": 1, "TS": 1}
@@ -87,13 +87,30 @@ def test_a_misread_card_that_was_not_due_stays_beside_the_round_until_ruled_on()
     table.draw("4f")
     accepted(table, "correct", card="4C")
     assert "no place" in (decides(table, "play_on").error or "")
-    assert [k.card and k.card.code for k in table.now.kept] == ["4C"]
+    assert [k.card and k.card.code for k in table.now.held] == ["4C"]
     accepted(table, "set_aside")
     assert (table.now.state, len(table.now.round.cards)) == ("revealing", 4)
     assert balanced(table.now)
 
 
 # Cards that were missed.
+
+
+def test_what_waits_since_another_halt_counts_no_card_of_that_halt() -> None:
+    table = dealt("")
+    table.draw("9S", number=2)
+    accepted(table, "enter")
+    assert [opened.key for opened in table.now.waiting] == ["misread"]
+    accepted(table, "place")
+    accepted(table, "recount")
+    accepted(table, "play_on")
+    table.deal("TS TH")
+    table.does("expose", hand="player")
+    assert table.key == "misread"
+    accepted(table, "void")
+    ended = next(e for e in table.events[::-1] if e.type == "irregularity.resolved")
+    assert ended.restricted_data is not None
+    assert (ended.data["key"], ended.restricted_data["cards_kept"]) == ("misread", 0)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -156,7 +173,7 @@ def test_cards_kept_meanwhile_are_placed_in_the_order_of_their_numbers() -> None
     accepted(table, "enter", card="3C")
     accepted(table, "place")
     assert [c.code for c in table.now.round.hand("player")] == ["2D", "TS"]
-    assert (table.now.kept, table.now.shoe.unseen) == ((), 0)
+    assert (table.now.held, table.now.shoe.unseen) == ((), 0)
     accepted(table, "play_on")
     assert table.now.state == "dealing"
     assert balanced(table.now)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import functools
-import logging
 
 import pytest
 
 from firmware_proto.events import EVENTS
-from shoe_ctl.table import engine, machine, positions
-from shoe_ctl.table.irregularities.grounds import CARDS_OUT
+from shoe_ctl.table import engine, positions, transitions
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.state import TableState, from_bytes, to_bytes
+from shoe_ctl.table.situations import (
+    BEGUN,
+    BETWEEN,
+    CARDS_OUT,
+    LEFT_FOR_A_HALT,
+    NO_ROUND,
+    SITUATIONS,
+    STATES,
+    situation,
+)
+from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
+from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
 from tests.table.holding import holds
 from tests.table.offers import At
@@ -19,10 +28,21 @@ from tests.table.playing import Playing, game, settings
 from tests.table.sessions import WAYS, at, goes_on, passed_through
 from tests.table.tried import EVENTS_TRIED, FACTS, inputs
 
-OUTSIDE = tuple(t for t in machine.TRIGGERS if t not in machine.OWN_TRIGGERS)
+OUTSIDE = tuple(sorted(transitions.triggers() - transitions.OWN_TRIGGERS))
+OF_THE_ROUND = {(state, trigger) for state, trigger, *_ in transitions.ROUND}
+OF_THE_ROUND_ALONE = {t for _, t in OF_THE_ROUND} - {m for m, *_ in transitions.SHOE}
+LEADS = {
+    transitions.BY_CARDS: ("dealing", "drawing", "revealing"),
+    transitions.RESUME: tuple(state for state in STATES if state != "suspended"),
+}
 
 
-# The table itself.
+def leads(line: Line) -> tuple[str, ...]:
+    """The states that this line may lead to."""
+    return (line.to,) if isinstance(line.to, str) else LEADS[line.to]
+
+
+# The tables themselves.
 
 
 def test_the_inputs_tried_cover_every_trigger_from_outside() -> None:
@@ -33,61 +53,115 @@ def test_the_inputs_tried_cover_every_trigger_from_outside() -> None:
 def test_every_shoe_event_and_command_is_a_trigger() -> None:
     named = {event.type for event in EVENTS_TRIED} - {"command"}
     assert named <= EVENTS.keys()
-    assert set(OUTSIDE) == {*named, *FACTS, *positions.COMMANDS, machine.UNFORESEEN}
+    assert set(OUTSIDE) == {*named, *FACTS, *positions.COMMANDS, UNFORESEEN}
 
 
 def test_there_are_ten_states() -> None:
-    assert len(machine.STATES) == len(set(machine.STATES)) == 10
-    assert {r.state for r in machine.ROWS} == set(machine.STATES)
-    assert {r.dest for r in machine.ROWS} == set(machine.STATES)
+    assert len(STATES) == len(set(STATES)) == 10
+    every = [line for lines in transitions.lines().values() for line in lines]
+    assert {line.state for line in every} == set(STATES)
+    assert {state for line in every for state in leads(line)} == set(STATES)
 
 
-@pytest.mark.parametrize("state", machine.STATES)
+def test_the_situations_cover_the_ten_states_and_a_halt_of_each() -> None:
+    assert {state for states in SITUATIONS.values() for state in states} == set(STATES)
+    plain = [
+        s for name, states in SITUATIONS.items() if name not in LEFT_FOR_A_HALT for s in states
+    ]
+    left = [state for states in LEFT_FOR_A_HALT.values() for state in states]
+    assert (
+        sorted(plain) == sorted(left) == sorted(state for state in STATES if state != "suspended")
+    )
+    assert {len(cells) for _, *cells in transitions.SHOE} == {len(SITUATIONS)}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: str) -> None:
+    if state == "suspended":
+        return
+    halted = situation("suspended", Halt(back_to=state, stack=()))
+    assert halted in LEFT_FOR_A_HALT and state in LEFT_FOR_A_HALT[halted]
+
+
+@pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("trigger", OUTSIDE)
-def test_every_pair_ends_in_a_row_without_conditions(state: str, trigger: str) -> None:
-    rows = [r for r in machine.ROWS if (r.state, r.trigger) == (state, trigger)]
-    assert rows
-    assert [bool(r.when) for r in rows] == [True] * (len(rows) - 1) + [False]
+def test_every_pair_ends_in_one_line(state: str, trigger: str) -> None:
+    found = {case: transitions.lines().get((state, case)) for case in transitions.cases(trigger)}
+    missing = {case for case, lines in found.items() if lines is None}
+    assert missing <= OF_THE_ROUND_ALONE and missing != set(found)
+    for lines in found.values():
+        if lines is not None and state == "suspended" and len(lines) > 1 and lines[-1].when:
+            assert [bool(line.when) for line in lines] == [True] * len(LEFT_FOR_A_HALT)
+        elif lines is not None:
+            assert [bool(line.when) for line in lines] == [True] * (len(lines) - 1) + [False]
 
 
-def test_the_tables_own_triggers_stand_only_where_they_are_meant() -> None:
+@pytest.mark.parametrize("trigger", OUTSIDE)
+def test_only_commands_have_conditions(trigger: str) -> None:
+    if trigger in positions.COMMANDS:
+        return
+    for case in transitions.cases(trigger):
+        for state in STATES:
+            lines = transitions.lines().get((state, case), ())
+            assert len(lines) <= 1 or state == "suspended"
+
+
+def test_no_line_stands_for_a_case_that_nothing_is() -> None:
+    known = {case for trigger in transitions.triggers() for case in transitions.cases(trigger)}
+    assert {trigger for _, trigger in transitions.lines()} <= known
+
+
+def test_no_pair_stands_in_two_tables() -> None:
+    of_the_shoe = [message for message, *_ in transitions.SHOE]
+    everywhere = [*of_the_shoe, *transitions.ALWAYS]
+    assert len(everywhere) == len(set(everywhere))
+    assert not {trigger for _, trigger in OF_THE_ROUND} & set(everywhere)
+    assert len(OF_THE_ROUND) == len(transitions.ROUND)
+
+
+def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
     meant = {
-        "cards_ran_out": set(machine.STATES),
-        "card_unread": {*machine.BEGUN, *CARDS_OUT, "suspended"},
-        "cards_placed": {*machine.BETWEEN, *machine.BEGUN, *CARDS_OUT},
-        "one_too_many": set(machine.STATES),
+        "set.admitted": set(NO_ROUND),
+        "set.refused": set(NO_ROUND),
+        "set.taken_out": set(NO_ROUND),
+        "first_wager": {"idle"},
+        "card.in_turn": {"idle", "betting", "closed", "dealing", "drawing"},
+        "card.fourth": {"dealing"},
+        "pull.opens_round": {"idle", "betting"},
+        "cards_placed": {*BETWEEN, *BEGUN, *CARDS_OUT},
+        "deal.ran_out": {"dealing"},
         "third_card_due": {"revealing"},
-        "overdrawn": {"revealing"},
-        "opening_due": {"closed", "suspended"},
-        "drawn_together": {"closed"},
-        "left_over": set(machine.STATES),
+        "third_card.early": {"revealing"},
+        "third_card.aside": {"revealing"},
+        "third_card.ran_out": {"revealing"},
         "outcome_due": {"revealing"},
+        "opening_due": {"closed"},
         "round_over": {"resolved"},
         "change_due": {"idle"},
-        "set_shown": {"no_shoe", "idle", "shoe_change", *machine.BEGUN, *CARDS_OUT},
-        "differential_due": {"closed", *CARDS_OUT, "resolved", "suspended"},
-        "count_disagrees": {"idle", "shoe_change"},
-        "face_up_first": {"dealing", "revealing", "drawing", "suspended"},
+        "change_decided": {"idle"},
+        "halt_ended": {"suspended"},
+        "round_voided": {"suspended"},
+        "round_entered": {"suspended"},
     }
-    assert set(meant) == machine.OWN_TRIGGERS
-    for trigger, states in meant.items():
-        rows = [r for r in machine.ROWS if r.trigger == trigger]
-        assert {r.state for r in rows} == states
-        assert all(any(r.state == s and not r.when for r in rows) for s in states)
+    stands: dict[str, set[str]] = {}
+    for state, trigger in OF_THE_ROUND:
+        if trigger not in positions.COMMANDS:
+            stands.setdefault(trigger, set()).add(state)
+    assert stands == meant
 
 
-def test_no_name_of_the_table_clashes_with_the_turn(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, logger="transitions"):
-        engine.build(Turn(game(), settings(), PROCEDURES))
-    assert [r.message for r in caplog.records if r.levelno >= logging.WARNING] == []
-    assert not [name for name in machine.TRIGGERS if hasattr(Turn, name)]
+def test_one_machine_moves_every_turn_and_holds_none() -> None:
+    assert engine.machine().models == []
+    assert set(engine.machine().events) == {trigger for _, trigger in transitions.lines()}
+    turn = Turn(game(), settings(), PROCEDURES)
+    assert not [name for name in vars(turn) if name in transitions.triggers()]
 
 
 # Taken for real.
 
 
 def test_the_sessions_pass_through_every_state() -> None:
-    assert {now.state for _, _, now in passed_through()} == set(machine.STATES)
+    assert {now.state for _, _, now in passed_through()} == set(STATES)
 
 
 def test_a_tables_states_survive_their_bytes() -> None:
@@ -98,22 +172,27 @@ def test_a_tables_states_survive_their_bytes() -> None:
 @functools.cache
 def listed(state: str, trigger: str) -> frozenset[str]:
     """Where the table may be after this trigger, with what it gives itself on the way."""
-    reached = {r.dest for r in machine.ROWS if (r.state, r.trigger) == (state, trigger)}
-    while (
-        more := {
-            r.dest for r in machine.ROWS if r.trigger in machine.OWN_TRIGGERS and r.state in reached
-        }
-        - reached
-    ):
+    reached = {state} if trigger in positions.COMMANDS else set()
+    reached |= _led_to(state, trigger)
+    while more := {d for s in reached for t in transitions.OWN_TRIGGERS for d in _led_to(s, t)}:
+        if more <= reached:
+            break
         reached |= more
     return frozenset(reached)
 
 
+def _led_to(state: str, trigger: str) -> set[str]:
+    return {
+        dest
+        for case in transitions.cases(trigger)
+        for line in transitions.lines().get((state, case), ())
+        for dest in leads(line)
+    }
+
+
 def test_every_input_in_every_state_does_what_the_table_lists() -> None:
     kinds = {(shoe, now.state): (shoe, way, now) for shoe, way, now in distinct()}
-    assert does_what_is_listed(list(kinds.values())) == {
-        (s, t) for s in machine.STATES for t in OUTSIDE
-    }
+    assert does_what_is_listed(list(kinds.values())) == {(s, t) for s in STATES for t in OUTSIDE}
 
 
 @pytest.mark.slow
@@ -140,7 +219,7 @@ def distinct() -> list[tuple[str, int, TableState]]:
     for shoe, way, now in passed_through():
         played, halt, link = now.round, now.halt, now.link
         kind = (
-            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.kept),
+            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.held),
             link.up, link.aligned,
             halt and (halt.top.key, halt.top.step, halt.back_to, halt.earlier),
             played and (len(played.cards), played.all_revealed, played.result is None, played.due),
@@ -151,14 +230,14 @@ def distinct() -> list[tuple[str, int, TableState]]:
 
 @pytest.mark.parametrize(
     "command",
-    [c for c in positions.COMMANDS if "no_shoe" not in machine.states_that_take(c)],
+    [c for c in positions.COMMANDS if "no_shoe" not in transitions.states_that_take(c)],
 )
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
     lowest = positions.COMMANDS[command]
     refused = Playing().asks(command, position=lowest, choice="void", reason="r")
     assert not refused.accepted
     takes = refused.needs["state"].split(", ")
-    assert takes == list(machine.states_that_take(command))
+    assert takes == list(transitions.states_that_take(command))
     assert takes and "no_shoe" not in takes
     assert refused.error == f"{command} cannot be taken now (the table is no_shoe)"
 

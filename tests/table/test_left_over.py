@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.events import Status
+from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS
 
@@ -151,3 +152,39 @@ def test_the_link_that_goes_before_the_shoe_showed_it_leaves_the_card_under_way(
     returns(table, drawn=2)
     table.draw("8S", number=2, armed=True)
     assert table.key == "overdraw"
+
+
+def test_the_first_draw_that_a_shoe_is_ever_armed_for_may_be_under_way_too() -> None:
+    table = Playing(**WAYS[0]).open_shoe()
+    table.open_round()
+    shows(table, 1, 0)
+    table.fails()
+    table.rules("void")
+    table.open_round()
+    table.draw("8S", number=1, armed=True)
+    assert table.key == "overdraw"
+    assert table.told("round.card_dealt") == []
+
+
+def test_a_round_and_the_one_before_it_may_both_have_an_arm_of_the_same_draw() -> None:
+    table = void_while_free(way=0, before_the_halt=(2,))
+    table.rules("void")
+    table.open_round()
+    arms = table.now.arming, table.now.shoe.stale_arm
+    assert [arm.number for arm in arms] == [2, 2]
+    assert [arm.withdrawn for arm in arms] == [False, True]
+    assert arms[0].round_id == table.now.round.id != arms[1].round_id
+    assert from_bytes(to_bytes(table.now)) == table.now
+
+
+def test_a_card_that_comes_after_the_shoe_showed_that_it_is_locked_was_drawn_early() -> None:
+    table = void_while_free(way=0, before_the_halt=(2,))
+    assert table.now.arming.withdrawn
+    shows(table, None, 1)
+    assert table.now.arming is None
+    table.rules("play_on")
+    table.does("pause")
+    shows(table, 2, 1)
+    shows(table, None, 1)
+    table.draw("8S", number=2, armed=True)
+    assert (table.key, table.now.pending) == ("overdraw", None)

@@ -426,7 +426,7 @@ def test_any_other_card_has_no_place_and_only_a_void_is_left(more: dict[str, Any
     table = dark()
     table.hello(boot=8)
     table.draw("TH", **more)
-    assert len(table.now.kept) == 1
+    assert len(table.now.held) == 1
     if table.key != "power_failure":
         table.rules("void")
         assert table.now.state == "idle"

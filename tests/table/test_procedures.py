@@ -10,7 +10,7 @@ from firmware_proto.events import Gap
 from shoe_ctl.games import catalog
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
-from shoe_ctl.table import machine, positions
+from shoe_ctl.table import positions, situations, transitions
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.irregularities import procedure as procedure_form
 from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
@@ -63,7 +63,7 @@ def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure)
     for step in procedure.steps:
         choices = [(c.name, c.in_round, c.when) for c in step.choices]
         assert len(choices) == len(set(choices))
-        assert {heard.trigger for heard in step.hears} <= set(machine.HEARD)
+        assert {heard.trigger for heard in step.hears} <= set(transitions.HEARD)
     reached = {then for s in procedure.steps for then in ways(s)}
     assert {*reached, procedure.steps[0].name, *procedure.begins} == set(names)
 
@@ -87,7 +87,7 @@ def test_every_end_has_its_rule_in_every_game(procedure: Procedure) -> None:
         assert name in ENDS[key]
         for game in catalog.shipped():
             assert name in catalog.load(game).irregularities[key]
-        assert end.leads in (BACK, VOID, *machine.RESUMABLE)
+        assert end.leads in (BACK, VOID, *(s for s in situations.STATES if s != "suspended"))
 
 
 @pytest.mark.parametrize(("procedure", "step"), STEPS)
@@ -141,7 +141,7 @@ def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
 def test_what_is_declared_is_declared_in_states_of_the_table() -> None:
     for procedure in PROCEDURES.values():
         if procedure.declared is not None:
-            assert set(procedure.declared.states) <= set(machine.STATES) - {"no_shoe"}
+            assert set(procedure.declared.states) <= set(situations.STATES) - {"no_shoe"}
             assert "suspended" in procedure.declared.states
 
 
@@ -263,7 +263,7 @@ def test_each_decides_on_the_cards_that_came_with_it() -> None:
     table.draw("4C")
     declares(table, "unshuffled")
     table.rules("play_on")
-    assert (table.key, len(table.now.kept)) == ("other", 1)
+    assert (table.key, len(table.now.held)) == ("other", 1)
     declares(table, "unshuffled")
     table.draw("5C")
     refused = table.asks("decide", choice="play_on", reason="r")

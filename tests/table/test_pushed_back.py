@@ -116,7 +116,7 @@ def test_kept_while_halted_it_is_in_the_shoe_again() -> None:
     table.does("declare", key="other", reason="noise")
     table.draw("TS")
     goes_back(table, "TS", 3)
-    assert table.now.kept == ()
+    assert table.now.held == ()
     found(table)
     table.rules("play_on")
     assert table.now.state == "dealing" and balanced(table.now)

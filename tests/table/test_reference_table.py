@@ -262,7 +262,7 @@ def test_cards_without_a_shoe_are_kept_and_asked_about() -> None:
     table.connect()
     table.draw("9C")
     table.draw("8C")
-    assert (table.key, len(table.now.kept)) == ("other", 2)
+    assert (table.key, len(table.now.held)) == ("other", 2)
     table.load("set-1")
     table.rules("set_aside")
     assert table.now.state == "idle"

@@ -49,7 +49,7 @@ def test_it_goes_on_exactly_where_it_was(codes: str, state: str) -> None:
     resumes(table)
     after = table.now
     assert after.state == before.state == state
-    assert (after.round, after.shoe, after.halt, after.kept) == (
+    assert (after.round, after.shoe, after.halt, after.held) == (
         before.round,
         before.shoe,
         None,

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from firmware_proto.cards import card
-from shoe_ctl.table import machine, positions
+from shoe_ctl.table import positions, situations, transitions
 from shoe_ctl.table.offering import takes
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import restricted as status_restricted
@@ -52,8 +52,8 @@ def with_other_secrets(now: TableState) -> TableState:
         unlike = {"seen": "the seven of diamonds"}
         opened = tuple(msgspec.structs.replace(o, **unlike) for o in now.halt.stack)
         now = msgspec.structs.replace(now, halt=msgspec.structs.replace(now.halt, stack=opened))
-    kept = tuple(msgspec.structs.replace(k, card=OTHER) for k in now.kept)
-    return msgspec.structs.replace(now, kept=kept)
+    unplaced = tuple(msgspec.structs.replace(k, card=OTHER) for k in now.unplaced)
+    return msgspec.structs.replace(now, unplaced=unplaced)
 
 
 @pytest.mark.parametrize(("session", "shoe", "way"), SESSIONS)
@@ -83,9 +83,9 @@ def test_what_is_next_is_taken_from_whom_it_names(
 
 
 def test_every_command_is_offered_in_every_state_that_takes_it() -> None:
-    for state in machine.STATES:
+    for state in situations.STATES:
         for command in positions.COMMANDS:
-            assert (command in takes(state)) is (state in machine.states_that_take(command))
+            assert (command in takes(state)) is (state in transitions.states_that_take(command))
 
 
 def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> None:

@@ -99,7 +99,7 @@ def test_three_in_one_pull_are_one_too_many_and_are_put_in_order_first() -> None
     table = taken()
     decides(table, "not_known", reason="no camera")
     pull(table, "4C 5D 6D", known=True)
-    assert table.key == "double_draw" and table.now.round.set_aside == ()
+    assert table.key == "double_draw" and table.now.ahead == ()
 
 
 def test_a_pull_behind_the_first_of_the_two_is_one_too_many() -> None:
@@ -107,14 +107,14 @@ def test_a_pull_behind_the_first_of_the_two_is_one_too_many() -> None:
     decides(table, "not_known", reason="no camera")
     table.draw("4C")
     pull(table, "5D 6D", known=True)
-    assert table.key == "double_draw" and len(table.now.round.set_aside) == 1
+    assert table.key == "double_draw" and len(table.now.ahead) == 1
 
 
 def test_a_pull_that_the_shoe_was_not_armed_for_is_no_part_of_it() -> None:
     table = taken()
     decides(table, "not_known", reason="no camera")
     table.says(CardsDrawn(cards=tuple(cards("4C 5D")), number=5, order_known=True, armed=False))
-    assert table.key == "double_draw" and table.now.round.set_aside == ()
+    assert table.key == "double_draw" and table.now.ahead == ()
 
 
 def test_a_pull_with_a_card_that_is_not_the_shoes_is_inspected() -> None:

@@ -49,7 +49,7 @@ from firmware_proto.events import (
     UnknownFirmware,
     Warned,
 )
-from shoe_ctl.table import machine, positions
+from shoe_ctl.table import machine, positions, transitions
 from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
@@ -196,7 +196,7 @@ def inputs(at: At) -> Iterator[Tried]:
 
 def said(event: ShoeEvent, t_us: int) -> Tried:
     """The shoe says so."""
-    named = event.type if event.type in machine.TRIGGERS else machine.UNFORESEEN
+    named = event.type if event.type in transitions.triggers() else transitions.UNFORESEEN
     return named, ShoeSaid(t_us=t_us, event=event)
 
 

@@ -13,7 +13,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CardsDrawn, Error, Hello, Status
 from shoe_ctl.table.halting import OVERDRAW
 from shoe_ctl.table.inputs import Input, ShoeSaid
-from shoe_ctl.table.state import Dealt, TableState
+from shoe_ctl.table.state import DealtCard, TableState
 from tests.table.offers import spares
 from tests.table.places import Place
 from tests.table.playing import Playing
@@ -39,7 +39,7 @@ class UnderWay(NamedTuple):
         code = spares(self.place.at)[-1]
         self.table.says(CardDrawn(card=card(code), number=self.arm[0], armed=True))
 
-    def lies(self) -> Dealt | None:
+    def lies(self) -> DealtCard | None:
         """Where the card lies in the round."""
         played = self.table.now.round
         dealt = () if played is None else played.cards

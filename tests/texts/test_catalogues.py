@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from shoe_ctl.games import catalog
-from shoe_ctl.table import arming, positions
+from shoe_ctl.table import positions
 from shoe_ctl.table.irregularities.exchanging import Place
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.machine import STATES
 from shoe_ctl.table.recording import RECORDED
+from shoe_ctl.table.shoe import arming
+from shoe_ctl.table.situations import STATES
 from shoe_ctl.texts import catalogue
 from shoe_ctl.texts.catalogue import LANGUAGES, fields, in_words, language, text, with_texts
 from shoe_ctl.texts.message import Message, message
@@ -61,7 +62,7 @@ def test_what_has_a_name_has_one_in_every_language(name: str) -> None:
     assert words["hand"].keys() == {"player", "banker"}
     assert words["a_position"].keys() == {*positions.POSITIONS}
     assert words["place"].keys() == {*get_args(Place)}
-    assert words["arm_refusal"].keys() == {*arming._REASONS.values(), arming.OTHER}
+    assert words["arm_refusal"].keys() == {*arming.REASONS.values(), arming.OTHER}
 
 
 def test_chinese_has_a_name_for_every_state_and_every_irregularity() -> None:

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shoe_ctl import resuming, rules
-from shoe_ctl.answers import Answers, FirstAnswer
+from shoe_ctl.history import rules, snapshots
+from shoe_ctl.history.event_ids import Answers, FirstAnswer
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
+from shoe_ctl.history.snapshots import Resumed, Sections
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.recording import record_input
-from shoe_ctl.replay import Replay, replay
-from shoe_ctl.resuming import Resumed, Sections
-from shoe_ctl.revised import Told
+from shoe_ctl.replay.replay import Replay, replay
 from shoe_ctl.table.effects import Answer, TableEvent
 from shoe_ctl.table.inputs import Input, ShoeSaid
 
@@ -30,7 +30,7 @@ class AtAJournal:
         self.store = store
         self.table: str = under.settings["table"]
         with store.reader() as reader:
-            before = resuming.recover(reader, self.table)
+            before = snapshots.recover(reader, self.table)
         self.controller = rules.go_on(before.controller, before.kept, under)
         self.answers: Answers = before.answers
         self.told: Told = before.told
@@ -61,7 +61,7 @@ class AtAJournal:
     def again(self) -> Resumed:
         """The table as a restart would find it now."""
         with self.store.reader() as reader:
-            return resuming.recover(reader, self.table)
+            return snapshots.recover(reader, self.table)
 
 
 @contextmanager
@@ -80,4 +80,4 @@ def at_a_journal(path: Path, under: Meta, inputs: Iterable[Input] = ()) -> Itera
 def replayed(path: Path) -> Replay:
     """What a replay of this journal finds."""
     with Reader.open(path) as reader:
-        return replay(reader, rules.controller, resuming.agrees, begin_late=resuming.begin_late)
+        return replay(reader, rules.controller, snapshots.agrees, begin_late=snapshots.begin_late)

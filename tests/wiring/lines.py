@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.differences import OPENED
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import OPENED
 from simulators.faults import Faults, FaultyLine
 from tests.journal.making import records
 

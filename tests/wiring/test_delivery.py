@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, closing
 from functools import partialmethod
 from pathlib import Path
 from threading import Event
@@ -13,15 +12,12 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.config import load
-from shoe_ctl.delivery import SinkPlace, delivering, open_sinks
-from shoe_ctl.journal.bodies import Meta
-from shoe_ctl.journal.group import Group
+from shoe_ctl.daemon.delivery import SinkPlace, delivering
+from shoe_ctl.daemon.host import SYSTEM
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.outside import SYSTEM
-from shoe_ctl.records import Audience, source_of
+from shoe_ctl.records import Audience
 from tests.journal.making import Never
 
 
@@ -83,33 +79,3 @@ async def test_a_reader_is_closed_only_when_nobody_reads(
             await serving
         await journal.close()
     assert disk.went == ["well"]
-
-
-@pytest.mark.parametrize(
-    ("held", "remembers"),
-    [
-        ([("0b0b0b0b", "a"), ("0a0a0a0a", "b")], True),
-        ([("0a0a0a0a", "a"), ("0a0a0a0a", "b")], False),  # of before the ruling on a
-        ([("0b0b0b0b", "a")], False),  # b is busier elsewhere
-        ([], False),
-    ],
-)
-async def test_a_file_remembers_only_what_it_was_given_under_the_present_epoch(
-    tmp_path: Path, held: list[tuple[str, str]], remembers: bool
-) -> None:
-    table = (
-        '[[table]]\nid = "{}"\ngame = "tiger"\n[table.shoe]\nprofile = "reference"\nport = "/p"\n'
-    )
-    sink = '[[sink]]\nkind = "jsonl"\npath = "public.jsonl"\n'
-    (tmp_path / "table.toml").write_text(table.format("a") + table.format("b") + sink)
-    lines = [f'{{"id":"{t}/p1","source":"{source_of(epoch, t)}"}}\n' for epoch, t in held]
-    (tmp_path / "public.jsonl").write_text("".join(lines))
-    with closing(Store.open(tmp_path / "journal.db")) as store:
-        for name, epoch in (("a", "0a0a0a0a"), ("b", "0a0a0a0a"), ("a", "0b0b0b0b")):
-            group = Group(epoch)
-            group.meta(name, Meta(game=b"", settings={}, software="1", t_us=1, epoch=epoch))
-            store.commit([group])
-        async with AsyncExitStack() as stack:
-            config = load(tmp_path / "table.toml")
-            (place,) = await open_sinks(config, stack, SYSTEM, store)
-    assert place.remembers is remembers

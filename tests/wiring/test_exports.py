@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from bench import _bulk
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
+from shoe_ctl.history.shoe_sections import find
 from shoe_ctl.journal import export, schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.shoes import find
 from tests.journal.making import opened, records, spoil, verified
 from tests.wiring.at_a_journal import AtAJournal, at_a_journal, replayed
 from tests.wiring.test_rules import dealt_by, meta

@@ -12,10 +12,10 @@ from threading import Event
 
 import pytest
 
+from shoe_ctl.daemon.keeping import FIRST_S, Keeper
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
-from shoe_ctl.keeping import FIRST_S, Keeper
 from tests.journal.making import dealt, records, verified
 from tests.link.ends import HandClock, until
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.config import of_plain
-from shoe_ctl.lacking import NO_WAY_IN, NOBODY_RESUMES, lacks
+from shoe_ctl.config.lacking import NO_WAY_IN, NOBODY_RESUMES, lacks
+from shoe_ctl.config.schema import of_plain
 
 
 def of(*users: dict[str, Any], **table: Any) -> list[str]:

@@ -17,12 +17,12 @@ from firmware_proto.events import CardDrawn
 from firmware_proto.reference import codec as reference_codec
 from firmware_proto.session import Heard
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.differences import Difference, Differences, Rounds, told
 from shoe_ctl.journal.bodies import Kind, Wire
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Record
-from shoe_ctl.redecoding import Redecoding
-from shoe_ctl.sessions import Sessions
+from shoe_ctl.replay.difference import Difference, Differences, Rounds, told
+from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import Redecoding
 from tests.journal.making import records
 from tests.wiring.lines import TABLES, cards_of
 from tests.wiring.on_the_wire import WiredTable, wired

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from bench import _bulk, journal
-from shoe_ctl import resuming
 from shoe_ctl.account import places
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.shoe_sections import find
 from shoe_ctl.journal import export
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.shoes import find
 from tests.journal.making import verified
 from tests.wiring.at_a_journal import replayed
 from tests.wiring.test_resuming import counted_reads
 
-MOST_READ = resuming.MOST_RECORDS + 100
+MOST_READ = snapshots.MOST_RECORDS + 100
 RESTART_S = 0.3
 
 
@@ -52,7 +52,7 @@ def goes_on(made: _bulk.Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart finds the table in no time, reading next to nothing."""
     with Reader.open(made.path) as reader, counted_reads(monkeypatch) as rows:
         began = time.process_time()
-        again = resuming.recover(reader, _bulk.TABLE)
+        again = snapshots.recover(reader, _bulk.TABLE)
         took_s = time.process_time() - began
     assert again.controller is not None
     assert again.controller.state.rounds == made.rounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_ctl.config import parse
+from shoe_ctl.config.schema import parse
 from shoe_ctl.errors import ConfigError
 
 TABLE = """

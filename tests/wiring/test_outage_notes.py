@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.config import of_plain
-from shoe_ctl.outage import Outage
-from shoe_ctl.outage_notes import UNTOLD, OutageNotes, notes_for
+from shoe_ctl.config.schema import of_plain
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.outage_notes import UNTOLD, OutageNotes, notes_for
 
 FULL = Outage(since_us=1_764_000_000_000_000, what="journal /var/j.db cannot grow: it is full")
 

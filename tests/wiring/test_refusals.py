@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl import resuming, rules
 from shoe_ctl.api.asked import Caller, Command
+from shoe_ctl.daemon.refusal_budget import RECORDED, STRETCH_US
+from shoe_ctl.daemon.requests import People, Staff
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
-from shoe_ctl.refusal_budget import RECORDED, STRETCH_US
-from shoe_ctl.runner import TableRunner
-from shoe_ctl.staff import People, Staff
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
 from tests.journal.making import records
@@ -61,7 +61,7 @@ async def at_a_table(path: Path, clock: HandClock | None = None) -> AsyncIterato
     with ThreadPoolExecutor(1) as writer:
         journal = Journal(store, writer)
         with store.reader() as reader:
-            before = resuming.recover(reader, TABLE)
+            before = snapshots.recover(reader, TABLE)
         under = rules.meta(game(), settings(), clock.wall_us())
         controller = rules.go_on(before.controller, before.kept, under)
         runner = TableRunner(
@@ -194,3 +194,24 @@ async def test_ids_that_come_again_with_other_commands_count_towards_the_budget(
         assert len(stored(path, "command.refused")) == RECORDED
     (counted,) = stored(path, "commands_refused")
     assert counted["count"] == RECORDED
+
+
+async def test_a_refused_command_beyond_the_budget_is_known_again_by_its_id(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.db"
+    async with at_a_table(path) as table:
+        answers = await table.floods("flood", RECORDED + REMEMBERED_COMMANDS)
+        size = len(records(path))
+        for n in (RECORDED, RECORDED + REMEMBERED_COMMANDS - 1):
+            assert await table.gives("flood", f"flood-{n}", "settle") == answers[n]
+            for who, by in (("flood", "for another command"), ("dora", "by another user")):
+                refused = await table.gives(who, f"flood-{n}", TAKEN, **TWO)
+                assert refused["accepted"] is False
+                assert f"used before, {by}" in refused["error"]
+        assert len(records(path)) == size
+        assert (await table.gives("flood", "flood-new", TAKEN, **TWO))["accepted"]
+        await table.floods("flood", 1, "one-more")  # of more than 256 the oldest is forgotten
+        assert (await table.gives("flood", f"flood-{RECORDED}", TAKEN, **TWO))["accepted"]
+    counted = {each["user"]: each["count"] for each in stored(path, "commands_refused")}
+    assert counted == {"flood": REMEMBERED_COMMANDS + 2 + 1, "dora": 2}

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_ctl import resuming, rules
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
+from shoe_ctl.history import rules, snapshots
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.chain import link
 from shoe_ctl.journal.reader import Reader
@@ -39,7 +39,7 @@ def dealt() -> tuple[Meta, list[Input]]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots every few inputs, so that a round meets several."""
-    monkeypatch.setattr(resuming, "MOST_INPUTS", FEW)
+    monkeypatch.setattr(snapshots, "MOST_INPUTS", FEW)
 
 
 def same(table: AtAJournal) -> None:
@@ -96,7 +96,7 @@ def test_a_restart_reads_no_more_of_a_long_journal_than_of_a_short_one(
                     same(table)
                 looked.append(sum(rows))
     assert len(looked) >= 3
-    assert max(looked) < resuming.MOST_INPUTS * 6  # an input has a few events
+    assert max(looked) < snapshots.MOST_INPUTS * 6  # an input has a few events
     total = len(records(tmp_path / "j.db"))
     assert max(looked) < total / 5
 
@@ -121,7 +121,7 @@ def test_each_set_of_cards_begins_a_section_that_needs_nothing_before_it(
 def test_a_quiet_table_among_busy_ones_is_found_by_reading_a_few_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resuming, "MOST_RECORDS", 50)
+    monkeypatch.setattr(snapshots, "MOST_RECORDS", 50)
     other = meta(table="busy")
     first, second = dealt_by("2D 3C"), dealt_by("9C 2D KD 3H" + " 2D 3C 4S 5H KD" * 20)
     with at_a_journal(tmp_path / "j.db", meta(), first[:-1]) as quiet:
@@ -157,7 +157,7 @@ def test_what_was_kept_under_other_rules_is_passed_over(tmp_path: Path) -> None:
         kept = kept_last(tmp_path / "j.db")
         otherwise = stood_otherwise(Snapshot.from_bytes(kept.body))
         forged = msgspec.structs.replace(otherwise, rules="00" * 32)
-        assert resuming.resume(meta(), forged) is not None
+        assert snapshots.resume(meta(), forged) is not None
     alter(tmp_path / "j.db", kept.n, forged.to_bytes())
     (tmp_path / "j.db-head").unlink()  # every hash behind it was computed anew
     with at_a_journal(tmp_path / "j.db", meta()) as table:
@@ -228,9 +228,9 @@ def test_a_snapshot_that_does_not_fit_the_chain_is_not_gone_on_from(
 def test_a_snapshot_that_this_software_would_not_write_is_none(spoilt: Any, tmp_path: Path) -> None:
     with at_a_journal(tmp_path / "j.db", meta(), dealt_by("2D 3C")) as table:
         head = table.store.head("bac-07")
-        good = resuming.take(table.controller, meta(), head, table.answers, table.told)
-    assert resuming.resume(meta(), good) is not None
-    assert resuming.resume(meta(), spoilt(good)) is None
+        good = snapshots.take(table.controller, meta(), head, table.answers, table.told)
+    assert snapshots.resume(meta(), good) is not None
+    assert snapshots.resume(meta(), spoilt(good)) is None
 
 
 def command(t_us: int, name: str, **args: Any) -> TableCommand:
@@ -249,7 +249,7 @@ def command(t_us: int, name: str, **args: Any) -> TableCommand:
 def test_a_halt_that_stood_at_power_down_stands_at_power_up(
     tmp_path: Path, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resuming, "MOST_INPUTS", every)
+    monkeypatch.setattr(snapshots, "MOST_INPUTS", every)
     inputs = dealt_by("2D 3C")
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"
@@ -273,7 +273,7 @@ def test_a_halt_that_stood_at_power_down_stands_at_power_up(
 def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     tmp_path: Path, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resuming, "MOST_INPUTS", every)
+    monkeypatch.setattr(snapshots, "MOST_INPUTS", every)
     inputs = dealt_by("4D 3C 4H TS")
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"

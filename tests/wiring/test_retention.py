@@ -11,15 +11,15 @@ import apsw
 import pytest
 
 from bench import _bulk
-from shoe_ctl import rules, shoes
-from shoe_ctl.config import of_plain
+from shoe_ctl.config.schema import of_plain
+from shoe_ctl.daemon.journal_upkeep import DAY_US, SUFFIX, Policy, Retention, exported, policy
 from shoe_ctl.errors import JournalError
+from shoe_ctl.history import rules, shoe_sections
+from shoe_ctl.history.shoe_sections import find
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.export import stretch
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.retention import DAY_US, SUFFIX, Policy, Retention, exported, policy
-from shoe_ctl.shoes import find
 from tests.journal.disk import Call, Do, disk
 from tests.journal.making import dealt, opened, records, spoil, verified
 from tests.wiring.at_a_journal import at_a_journal, replayed
@@ -87,7 +87,7 @@ def test_sets_of_long_ago_are_in_files_and_out_of_the_journal(
     assert (found.ok, found.first_n, found.last_n) == (True, left[0].n, left[-1].n)
     assert names(tmp_path / "archive") == [f"t1-s{n}{SUFFIX}" for n in range(6)]
     with Reader.open(made.path) as reader:
-        assert [span.number for span in shoes.spans(reader, _bulk.TABLE)] == [6, 7, 8, 9]
+        assert [span.number for span in shoe_sections.spans(reader, _bulk.TABLE)] == [6, 7, 8, 9]
     again = replayed(made.path)
     assert (again.rounds, again.differences) == (82 * 3, [])
 
@@ -126,7 +126,7 @@ def test_other_software_goes_on_from_what_is_left(
 def test_the_last_set_is_kept_however_old(made: _bulk.Made, tmp_path: Path) -> None:
     held(made, asked(tmp_path), ended_us(made, 8) + 1000 * DAY_US)
     with Reader.open(made.path) as reader:
-        assert [span.number for span in shoes.spans(reader, _bulk.TABLE)] == [9]
+        assert [span.number for span in shoe_sections.spans(reader, _bulk.TABLE)] == [9]
     assert held(made, asked(tmp_path), 2**60) == 0
     assert verified(made.path).ok
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import REMEMBERED, Told
 from shoe_ctl.journal.group import Counters, EventIds, Group, Numbered
-from shoe_ctl.recording import record_input
 from shoe_ctl.records import Audience
-from shoe_ctl.revised import REMEMBERED, Told
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import Tick
 

@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_ctl import resuming, rules
 from shoe_ctl.errors import ConfigError
+from shoe_ctl.history import rules, snapshots
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.recording import record_input
-from shoe_ctl.replay import replay
-from shoe_ctl.revised import Told
+from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Input
 from tests.table.playing import Playing, game, settings
@@ -62,7 +62,7 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
 
 def left_by(reader: Reader, table: str = "bac-07") -> tuple[TableController | None, Meta | None]:
     """The table as the journal left it, and what it was last run under."""
-    before = resuming.recover(reader, table)
+    before = snapshots.recover(reader, table)
     return before.controller, before.kept
 
 
@@ -111,7 +111,7 @@ def test_a_journal_with_other_rules_half_way_replays_without_a_difference(tmp_pa
     moved = [msgspec.structs.replace(happened, t_us=happened.t_us + 10**9) for happened in later]
     parts = (meta(), later, meta(decks=6), moved, meta(), moved[-1:])
     with journal_of(tmp_path / "j.db", *parts) as reader:
-        found = replay(reader, rules.controller, resuming.agrees, begin_late=resuming.begin_late)
+        found = replay(reader, rules.controller, snapshots.agrees, begin_late=snapshots.begin_late)
     assert found.differences == []
 
 

@@ -12,7 +12,7 @@ from firmware_proto.events import CardDrawn, Discarded, Repeated, ShoeEvent, Sta
 from firmware_proto.profiles import profile
 from firmware_proto.reference.seal import BAD_MAC, SENT_BEFORE
 from firmware_proto.session import Heard
-from shoe_ctl.line import in_runs, of_a_run
+from shoe_ctl.history.recorder import in_runs, of_a_run
 
 REASONS = ["crc", "outside_frame", BAD_MAC, SENT_BEFORE]
 events = st.one_of(

@@ -20,11 +20,11 @@ from firmware_proto.events import (
     Show,
     TestSelf,
 )
+from shoe_ctl.daemon.shoe_commands import Teller
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.link.key_file import KeyRing, read_keys
 from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.telling import Teller
 
 KEY, OTHER, MADE = "ab" * 32, "cd" * 32, "11" * 32
 DEVICE = "SH-1"

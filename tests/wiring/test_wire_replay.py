@@ -17,11 +17,11 @@ from firmware_proto.bee_tek.session import BeeTekHost
 from firmware_proto.events import CardDrawn, ClearError, Query
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.session import Heard
-from shoe_ctl.differences import Difference
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
-from shoe_ctl.portions import SAID
 from shoe_ctl.records import Record
-from shoe_ctl.sessions import Sessions
+from shoe_ctl.replay.difference import Difference
+from shoe_ctl.replay.portions import SAID
+from shoe_ctl.replay.sessions import Sessions
 from simulators.faults import CleanLine
 from tests.journal.making import records, spoil
 from tests.wiring.lines import TABLES, drawn, said

@@ -11,7 +11,7 @@ import pytest
 from firmware_proto.reference.codec import unwrapped
 from firmware_proto.reference.framing import framed
 from shoe_ctl.journal.bodies import Kind, Wire
-from shoe_ctl.sessions import Sessions
+from shoe_ctl.replay.sessions import Sessions
 from shoe_ctl.table.inputs import to_bytes
 from simulators.faults import CleanLine
 from tests.journal.making import records, spoil

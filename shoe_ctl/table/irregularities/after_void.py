@@ -6,21 +6,22 @@ In: nothing. Out: its procedure. Must not know: why the round was void, when it 
 from __future__ import annotations
 
 from shoe_ctl.table import shoe_cards
+from shoe_ctl.table.turn import TableView
 from shoe_ctl.texts.message import message
 
-from .procedure import DECIDES, Choice, End, Procedure, Standing, Step
+from .procedure import DECIDES, Choice, End, Procedure, Step
 
 KEY = "after_void"
 _REPLACED = (KEY, "shoe_replaced")
 
 
-def _is_a_ruling(standing: Standing) -> bool:
+def _is_a_ruling(standing: TableView) -> bool:
     """No rule of its own: replacing the cards is decided as what the rules do not cover (6.1)."""
     game = standing.game
     return game.rule(*_REPLACED) == game.rule("other", "ruled")
 
 
-def _is_by_rule(standing: Standing) -> bool:
+def _is_by_rule(standing: TableView) -> bool:
     return not _is_a_ruling(standing)
 
 

@@ -5,10 +5,10 @@ In: nothing. Out: its procedure. Must not know: which card it was, what the roun
 
 from __future__ import annotations
 
-from shoe_ctl.table import ordering, retaking
-from shoe_ctl.table.slots import INITIAL_DEAL
-from shoe_ctl.table.state import Dealt, Kept
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table import belated, ordering, retaking
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.state import CardOnTable, DealtCard
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
@@ -16,14 +16,12 @@ from .grounds import (
     ALIGN_FIRST,
     CARDS_OUT,
     close_taken_back,
-    drop_kept,
-    halt_of,
     own_kept,
     shoe_cannot_go_on,
     something_is_missing,
     tell_moved,
 )
-from .procedure import BACK, Choice, Declared, End, Procedure, Standing, Step
+from .procedure import Choice, Declared, End, Procedure, Step
 
 KEY = "order_altered"
 PUSHED_BACK = "pushed_back"
@@ -34,59 +32,33 @@ _END = (KEY, "reconstructed")
 # What was seen.
 
 
-def _is_told(at: Standing) -> bool:
+def _is_told(at: TableView) -> bool:
     """The shoe said which card went back."""
-    assert at.now.halt is not None
-    return PUSHED_BACK in at.now.halt.top.noted
+    return PUSHED_BACK in at.current.noted
 
 
-def _is_not_told(at: Standing) -> bool:
+def _is_not_told(at: TableView) -> bool:
     return not _is_told(at)
 
 
-def _card(at: Standing) -> Dealt | Kept | None:
+def _card(at: TableView) -> CardOnTable | None:
     """The card that went back, where it has a place on the table."""
-    assert at.now.halt is not None
-    return retaking.find(at.now, at.now.halt.top.noted[PUSHED_BACK]) if _is_told(at) else None
+    return retaking.find(at.now, at.current.noted[PUSHED_BACK]) if _is_told(at) else None
 
 
-def _is_the_next(at: Standing) -> bool:
+def _is_the_next(at: TableView) -> bool:
     """It lies at the front of the shoe: nobody has seen it, and it was the last that was drawn."""
     card = _card(at)
     if card is None:
         return _is_told(at)
     last = ordering.drawn_last(at.now, 1)
-    return last == (card,) and not ordering.was_seen(card) and not _is_decided_on(at, card)
+    return last == (card,) and not card.seen and not _is_decided_on(at, card)
 
 
-def _is_decided_on(at: Standing, card: Dealt | Kept) -> bool:
+def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
     """Something else that is open, and halts the table, is about this card or its hand."""
-    assert at.now.halt is not None
-    subject = retaking.subject_of(card)
-    under = at.now.halt.stack[:-1]
-    return any(opened.subject == subject or "hand" in opened.noted for opened in under)
-
-
-def _drawn_again(at: Standing) -> int:
-    """How many cards came since."""
-    assert at.now.halt is not None
-    return len(at.now.kept) - at.now.halt.deciding[0].kept_before
-
-
-def _leads(at: Standing) -> str:
-    """The state that the table is in with the card in the shoe again, and those drawn since."""
-    card = _card(at)
-    if not isinstance(card, Dealt):
-        return BACK
-    since = _drawn_again(at)
-    if (card.hand, card.index) not in INITIAL_DEAL:
-        return "revealing" if since else "drawing"
-    played = at.now.round
-    assert played is not None
-    lie = len(played.cards) - 1 + since
-    if not lie:
-        return "closed"
-    return "dealing" if lie < len(INITIAL_DEAL) else "revealing"
+    under = at.halt.stack[:-1]
+    return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
 def _why_not(turn: Turn) -> Message | None:
@@ -104,41 +76,23 @@ def _take_out(turn: Turn) -> None:
     if card is not None:
         waits = retaking.waits_for(turn.now, card)
         retaking.take_out(turn, card)
-        tell_moved(turn, "taken_back", [_place(card)])
+        tell_moved(turn, "taken_back", [card.place])
         if waits is not None:
             close_taken_back(turn, waits, turn.game.rule(*_END))
-    elif len(halt_of(turn).stack) > 1:
+    elif len(turn.halt.stack) > 1:
         return  # what came since is for the one under it to put in its place
     again = own_kept(turn)
-    drop_kept(turn, again)
+    unplaced.drop_cards(turn, again)
     ordering.lay(turn, again, frozenset())
-
-
-def _place(card: Dealt | Kept) -> str:
-    return f"{card.hand} {card.index}" if isinstance(card, Dealt) else "drawn early"
+    if isinstance(card, DealtCard):
+        belated.stand(turn)
 
 
 def _leave(turn: Turn) -> None:
     retaking.leave_all(turn)
 
 
-# Choices, and the procedure.
-
-
-def _found(leads: str) -> tuple[Choice, End]:
-    """It is found at the front of the shoe: drawn again it lies where it lay."""
-
-    def leads_there(at: Standing) -> bool:
-        return _is_the_next(at) and _leads(at) == leads
-
-    name = f"found_{leads}"
-    choice = Choice(
-        "reconstructed", "pit_supervisor", name, (_take_out, align), _why_not, when=leads_there
-    )
-    return choice, End(name, "reconstructed", _END, leads)
-
-
-_FOUND = tuple(map(_found, (BACK, "closed", "dealing", "drawing", "revealing")))
+# The procedure.
 
 ORDER_ALTERED = Procedure(
     KEY,
@@ -151,7 +105,11 @@ ORDER_ALTERED = Procedure(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
                     something_is_missing, when=_is_not_told,
                 ),
-                *(choice for choice, _ in _FOUND),
+                # Found at the front of the shoe: drawn again it lies where it lay.
+                Choice(
+                    "reconstructed", "pit_supervisor", "reconstructed", (_take_out, align),
+                    _why_not, when=_is_the_next,
+                ),
                 GO_ON._replace(do=(*GO_ON.do, _leave)),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
@@ -160,7 +118,6 @@ ORDER_ALTERED = Procedure(
     ),
     (
         End("reconstructed", "reconstructed", _END),
-        *(end for _, end in _FOUND),
         stands(),
         aside(),
         void((KEY, "void")),

@@ -10,13 +10,13 @@ from typing import Any
 
 from firmware_proto.events import ResetDone
 from shoe_ctl.table import outbox, placing, reset
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import message
 
 from .endings import CALL_VOID, stands, void
 from .endings import GO_ON as PLAY_ON
 from .grounds import CARDS_OUT, cards_have_no_place, note
-from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
+from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Step
 from .withdrawal import has_window, window_step
 
 KEY = "device_reset"
@@ -26,33 +26,32 @@ RESET = "reset"
 """The step at which the shoe is reset."""
 
 
-def _has_no_rule(standing: Standing) -> bool:
+def _has_no_rule(standing: TableView) -> bool:
     return not has_window(standing, KEY)
 
 
-def _cards_are_out(standing: Standing) -> bool:
+def _cards_are_out(standing: TableView) -> bool:
     played = standing.now.round
-    lie = standing.now.kept or standing.now.pending is not None
+    lie = standing.now.held or standing.now.pending is not None
     return bool(lie) or (played is not None and bool(played.cards))
 
 
-def _none_is_out(standing: Standing) -> bool:
+def _none_is_out(standing: TableView) -> bool:
     return not _cards_are_out(standing)
 
 
-def _may_open(standing: Standing) -> bool:
+def _may_open(standing: TableView) -> bool:
     """None of them was exposed: only then may they open a round that is bet on again."""
     return not reset.some_are_exposed(standing.now, standing.settings)
 
 
-def _told(standing: Standing) -> int | None:
+def _told(standing: TableView) -> int | None:
     """The errand with which the shoe was told to reset itself; None where people reset it."""
-    assert standing.now.halt is not None
-    number = standing.now.halt.top.noted.get("told")
+    number = standing.current.noted.get("told")
     return number if isinstance(number, int) else None
 
 
-def _by_itself(standing: Standing) -> dict[str, Any]:
+def _by_itself(standing: TableView) -> dict[str, Any]:
     return {} if _told(standing) is None else {"shoe_was_told": True}
 
 
@@ -64,8 +63,7 @@ def _tell_shoe(turn: Turn) -> None:
 
 def _is_done(turn: Turn) -> bool:
     """The shoe has done what it was told here."""
-    event = turn.shoe_event
-    assert isinstance(event, ResetDone)
+    event = turn.event(ResetDone)
     return event.command_id is not None and event.command_id == _told(turn)
 
 

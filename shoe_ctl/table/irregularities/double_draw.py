@@ -6,17 +6,18 @@ In: nothing. Out: its procedure. Must not know: which cards, who knows their ord
 from __future__ import annotations
 
 from shoe_ctl.table import ordering
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import message
 
 from . import pulled
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
-from .grounds import CARDS_OUT, drop_kept, note, own_kept
+from .grounds import CARDS_OUT, note, own_kept
 from .misread import NAME_CARD
 from .misread import enter as name_card
 from .missed import ENTER, PLACE
-from .procedure import VOID, Action, Choice, Declared, End, Procedure, Standing, Step
+from .procedure import VOID, Choice, Declared, End, Procedure, Step
 from .withdrawal import has_window, window_step
 
 KEY = "double_draw"
@@ -30,7 +31,7 @@ NAME = "name"
 def _lay(turn: Turn) -> None:
     """Each card to the place that is due in the order drawn; the rest came early."""
     lying = own_kept(turn)
-    drop_kept(turn, lying)
+    unplaced.drop_cards(turn, lying)
     ordering.lay(turn, lying, pulled.of_no_order(turn))
     align(turn)
 
@@ -40,12 +41,12 @@ def _forget(turn: Turn) -> None:
     ordering.forget(turn, pulled.lying(turn))
 
 
-def _asks_players(at: Standing) -> bool:
+def _asks_players(at: TableView) -> bool:
     """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
     return has_window(at, ORDERED)
 
 
-def _asks_nobody(at: Standing) -> bool:
+def _asks_nobody(at: TableView) -> bool:
     return not _asks_players(at)
 
 
@@ -60,18 +61,7 @@ def _lower_first(turn: Turn) -> None:
 # Choices.
 
 
-def _laid(then: str, *first: Action) -> tuple[Choice, ...]:
-    lay = Choice(
-        "reconstruct", "dealer", then, (*first, _lay), pulled.why_not_laid, reason=False,
-        when=pulled.leads_back,
-    )  # fmt: skip
-    return (lay._replace(then=f"{then}_past_deal", when=pulled.leads_past_deal), lay)
-
-
-def _laid_in_deal(then: str) -> Choice:
-    return _laid(then)[-1]._replace(then=f"{then}_in_deal", when=pulled.leads_to_deal)
-
-
+_LAY = Choice("reconstruct", "dealer", "reconstructed", (_lay,), pulled.why_not_laid, reason=False)
 _SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=pulled.told_with_window)
 _SEEN = Choice("order_seen", "surveillance", "window", when=pulled.seen_with_window)
 _UNKNOWN = Choice(
@@ -112,8 +102,7 @@ DOUBLE_DRAW = Procedure(
             "reconstruct",
             message("prompt_double_draw_reconstruct"),
             (
-                _laid_in_deal("reconstructed"),
-                *_laid("reconstructed"),
+                _LAY,
                 exchange("reconstruct"),
                 _ENTER._replace(then="reconstruct"),
                 _PLACE._replace(then="reconstruct"),
@@ -149,7 +138,7 @@ DOUBLE_DRAW = Procedure(
             "lay",
             message("prompt_double_draw_lay"),
             (
-                *_laid("ordered", _forget),
+                _LAY._replace(then="ordered", do=(_forget, _lay)),
                 _ENTER._replace(then="lay"),
                 _PLACE._replace(then="lay"),
                 CALL_VOID,
@@ -159,10 +148,7 @@ DOUBLE_DRAW = Procedure(
     ),
     (
         End("reconstructed", "reconstructed", (KEY, "reconstructed")),
-        End("reconstructed_in_deal", "reconstructed", (KEY, "reconstructed"), "dealing"),
-        End("reconstructed_past_deal", "reconstructed", (KEY, "reconstructed"), "revealing"),
         End("ordered", "ordered", (KEY, "ordered")),
-        End("ordered_past_deal", "ordered", (KEY, "ordered"), "revealing"),
         End("named", "named", (KEY, "named"), do=(name_card,)),
         End("unordered", "order_unknown", (KEY, "void"), VOID),
         stands(),

@@ -6,35 +6,33 @@ In: nothing. Out: their procedures. Must not know: which card it was, what the r
 from __future__ import annotations
 
 from shoe_ctl.table.slots import takes_cards
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
 from .grounds import CARDS_OUT, shoe_is_not_ready
 from .missed import PLACE
-from .procedure import Choice, Declared, End, Procedure, Standing, Step
+from .procedure import Choice, Declared, End, Procedure, Step
 
 _CARDS_DRAWN = (*CARDS_OUT, "suspended")
 
 
-def _cards_are_out(at: Standing) -> bool:
+def _cards_are_out(at: TableView) -> bool:
     return at.now.halt is not None and at.now.halt.back_to in CARDS_OUT
 
 
-def _awaits_cards(at: Standing) -> bool:
+def _awaits_cards(at: TableView) -> bool:
     """A card that came may be one of the round that is dealt, or that its first card opens."""
-    assert at.now.halt is not None
-    return at.now.halt.back_to in (*CARDS_OUT, *takes_cards(implied=at.settings.implied))
+    return at.resume_state in (*CARDS_OUT, *takes_cards(implied=at.settings.implied))
 
 
-def _may_be_void(at: Standing) -> bool:
+def _may_be_void(at: TableView) -> bool:
     """The round whose card was missed is not over: later only a ruling is left (6.1).
 
     A round that began since is void only where it cannot go on with the cards in the shoe.
     """
-    assert at.now.halt is not None
-    return at.now.loaded is not None or at.now.halt.back_to in (*CARDS_OUT, "resolved")
+    return at.now.loaded is not None or at.resume_state in (*CARDS_OUT, "resolved")
 
 
 def _why_not_reconstructed(turn: Turn) -> Message | None:

@@ -6,11 +6,12 @@ Must not know: what raised it.
 
 from __future__ import annotations
 
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message
 
-from .grounds import CARDS_OUT, cards_are_in_play, drop_kept, own_kept, something_is_missing
-from .procedure import DECIDES, VOID, Choice, End, Standing, Step
+from .grounds import CARDS_OUT, cards_are_in_play, own_kept, something_is_missing
+from .procedure import DECIDES, VOID, Choice, End, Step
 
 RULED = ("other", "ruled")
 """Cited where an irregularity's own rules have no end of this kind: whoever decides has ruled."""
@@ -34,13 +35,13 @@ def overrule_result(turn: Turn) -> None:
 
 def lay_aside(turn: Turn) -> None:
     """The cards stay counted in the ledger and are in no hand."""
-    drop_kept(turn, own_kept(turn))
+    unplaced.drop_cards(turn, own_kept(turn))
 
 
 # Choices.
 
 
-def _no_round_wants_them(at: Standing) -> bool:
+def _no_round_wants_them(at: TableView) -> bool:
     return at.now.halt is not None and at.now.halt.back_to not in CARDS_OUT
 
 

@@ -6,26 +6,24 @@ Must not know: which cards they are, why they lay there.
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 
-from shoe_ctl.table import early
 from shoe_ctl.table.arguments import OfChoice, checked
-from shoe_ctl.table.state import Dealt, Kept, Opened
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.state import CardOnTable, DealtCard, Opened, subject_of_draw
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .grounds import tell_moved
-from .procedure import Choice, Standing
+from .procedure import Choice
 
 Place = Literal[
     "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
 ]
 _EARLY = "drawn early"
 """Where the card lies that was drawn early, the first of them."""
-
-_Lying = TypeVar("_Lying", Dealt, Kept)
 
 
 class OfTwoCards(OfChoice, frozen=True, kw_only=True):
@@ -43,25 +41,17 @@ def exchange(then: str) -> Choice:
     )  # fmt: skip
 
 
-def _place(dealt: Dealt) -> str:
-    return f"{dealt.hand} {dealt.index}"
+def _two_lie_face_down(at: TableView) -> bool:
+    return at.now.round is not None and sum(not one.seen for one in _lying(at).values()) > 1
 
 
-def _two_lie_face_down(at: Standing) -> bool:
-    return at.now.round is not None and sum(not _was_seen(one) for one in _lying(at).values()) > 1
-
-
-def _lying(at: Standing) -> dict[str, Dealt | Kept]:
+def _lying(at: TableView) -> dict[str, CardOnTable]:
     """What lies in each place."""
     assert at.now.round is not None
-    lying: dict[str, Dealt | Kept] = {_place(dealt): dealt for dealt in at.now.round.cards}
+    lying: dict[str, CardOnTable] = {dealt.place: dealt for dealt in at.now.round.cards}
     if at.now.early:
         lying[_EARLY] = at.now.early[0]
     return lying
-
-
-def _was_seen(lying: Dealt | Kept) -> bool:
-    return lying.revealed if isinstance(lying, Dealt) else lying.exposed
 
 
 def _why_not(turn: Turn) -> Message | None:
@@ -72,7 +62,7 @@ def _why_not(turn: Turn) -> Message | None:
     for place in (args.one, args.other):
         if place not in lying:
             return message("refused_no_card_there", place=place)
-        if _was_seen(lying[place]):
+        if lying[place].seen:
             return message("refused_card_stays", place=place)
         if lying[place].card is None:
             return message("refused_card_not_known", place=place)
@@ -81,24 +71,23 @@ def _why_not(turn: Turn) -> Message | None:
 
 def _exchange(turn: Turn) -> None:
     args, lying = checked(turn, OfTwoCards), _lying(turn)
-    instead: dict[str, Dealt | Kept] = {args.one: lying[args.other], args.other: lying[args.one]}
-    cards = tuple(_as(dealt, instead.get(_place(dealt), dealt)) for dealt in turn.round.cards)
+    instead: dict[str, CardOnTable] = {args.one: lying[args.other], args.other: lying[args.one]}
+    cards = tuple(_with_card_of(dealt, instead.get(dealt.place)) for dealt in turn.round.cards)
     turn.set_round(cards=cards)
     if _EARLY in instead:
-        first, *rest = turn.now.early
-        named = early.subject(_number(first)), early.subject(_number(instead[_EARLY]))
+        first, other = turn.now.early[0], instead[_EARLY]
+        named = first.subject, subject_of_draw(unplaced.draw_of(other))
         waiting = tuple(_renamed(opened, *named) for opened in turn.now.waiting)
-        turn.change(early=(_as(first, instead[_EARLY]), *rest), waiting=waiting)
+        turn.change(waiting=waiting)
+        unplaced.change_card(turn, first, card=other.card, number=other.number)
     tell_moved(turn, "exchanged", [args.one, args.other])
 
 
-def _as(here: _Lying, there: Dealt | Kept) -> _Lying:
-    return msgspec.structs.replace(here, card=there.card, number=there.number)
-
-
-def _number(lying: Dealt | Kept) -> int:
-    assert lying.number is not None
-    return lying.number
+def _with_card_of(here: DealtCard, there: CardOnTable | None) -> DealtCard:
+    """What lies in this slot once the other card is put there."""
+    if there is None:
+        return here
+    return msgspec.structs.replace(here, card=there.card, number=unplaced.draw_of(there))
 
 
 def _renamed(opened: Opened, old: str, new: str) -> Opened:

@@ -6,26 +6,19 @@ Must not know: which irregularity asks, how it ends.
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import Any
 
 import msgspec
 
 from firmware_proto.events import Hello
-from shoe_ctl.table import shoe_cards, shoe_sets
-from shoe_ctl.table.arguments import by_whom
+from shoe_ctl.table import shoe_cards, shoe_sets, situations
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Halt, Kept, Opened
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.state import Halt, Opened, UnplacedCard
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
-from .procedure import Standing
-
-CARDS_OUT = ("dealing", "revealing", "drawing")
-"""The states in which cards of an unfinished round lie on the table."""
-
-TO_THE_OUTCOME = ("closed", *CARDS_OUT)
-"""The states from *no more bets* to the outcome."""
+CARDS_OUT = situations.CARDS_OUT
+TO_THE_OUTCOME = situations.TO_THE_OUTCOME
 
 ALIGN_FIRST = message("refused_not_aligned")
 """Against what goes on by rule, until a person says where the shoe stands."""
@@ -34,28 +27,27 @@ INSPECTS = "inspects"
 """Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
 
 
-def halt_of(at: Standing) -> Halt:
+def halt_of(at: TableView) -> Halt:
     """The halt: something is open."""
-    assert at.now.halt is not None
-    return at.now.halt
+    return at.halt
 
 
 def set_top(turn: Turn, **fields: Any) -> None:
     """Replace fields of the irregularity that is decided now."""
-    halt = halt_of(turn)
+    halt = turn.halt
     top = msgspec.structs.replace(halt.top, **fields)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
 
 def note(turn: Turn, **noted: Any) -> None:
     """Let the one on top remember this (plain JSON values)."""
-    set_top(turn, noted={**halt_of(turn).top.noted, **noted})
+    set_top(turn, noted={**turn.current.noted, **noted})
 
 
 def tell_moved(turn: Turn, step: str, places: list[str]) -> None:
     """Cards lie elsewhere now, by what a person says: where, and never which."""
-    data = {"key": halt_of(turn).top.key, "step": step, "moved": places}
-    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    data = {"key": turn.current.key, "step": step, "moved": places}
+    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
 
 
 def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
@@ -65,35 +57,14 @@ def close_taken_back(turn: Turn, waits: Opened, rule: str | None) -> None:
     turn.emit_irregularity("irregularity.resolved", waits.key, data)
 
 
-def own_kept(at: Standing) -> tuple[Kept, ...]:
+def own_kept(at: TableView) -> tuple[UnplacedCard, ...]:
     """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
-    deciding = halt_of(at).deciding
-    before = deciding[0].kept_before
+    deciding = at.halt.deciding
+    since = deciding[0].number
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
-        kept
-        for place, kept in enumerate(at.now.kept)
-        if place >= before or kept.number in inspected
+        card for card in at.now.held if card.came_after >= since or card.number in inspected
     )
-
-
-def drop_kept(turn: Turn, gone: tuple[Kept, ...]) -> None:
-    """These are kept no longer; of the others it stays known what they came with."""
-    halt = halt_of(turn)
-    stays = [not any(kept is one for one in gone) for kept in turn.now.kept]
-    stack = tuple(
-        msgspec.structs.replace(opened, kept_before=sum(stays[: opened.kept_before]))
-        for opened in halt.stack
-    )
-    left = tuple(compress(turn.now.kept, stays))
-    turn.change(kept=left, halt=msgspec.structs.replace(halt, stack=stack))
-
-
-def take_first_kept(turn: Turn) -> Kept:
-    """The card that was kept first leaves those kept, whichever irregularity it came with."""
-    first = turn.now.kept[0]
-    drop_kept(turn, (first,))
-    return first
 
 
 def cards_were_out(turn: Turn) -> bool:
@@ -131,7 +102,7 @@ def something_is_missing(turn: Turn) -> Message | None:
 
 def shoe_cannot_go_on(turn: Turn) -> Message | None:
     """The shoe is away, holds other cards, or gave some that nobody heard of."""
-    now, back_to = turn.now, halt_of(turn).back_to
+    now, back_to = turn.now, turn.resume_state
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":

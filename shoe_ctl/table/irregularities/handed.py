@@ -14,18 +14,17 @@ from shoe_ctl.table.arguments import (
     OfChoice,
     OfKey,
     OfPlayer,
-    by_whom,
     checked,
     player,
 )
 from shoe_ctl.table.slots import next_slot
-from shoe_ctl.table.state import Dealt
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.state import DealtCard
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
-from .grounds import CARDS_OUT, halt_of, shoe_is_not_ready, something_is_missing
-from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
+from .grounds import CARDS_OUT, shoe_is_not_ready, something_is_missing
+from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
 
 RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
 
@@ -60,22 +59,20 @@ class OfSeen(OfChoice, frozen=True, kw_only=True):
 # What was seen.
 
 
-def _noted_hand(standing: Standing) -> str | None:
+def _noted_hand(standing: TableView) -> str | None:
     """The hand that the irregularity decided now is about."""
-    assert standing.now.halt is not None
-    hand = standing.now.halt.top.noted.get("hand")
+    hand = standing.current.noted.get("hand")
     return None if hand is None else str(hand)
 
 
-def _face_down(standing: Standing, hand: str | None) -> list[Dealt]:
+def _face_down(standing: TableView, hand: str | None) -> list[DealtCard]:
     """Cards of the hand that lie there, and nobody has seen."""
     played, taken = standing.now.round, taking.places(standing.now)
     assert played is not None
-    down = (d for d in played.cards if d.hand == hand and not d.revealed)
-    return [d for d in down if (d.hand, d.index) not in taken]
+    return [d for d in played.face_down(hand) if (d.hand, d.index) not in taken]
 
 
-def _is_unopened(standing: Standing, hand: str | None) -> bool:
+def _is_unopened(standing: TableView, hand: str | None) -> bool:
     """It has cards, and all of them lie face down."""
     played = standing.now.round
     assert played is not None
@@ -83,7 +80,7 @@ def _is_unopened(standing: Standing, hand: str | None) -> bool:
     return bool(of_hand) and not any(d.revealed for d in of_hand)
 
 
-def _names_its_hand(standing: Standing) -> dict[str, str]:
+def _names_its_hand(standing: TableView) -> dict[str, str]:
     hand = _noted_hand(standing)
     return {} if hand is None else {"hand": hand}
 
@@ -101,7 +98,7 @@ def _why_no_delivery(turn: Turn) -> Message | None:
     return None
 
 
-def _can_be_retrieved(standing: Standing) -> bool:
+def _can_be_retrieved(standing: TableView) -> bool:
     """Players handle cards, and no card of the hand was seen."""
     now, settings = standing.now, standing.settings
     assert now.halt is not None
@@ -109,7 +106,7 @@ def _can_be_retrieved(standing: Standing) -> bool:
     return handed and _is_unopened(standing, _noted_hand(standing))
 
 
-def _some_lie_face_down(standing: Standing) -> bool:
+def _some_lie_face_down(standing: TableView) -> bool:
     return bool(_face_down(standing, _noted_hand(standing)))
 
 
@@ -123,14 +120,14 @@ def _right_player(turn: Turn) -> HandToPlayer:
     )
 
 
-def _pit_names(standing: Standing) -> bool:
+def _pit_names(standing: TableView) -> bool:
     """By the wagers the hand is nobody's: a Pit Supervisor names the Player."""
     return passing.is_nobodys(
         standing.now, standing.game, standing.settings, str(_noted_hand(standing))
     )
 
 
-def _someones(standing: Standing) -> bool:
+def _someones(standing: TableView) -> bool:
     return not _pit_names(standing)
 
 
@@ -146,13 +143,13 @@ def _why_not_seen(turn: Turn) -> Message | None:
     return None if _seen(turn) else message("refused_no_card_face_down")
 
 
-def _seen(turn: Turn) -> list[Dealt]:
+def _seen(turn: Turn) -> list[DealtCard]:
     index = checked(turn, OfSeen).index
     return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
 
 
 def _take_back(turn: Turn) -> None:
-    hand, noted = str(_noted_hand(turn)), halt_of(turn).top.noted
+    hand, noted = str(_noted_hand(turn)), turn.current.noted
     taker = turn.round.hands.of(hand).holder
     if taker is None or not {"player", "seat"}.isdisjoint(noted):
         taker = player(turn, OfPlayer(player=noted.get("player"), seat=noted.get("seat")))
@@ -251,15 +248,15 @@ def _why_nobody_is_absent(turn: Turn) -> Message | None:
     return None
 
 
-def _left_a_hand(standing: Standing) -> bool:
+def _left_a_hand(standing: TableView) -> bool:
     return _noted_hand(standing) is not None
 
 
-def _left_the_shoe(standing: Standing) -> bool:
+def _left_the_shoe(standing: TableView) -> bool:
     return _noted_hand(standing) is None
 
 
-def _is_next_to_open(standing: Standing) -> bool:
+def _is_next_to_open(standing: TableView) -> bool:
     """The hand has cards to be opened, and no other is to be opened before it."""
     hand, played = _noted_hand(standing), standing.now.round
     if hand is None or not _face_down(standing, hand):
@@ -270,7 +267,7 @@ def _is_next_to_open(standing: Standing) -> bool:
     return not (waits and _is_unopened(standing, hand))
 
 
-def _is_opened_later(standing: Standing) -> bool:
+def _is_opened_later(standing: TableView) -> bool:
     return _left_a_hand(standing) and not _is_next_to_open(standing)
 
 
@@ -286,7 +283,7 @@ def _dealer_exposes(turn: Turn) -> None:
 
 def _dealer_draws(turn: Turn) -> None:
     rule = turn.game.rule("holder_absent", "ruled")
-    shoe_control.give_back(turn, rule, because="absent", **by_whom(turn))
+    shoe_control.give_back(turn, rule, because="absent", **turn.actor())
 
 
 HOLDER_ABSENT = Procedure(

@@ -6,16 +6,14 @@ Must not know: what was wrong with the card as it was read.
 
 from __future__ import annotations
 
-import msgspec
-
 from shoe_ctl.table import belated, entering, shoe_cards
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
 from .grounds import (
     INSPECTS,
-    halt_of,
     no_card_to_set_aside,
     note,
     own_kept,
@@ -38,13 +36,12 @@ def correct(turn: Turn) -> None:
     assert wrong.card is not None and wrong.number is not None
     if wrong.counted:
         shoe_cards.correct(turn, wrong.card, right)
-    if halt_of(turn).top.noted.get("due") and belated.free_slot(turn) is not None:
-        turn.change(kept=tuple(kept for kept in turn.now.kept if kept is not wrong))
+    if turn.current.noted.get("due") and belated.free_slot(turn) is not None:
+        unplaced.drop_cards(turn, (wrong,))
         slot = belated.lay_next(turn, right, wrong.number)
         entering.tell_entered(turn, *slot, right)
     else:
-        named = msgspec.structs.replace(wrong, card=right)
-        turn.change(kept=tuple(named if kept is wrong else kept for kept in turn.now.kept))
+        unplaced.change_card(turn, wrong, card=right)
         note(turn, **{INSPECTS: None})
         entering.tell_entered(turn, None, None, right)
 

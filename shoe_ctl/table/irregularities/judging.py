@@ -8,6 +8,7 @@ from __future__ import annotations
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
+from shoe_ctl.table.slots import pending_cards
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -50,11 +51,13 @@ def replace(turn: Turn) -> None:
     """A card that the reader got wrong is what it is; all that follows is looked at anew (6.3)."""
     wanted = checked(turn, entering.CardThere)
     entering.replace(turn, placing.find(turn, wanted.slot), entering.face(wanted.card))
+    due = turn.round.due
     turn.set_round(due=None, complete_us=None)
     if turn.round.totals_announced:
         revealing.announce_totals(turn)
-    if not belated.deals_pending_next(turn):  # else the round stands where that card leads it
-        belated.stand(turn)
+    if due is not None and pending_cards(turn.now):
+        revealing.want_third_card(turn)  # the card that waits takes its slot, if one is still due
+    belated.stand(turn)
 
 
 REPLACE = Choice(

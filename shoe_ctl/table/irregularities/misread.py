@@ -11,7 +11,7 @@ from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, LAY_ASIDE, aside, void
-from .grounds import cards_have_no_place, halt_of, no_card_to_set_aside, own_kept
+from .grounds import cards_have_no_place, no_card_to_set_aside, own_kept
 from .procedure import Choice, End, Hears, Procedure, Step
 
 KEY = "misread"
@@ -25,7 +25,7 @@ DUE = ("closed", "dealing", "drawing")
 
 def slot_of(turn: Turn) -> tuple[str, int]:
     """The slot of the unread card that is decided now."""
-    noted = halt_of(turn).top.noted
+    noted = turn.current.noted
     return noted["hand"], noted["index"]
 
 
@@ -39,7 +39,7 @@ def is_read_now(turn: Turn) -> bool:
 
 def is_read_in_turn(turn: Turn) -> bool:
     """The shoe has read the card after all, and it is the one that was due."""
-    if own_kept(turn) or halt_of(turn).back_to not in DUE:
+    if own_kept(turn) or turn.resume_state not in DUE:
         return False
     return fitting.is_for(turn, belated.free_slot(turn))
 
@@ -47,7 +47,7 @@ def is_read_in_turn(turn: Turn) -> bool:
 def is_unread_in_turn(turn: Turn) -> bool:
     """It is the card that was due, told by a shoe that raised its alarm first."""
     drawn, slot = turn.drawn, belated.free_slot(turn)
-    if drawn.card is not None or own_kept(turn) or halt_of(turn).back_to not in DUE:
+    if drawn.card is not None or own_kept(turn) or turn.resume_state not in DUE:
         return False
     return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
 
@@ -80,7 +80,7 @@ def enter(turn: Turn) -> None:
 def take_reading(turn: Turn) -> None:
     """The card is what the shoe reads it to be: somebody exposed it, or it was dealt face up.
 
-    Dealt so it is seen in its time, as if it had been read at once.
+    DealtCard so it is seen in its time, as if it had been read at once.
     """
     assert turn.drawn.card is not None
     slot = slot_of(turn)

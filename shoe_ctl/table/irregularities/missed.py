@@ -6,26 +6,22 @@ Must not know: why the cards were missed.
 
 from __future__ import annotations
 
-import msgspec
-
 from shoe_ctl.table import belated, counts, entering, retaking, shoe_cards
-from shoe_ctl.table.arguments import by_whom, checked
+from shoe_ctl.table.arguments import checked
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
-from shoe_ctl.table.state import Kept
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import GO_ON, PLAY_ON, align
 from .grounds import (
     CARDS_OUT,
     close_taken_back,
-    halt_of,
     note,
     something_is_missing,
-    take_first_kept,
     tell_moved,
 )
-from .procedure import Choice, End, Standing
+from .procedure import Choice, End
 
 INSPECTED = ("foreign_card", "extra_card")
 DRAWN_AS_ONE = "draws"
@@ -34,25 +30,25 @@ DRAWN_AS_ONE = "draws"
 # What was seen.
 
 
-def some_were_entered(standing: Standing) -> bool:
+def some_were_entered(standing: TableView) -> bool:
     """Since it was raised people have put cards where they belong."""
     halt = standing.now.halt
     return halt is not None and bool(halt.top.noted.get("entered"))
 
 
-def none_were_entered(standing: Standing) -> bool:
+def none_were_entered(standing: TableView) -> bool:
     """Nobody has put a card anywhere."""
     return not some_were_entered(standing)
 
 
 def cannot_enter(turn: Turn) -> Message | None:
     """No card was missed, none is due, or the one that is named cannot be it."""
-    number, kept = first_missed(turn), turn.now.kept
+    number, kept = first_missed(turn), turn.now.held
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if number is None:
         return message("refused_no_card_missed")
-    if kept and _drawn_as(kept[0]) < number:
+    if kept and unplaced.draw_of(kept[0]) < number:
         return message("refused_place_kept_first")
     code = checked(turn, entering.MissedCard).card
     if turn.faces != "face_up":
@@ -62,10 +58,10 @@ def cannot_enter(turn: Turn) -> Message | None:
 
 def cannot_place(turn: Turn) -> Message | None:
     """No card was kept, none is due, or one before it was missed."""
-    kept = turn.now.kept
+    kept = turn.now.held
     if not kept:
         return message("refused_no_card_kept")
-    if any(opened.key in INSPECTED for opened in halt_of(turn).stack):
+    if any(opened.key in INSPECTED for opened in turn.halt.stack):
         return message("refused_card_inspected")
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
@@ -82,7 +78,7 @@ def cannot_place(turn: Turn) -> Message | None:
 
 def _no_slot(turn: Turn) -> Message | None:
     takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
-    if halt_of(turn).back_to not in takes or turn.now.shoe is None:
+    if turn.resume_state not in takes or turn.now.shoe is None:
         return message("refused_no_card_awaited")
     if belated.free_slot(turn) is None:
         return message("refused_see_cards_first")
@@ -91,20 +87,16 @@ def _no_slot(turn: Turn) -> Message | None:
 
 def _came_together(turn: Turn) -> bool:
     """The card that was kept first is one of those that the shoe told as one."""
+    came_after = turn.now.held[0].came_after
     return any(
-        DRAWN_AS_ONE in opened.noted and opened.kept_before == 0 for opened in halt_of(turn).stack
+        DRAWN_AS_ONE in opened.noted and opened.number <= came_after for opened in turn.halt.stack
     )
 
 
-def numbers_in_place(standing: Standing) -> set[int]:
+def numbers_in_place(standing: TableView) -> set[int]:
     """The numbers of the draws that the round has a card for."""
     played = standing.now.round
     return set() if played is None else {dealt.number for dealt in played.cards}
-
-
-def _drawn_as(kept: Kept) -> int:
-    assert kept.number is not None, "a shoe was there to count it"
-    return kept.number
 
 
 def first_missed(turn: Turn) -> int | None:
@@ -124,7 +116,7 @@ def cannot_take_back(turn: Turn) -> Message | None:
     """What was made of the card, or came after it, stands on it."""
     last, played = counts.last_entered(turn), turn.round
     assert last is not None, "else it is no choice"
-    if turn.now.kept or turn.now.early or last.number != turn.shoe.drawn:
+    if turn.now.held or turn.now.early or last.number != turn.shoe.drawn:
         return message("refused_card_drawn_after")
     if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
         return message("refused_totals_with_card")
@@ -138,7 +130,7 @@ def counts_differ(turn: Turn) -> Message | None:
     return something_is_missing(turn)
 
 
-def _may_be_taken_back(at: Standing) -> bool:
+def _may_be_taken_back(at: TableView) -> bool:
     return counts.last_entered(at) is not None
 
 
@@ -161,22 +153,23 @@ def enter(turn: Turn) -> None:
 
 def place(turn: Turn) -> None:
     """The card that was kept first lies where one was due: it is that hand's card."""
-    first = take_first_kept(turn)
-    slot = belated.lay_next(turn, first.card, _drawn_as(first))
+    first = turn.now.held[0]
+    unplaced.drop_cards(turn, (first,))
+    slot = belated.lay_next(turn, first.card, unplaced.draw_of(first))
     entering.tell_entered(turn, *slot, None)
     note(turn, entered=True)
 
 
 def take_back(turn: Turn) -> None:
     """The card entered last was never drawn: it lies nowhere, and one is due there."""
-    last, halt = counts.last_entered(turn), halt_of(turn)
+    last, key = counts.last_entered(turn), turn.current.key
     assert last is not None
     waits = retaking.waits_for(turn.now, last)
-    back_to = counts.take_out(turn, last)
-    turn.change(halt=msgspec.structs.replace(halt, back_to=back_to))
-    tell_moved(turn, "taken_back", [f"{last.hand} {last.index}"])
+    counts.take_out(turn, last)
+    belated.stand(turn)
+    tell_moved(turn, "taken_back", [last.place])
     if waits is not None:
-        close_taken_back(turn, waits, turn.game.rule(halt.top.key, "entered"))
+        close_taken_back(turn, waits, turn.game.rule(key, "entered"))
     note(turn, entered=True)
 
 
@@ -184,8 +177,8 @@ def recount(turn: Turn) -> None:
     """The cards lie there as they were entered, and the shoe missed them: its count is followed."""
     told = counts.told(turn)
     counts.follow_the_shoe(turn)
-    data = {"key": halt_of(turn).top.key, "step": "recounted", **told}
-    turn.tell("irregularity.step", data, restricted={**data, **by_whom(turn)})
+    data = {"key": turn.current.key, "step": "recounted", **told}
+    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
     note(turn, entered=True)
 
 

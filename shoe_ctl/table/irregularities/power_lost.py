@@ -9,18 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoe_ctl.table import passing, power, shoe_cards
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, PLAY_ON, stands, void
 from .grounds import (
     TO_THE_OUTCOME,
-    halt_of,
     own_kept,
     shoe_is_not_ready,
     something_is_missing,
 )
-from .procedure import Choice, Declared, End, Procedure, Standing, Step
+from .procedure import Choice, Declared, End, Procedure, Step
 from .withdrawal import close_window, has_window, window_step
 
 _KEY = power.KEY
@@ -76,7 +75,7 @@ def _is_not_ready(turn: Turn) -> Message | None:
 
     Before the first card a shoe that names its hands need not be aligned: that card aligns it.
     """
-    if halt_of(turn).back_to != "closed":
+    if turn.resume_state != "closed":
         return shoe_is_not_ready(turn)
     if not turn.now.link.up:
         return message("refused_link_down")
@@ -86,21 +85,21 @@ def _is_not_ready(turn: Turn) -> Message | None:
     return something_is_missing(turn) if names_hands else shoe_is_not_ready(turn)
 
 
-def _cannot_go_on(standing: Standing) -> bool:
+def _cannot_go_on(standing: TableView) -> bool:
     """No waiting for the shoe brings the round to its end: the rule alone does not help."""
     now, shoe = standing.now, standing.now.shoe
     lost = shoe is not None and shoe.told_drawn > shoe.drawn
     return lost or now.loaded is not None or bool(own_kept(standing))
 
 
-def _stood(standing: Standing) -> dict[str, Any]:
+def _stood(standing: TableView) -> dict[str, Any]:
     halt = standing.now.halt
     if halt is None or halt.top.key != _KEY:
         return {}
     return {name: halt.top.noted[name] for name in ("decided", "end", "rule")}
 
 
-def _is_ruled_on(standing: Standing) -> dict[str, Any]:
+def _is_ruled_on(standing: TableView) -> dict[str, Any]:
     stood = _stood(standing)
     return {"decided": stood["decided"], "end": "ruled"} if stood else {}
 

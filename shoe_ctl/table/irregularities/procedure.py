@@ -18,12 +18,12 @@ from shoe_ctl.texts.message import Message
 Standing = TableView
 
 Condition = Callable[[Turn], bool]
-Seen = Callable[[Standing], bool]
+Seen = Callable[[TableView], bool]
 Objection = Callable[[Turn], Message | rows.Objection | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
-Shown = Callable[[Standing], dict[str, Any]]
-Draw = Callable[[Standing], tuple[str, int] | None]
+Shown = Callable[[TableView], dict[str, Any]]
+Draw = Callable[[TableView], tuple[str, int] | None]
 
 BACK = "back"
 """Where an end leads: to the irregularity, or the state, that was left for this one."""
@@ -39,17 +39,17 @@ def nothing(turn: Turn) -> None:
     """No objection."""
 
 
-def no_facts(standing: Standing) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
+def no_facts(standing: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
     """Nothing more is told."""
     return {}
 
 
-def always(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+def always(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
     """Whatever there is to see."""
     return True
 
 
-def never(standing: Standing) -> bool:  # noqa: ARG001 - the signature of what is seen
+def never(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
     """Whatever there is to see, not that."""
     return False
 
@@ -59,7 +59,7 @@ def agrees(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
     return False
 
 
-def no_draw(standing: Standing) -> None:
+def no_draw(standing: TableView) -> None:
     """The shoe stays locked."""
 
 
@@ -89,7 +89,7 @@ class Choice(NamedTuple):
     instead: tuple[Condition, str] | None = None
     contradicts: Condition = agrees
 
-    def is_offered(self, standing: Standing) -> bool:
+    def is_offered(self, standing: TableView) -> bool:
         """Whether it is a choice at all, as the table stands."""
         in_round = standing.now.round is not None
         return self.in_round in (None, in_round) and self.when(standing)
@@ -140,7 +140,8 @@ class End(NamedTuple):
     """How the irregularity closes, and where that leads.
 
     ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
-    ``leads``: BACK, VOID, or a state that the table takes up instead of the one that it left.
+    ``leads``: BACK, VOID, or a state in which play resumes instead of the one that it left.
+    From *no more bets* to the outcome BACK is the state that the cards stand for by then.
     ``clears``: the round's cards leave it, and what is open of them (``of_cards``) ends with them.
     """
 

@@ -12,14 +12,13 @@ import msgspec
 
 from shoe_ctl.table import ordering
 from shoe_ctl.table.arguments import OfKey, checked
-from shoe_ctl.table.slots import INITIAL_DEAL, pending_cards
-from shoe_ctl.table.state import Dealt, Kept
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.round import unplaced
+from shoe_ctl.table.state import CardOnTable
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
-from .grounds import ALIGN_FIRST, CARDS_OUT, halt_of, own_kept
+from .grounds import ALIGN_FIRST, CARDS_OUT, own_kept
 from .missed import DRAWN_AS_ONE, first_missed, numbers_in_place
-from .procedure import Standing
 from .withdrawal import has_window
 
 KEY = "double_draw"
@@ -39,99 +38,88 @@ class OfTogether(OfKey, frozen=True, kw_only=True):
     cards: Annotated[int, msgspec.Meta(ge=2, le=4)] = 2
 
 
-def _back_to(at: Standing) -> str:
-    assert at.now.halt is not None
-    return at.now.halt.back_to
-
-
-def _noted(at: Standing) -> dict[str, Any]:
-    assert at.now.halt is not None
-    return at.now.halt.top.noted
-
-
-def _is_declared(at: Standing) -> bool:
+def _is_declared(at: TableView) -> bool:
     """The shoe told each by itself: whether its order holds is for people to say."""
-    return AS_DECLARED in _noted(at)
+    return AS_DECLARED in at.current.noted
 
 
-def lying(at: Standing) -> tuple[Dealt | Kept, ...]:
+def lying(at: TableView) -> tuple[CardOnTable, ...]:
     """The cards that were declared drawn together: they lie where the shoe's count put them."""
-    return ordering.drawn_last(at.now, _noted(at)[AS_DECLARED]) if _is_declared(at) else ()
+    return ordering.drawn_last(at.now, at.current.noted[AS_DECLARED]) if _is_declared(at) else ()
 
 
-def shoe_knows(at: Standing) -> bool:
+def shoe_knows(at: TableView) -> bool:
     """The shoe told them in the order in which they left it, one by one or as one."""
-    return _noted(at).get(ORDER_KNOWN) is not False
+    return at.current.noted.get(ORDER_KNOWN) is not False
 
 
-def _nobody_told(at: Standing) -> bool:
-    return _noted(at).get(ORDER_KNOWN) is not True
+def _nobody_told(at: TableView) -> bool:
+    return at.current.noted.get(ORDER_KNOWN) is not True
 
 
-def _offers_window(at: Standing) -> bool:
+def _offers_window(at: TableView) -> bool:
     """Players may withdraw while nobody has seen the cards (5.8.1)."""
-    unseen = not any(ordering.was_seen(card) for card in lying(at))
-    return unseen and _back_to(at) in _PLAYS and has_window(at, KEY)
+    unseen = not any(card.seen for card in lying(at))
+    return unseen and at.resume_state in _PLAYS and has_window(at, KEY)
 
 
-def given_order(at: Standing) -> dict[str, Any]:
+def given_order(at: TableView) -> dict[str, Any]:
     """What the pit manager said."""
-    return {"first": _noted(at).get("first")}
+    return {"first": at.current.noted.get("first")}
 
 
-def lie_in_place(at: Standing) -> bool:
+def lie_in_place(at: TableView) -> bool:
     """Each has its place already: nothing came as one, but that people said so."""
-    return not _some_are_kept(at)
+    return not unplaced.held_since(at.now, at.current)
 
 
-def seen_with_window(at: Standing) -> bool:
+def seen_with_window(at: TableView) -> bool:
     """The shoe does not settle their order, and Players may withdraw."""
     return _nobody_told(at) and _offers_window(at)
 
 
-def seen_without_window(at: Standing) -> bool:
+def seen_without_window(at: TableView) -> bool:
     """The same, and Players may not."""
     return _nobody_told(at) and not _offers_window(at)
 
 
-def told_with_window(at: Standing) -> bool:
+def told_with_window(at: TableView) -> bool:
     """The shoe has them in an order, and Players may withdraw."""
     return shoe_knows(at) and _offers_window(at)
 
 
-def told_without_window(at: Standing) -> bool:
+def told_without_window(at: TableView) -> bool:
     """The same, and Players may not."""
     return shoe_knows(at) and not _offers_window(at)
 
 
-def _is_of_the_deal(at: Standing) -> bool:
+def _is_of_the_deal(at: TableView) -> bool:
     """One of them is one of the first four."""
     if _is_declared(at):
         return any(ordering.is_of_the_deal(card) for card in lying(at))
-    return _back_to(at) in _DEALS
+    return at.resume_state in _DEALS
 
 
-def touches_the_deal(at: Standing) -> bool:
+def touches_the_deal(at: TableView) -> bool:
     """In an unknown order, and one of them is one of the first four (5.8.2.1)."""
     return _nobody_told(at) and _is_of_the_deal(at)
 
 
-def comes_after_the_deal(at: Standing) -> bool:
+def comes_after_the_deal(at: TableView) -> bool:
     """All are third cards, and whoever orders them cannot know one."""
-    later = _back_to(at) in ("revealing", "drawing") and not _is_of_the_deal(at)
-    return _nobody_told(at) and later and not any(map(ordering.was_seen, lying(at)))
+    later = at.resume_state in ("revealing", "drawing") and not _is_of_the_deal(at)
+    return _nobody_told(at) and later and not any(card.seen for card in lying(at))
 
 
-def some_were_kept_before(at: Standing) -> bool:
+def some_were_kept_before(at: TableView) -> bool:
     """Cards that came before them lie in no slot."""
-    assert at.now.halt is not None
-    return at.now.halt.top.kept_before > 0
+    return unplaced.held_before(at.now, at.current)
 
 
-def some_may_be_missing(at: Standing) -> bool:
+def some_may_be_missing(at: TableView) -> bool:
     """The shoe passed over a draw, or may have told two cards as one."""
     missed = at.now.shoe is not None and bool(at.now.shoe.missed)
-    return _back_to(at) in _PLAYS and (missed or _is_declared(at))
+    return at.resume_state in _PLAYS and (missed or _is_declared(at))
 
 
 def why_not_declared(turn: Turn) -> Message | None:
@@ -139,38 +127,6 @@ def why_not_declared(turn: Turn) -> Message | None:
     count = checked(turn, OfTogether).cards
     out = len(ordering.drawn_last(turn.now, count))
     return None if out == count else message("refused_fewer_cards_out", cards=out)
-
-
-def _lies(at: Standing) -> int:
-    """How many cards lie there and in the round."""
-    cards = () if at.now.round is None else at.now.round.cards
-    dealt = len(cards or at.now.opening)
-    assert at.now.halt is not None
-    dealt += pending_cards(at.now)
-    return dealt + len(at.now.kept) - at.now.halt.top.kept_before
-
-
-def _some_are_kept(at: Standing) -> bool:
-    assert at.now.halt is not None
-    return len(at.now.kept) > at.now.halt.top.kept_before
-
-
-def leads_to_deal(at: Standing) -> bool:
-    """With them laid fewer than four cards are dealt."""
-    return _some_are_kept(at) and _back_to(at) in _DEALS and _lies(at) < len(INITIAL_DEAL)
-
-
-def leads_past_deal(at: Standing) -> bool:
-    """With them laid the first four are dealt."""
-    if not _some_are_kept(at):
-        return False
-    completes = _back_to(at) in _DEALS and _lies(at) >= len(INITIAL_DEAL)
-    return completes or _back_to(at) in ("revealing", "drawing")
-
-
-def leads_back(at: Standing) -> bool:
-    """Nothing is laid, or there is no round for it."""
-    return not leads_to_deal(at) and not leads_past_deal(at)
 
 
 def why_not_laid(turn: Turn) -> Message | None:
@@ -181,10 +137,10 @@ def why_not_laid(turn: Turn) -> Message | None:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
         return message("refused_another_set")
-    if halt_of(turn).top.kept_before:
+    if unplaced.held_before(turn.now, turn.current):
         return message("refused_earlier_cards_first")
     numbers = [card.number for card in own_kept(turn) if card.number is not None]
-    if not numbers or _back_to(turn) not in _PLAYS:
+    if not numbers or turn.resume_state not in _PLAYS:
         return None
     if numbers_in_place(turn) & {*numbers}:
         return message("refused_cards_in_place")
@@ -194,6 +150,6 @@ def why_not_laid(turn: Turn) -> Message | None:
     return None
 
 
-def of_no_order(at: Standing) -> frozenset[int]:
+def of_no_order(at: TableView) -> frozenset[int]:
     """The draws of which the shoe does not know which is which."""
-    return frozenset() if shoe_knows(at) else frozenset(_noted(at)[DRAWN_AS_ONE])
+    return frozenset() if shoe_knows(at) else frozenset(at.current.noted[DRAWN_AS_ONE])

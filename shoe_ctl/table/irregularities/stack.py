@@ -15,28 +15,29 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
 from shoe_ctl.table.cause import Cause
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import Halt, Opened, TableState
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 
 from . import withdrawal
-from .grounds import halt_of, set_top
-from .procedure import BACK, DECIDES, VOID, Choice, End, Standing, Step
+from .grounds import set_top
+from .procedure import BACK, DECIDES, VOID, Choice, End, Step
 from .reviewing import OUTAGE
 
 # What is open.
 
 
-def step_of(standing: Standing, opened: Opened) -> Step:
+def step_of(standing: TableView, opened: Opened) -> Step:
     """The step that this irregularity is at."""
     return standing.procedures[opened.key].step(opened.step)
 
 
 def open_step(turn: Turn) -> Step:
     """The step that is to be decided now."""
-    return step_of(turn, halt_of(turn).top)
+    return step_of(turn, turn.current)
 
 
-def is_paused(standing: Standing) -> bool:
+def is_paused(standing: TableView) -> bool:
     """The table is paused, and nothing that came since is open."""
     halt = standing.now.halt
     return halt is not None and standing.procedures[halt.top.key].pause
@@ -57,25 +58,25 @@ def all_open(now: TableState) -> tuple[Opened, ...]:
     return now.waiting + (() if now.halt is None else now.halt.stack)
 
 
-def to_decide(standing: Standing) -> Opened | None:
+def to_decide(standing: TableView) -> Opened | None:
     """What people may decide now: what halts the table, else what asks beside it."""
     if standing.now.halt is not None:
         return standing.now.halt.top
     return next((o for o in standing.now.waiting if choices_of(standing, o)), None)
 
 
-def offered(standing: Standing) -> list[Choice]:
+def offered(standing: TableView) -> list[Choice]:
     """The choices that the step to be decided now has, as the table stands."""
     deciding = to_decide(standing)
     return [] if deciding is None else choices_of(standing, deciding)
 
 
-def choices_of(standing: Standing, opened: Opened) -> list[Choice]:
+def choices_of(standing: TableView, opened: Opened) -> list[Choice]:
     """The choices that the step of this one has, as the table stands."""
     return [c for c in step_of(standing, opened).choices if c.is_offered(standing)]
 
 
-def guide(standing: Standing) -> dict[str, Any]:
+def guide(standing: TableView) -> dict[str, Any]:
     """The step to be decided now as people are told it: its prompt, who may take which choice."""
     halt = standing.now.halt
     assert halt is not None
@@ -89,7 +90,7 @@ def guide(standing: Standing) -> dict[str, Any]:
     }
 
 
-def offers(standing: Standing, opened: Opened) -> list[dict[str, Any]]:
+def offers(standing: TableView, opened: Opened) -> list[dict[str, Any]]:
     """The choices of this one's step as people are told them."""
     return [_offer(choice, standing.game) for choice in choices_of(standing, opened)]
 
@@ -103,7 +104,7 @@ def _offer(choice: Choice, game: Game) -> dict[str, Any]:
     return offer | ({"second_person": True} if choice.second else {})
 
 
-def draw_wanted(standing: Standing) -> tuple[str, int] | None:
+def draw_wanted(standing: TableView) -> tuple[str, int] | None:
     """The hand and index that the open step wants a card for; None: the shoe stays locked."""
     halt = standing.now.halt
     return None if halt is None else step_of(standing, halt.top).arms(standing)
@@ -194,15 +195,21 @@ def _opened(turn: Turn, cause: Cause) -> Opened:
     first = procedure.steps[0].name
     assert step in (None, first, *procedure.begins), cause
     return Opened(
+        number=_next_number(turn),
         key=cause.key,
         subject=cause.subject,
         step=step or first,
         seen=cause.seen,
         publicly=None if procedure.inspection else cause.publicly or cause.seen,
         since_us=turn.now.t_us,
-        kept_before=len(turn.now.kept),
         noted={**facts, **cause.noted},
     )
+
+
+def _next_number(turn: Turn) -> int:
+    number = turn.now.irregularities + 1
+    turn.change(irregularities=number)
+    return number
 
 
 def _push(turn: Turn, opened: Opened) -> None:
@@ -236,7 +243,7 @@ def _tell_raised(turn: Turn, opened: Opened, guided: dict[str, Any]) -> None:
 
 def go_to(turn: Turn, step: str, **restricted: object) -> None:
     """The one on top goes to this step of its procedure."""
-    stays = halt_of(turn).top.step == step
+    stays = turn.current.step == step
     set_top(turn, step=step)
     if not stays:
         withdrawal.offer(turn, open_step(turn).window)
@@ -254,12 +261,12 @@ def tell_open_step(turn: Turn) -> None:
 
 def _tell_step(turn: Turn, **restricted: object) -> None:
     said = {**who_said(turn, "decide"), **restricted}
-    turn.emit_irregularity("irregularity.step", halt_of(turn).top.key, guide(turn), **said)
+    turn.emit_irregularity("irregularity.step", turn.current.key, guide(turn), **said)
 
 
 def left_open(turn: Turn, end: End) -> tuple[Opened, ...]:
     """What is still open under the one on top when it has this end."""
-    halt = halt_of(turn)
+    halt = turn.halt
     if end.leads == VOID:
         return ()
     under = halt.stack[: len(halt.stack) - len(halt.deciding)]
@@ -268,22 +275,20 @@ def left_open(turn: Turn, end: End) -> tuple[Opened, ...]:
 
 def close(turn: Turn, end: End) -> None:
     """The one on top ends, or with the round all of them; the table resumes with the last."""
-    halt, left = halt_of(turn), left_open(turn, end)
+    halt, left = turn.halt, left_open(turn, end)
     ending = tuple(opened for opened in halt.stack if opened not in left)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    kept = len(turn.now.kept) - ending[0].kept_before
-    said = {"cards_kept": kept, **who_said(turn, "decide")}
+    kept = unplaced.held_since(turn.now, ending[0])
+    said = {"cards_kept": len(kept), **who_said(turn, "decide")}
     for opened in reversed(ending):
         turn.emit_irregularity("irregularity.resolved", opened.key, data, **said)
     if end.leads == VOID or end.clears:
         void_waiting(turn, data)
     for action in end.do:
         action(turn)
-    as_left = zip(halt.stack, halt_of(turn).stack, strict=True)
+    as_left = zip(halt.stack, turn.halt.stack, strict=True)
     left = tuple(now for before, now in as_left if before in left)
-    if end.clears:
-        left = tuple(msgspec.structs.replace(opened, kept_before=0) for opened in left)
-    back_to = halt_of(turn).back_to if end.leads == BACK else end.leads
+    back_to = turn.resume_state if end.leads == BACK else end.leads
     _back_to(turn, msgspec.structs.replace(halt, back_to=back_to, stack=left))
 
 
@@ -293,7 +298,9 @@ def _back_to(turn: Turn, halt: Halt) -> None:
         turn.change(halt=halt)
         _tell_step(turn)
         return
-    turn.change(halt=None, kept=())
+    turn.resumes_in = halt.back_to
+    turn.change(halt=None)
+    unplaced.drop_roles(turn, "held", "outside_game")
     turn.tell("table.resumed", {})
 
 
@@ -309,7 +316,7 @@ def pause(turn: Turn, cause: Cause) -> None:
 
 def lift(turn: Turn) -> None:
     """The pause on top is over."""
-    halt = halt_of(turn)
+    halt = turn.halt
     said = {**halt.top.noted, **who_said(turn, "resume")}
     turn.emit_irregularity("irregularity.resolved", halt.top.key, {}, **said)
     _back_to(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
@@ -317,14 +324,15 @@ def lift(turn: Turn) -> None:
 
 def close_all(turn: Turn, how: str) -> None:
     """All that is open ends at once, under each one's own rule for cards that people enter."""
-    opened_last = (*turn.now.waiting, *halt_of(turn).stack)
+    opened_last = (*turn.now.waiting, *turn.halt.stack)
     for opened in reversed(opened_last):
         withdrawal.tell_ended(turn, opened, "stands")
         ends = turn.game.irregularities.get(opened.key, {})
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
         turn.emit_irregularity("irregularity.resolved", opened.key, data)
-    turn.change(halt=None, kept=(), waiting=(), early=(), pending=None)
+    turn.change(halt=None, waiting=())
+    unplaced.drop_roles(turn, "held", "early", "pending", "outside_game")
     turn.tell("table.resumed", {})
 
 
@@ -332,7 +340,8 @@ def void_waiting(turn: Turn, data: dict[str, Any]) -> None:
     """What waited beside the round ends with it, as ``data`` says."""
     for opened in turn.now.waiting:
         turn.emit_irregularity("irregularity.resolved", opened.key, data)
-    turn.change(waiting=(), early=())
+    turn.change(waiting=())
+    unplaced.drop_roles(turn, "early")
 
 
 def who_said(turn: Turn, command: str) -> dict[str, Any]:
@@ -340,11 +349,7 @@ def who_said(turn: Turn, command: str) -> dict[str, Any]:
     asked = turn.happened
     if not isinstance(asked, TableCommand) or asked.command != command:
         return {}
-    said: dict[str, Any] = {
-        "person": asked.person,
-        "position": asked.position,
-        "why": asked.reason,
-    }
+    said: dict[str, Any] = dict(turn.actor())
     if asked.consented_by is not None:
         said["consented_by"] = asked.consented_by
     given = {name: value for name, value in asked.args.items() if name != "key"}

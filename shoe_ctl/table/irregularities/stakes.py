@@ -11,7 +11,7 @@ from typing import Any
 
 from shoe_ctl.table import arguments, wagering
 from shoe_ctl.table.arguments import Name, OfChoice
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.table.wagers import differential
 from shoe_ctl.table.wagers.differential import Differential, Room
 from shoe_ctl.table.wagers.limits import WagerRules
@@ -20,7 +20,7 @@ from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, lay_aside, stands, void
 from .grounds import cards_have_no_place, no_card_to_set_aside
-from .procedure import DECIDES, Choice, Declared, End, Procedure, Standing, Step
+from .procedure import DECIDES, Choice, Declared, End, Procedure, Step
 
 KEY = "table_differential"
 RULING = "ruling"
@@ -44,42 +44,42 @@ class OfAmount(OfWager, frozen=True, kw_only=True):
 # What is seen.
 
 
-def _is_exceeded(standing: Standing) -> bool:
+def _is_exceeded(standing: TableView) -> bool:
     """The ledger says so: then it says too when it is met."""
     return _assess(standing).exceeded
 
 
-def _is_not_recorded(standing: Standing) -> bool:
+def _is_not_recorded(standing: TableView) -> bool:
     """The ledger knows nothing of it: people say what was done."""
     return not _is_exceeded(standing)
 
 
-def _assess(standing: Standing) -> Differential:
+def _assess(standing: TableView) -> Differential:
     return differential.assess(standing.now.wagers, _rules(standing))
 
 
-def _rules(standing: Standing) -> WagerRules:
+def _rules(standing: TableView) -> WagerRules:
     return WagerRules(standing.game, standing.settings.layout, standing.settings.limits)
 
 
-def _a_card_is_out(standing: Standing) -> bool:
+def _a_card_is_out(standing: TableView) -> bool:
     played = standing.now.round
     return standing.now.pending is not None or (played is not None and bool(played.cards))
 
 
-def _who_may_change(standing: Standing) -> dict[str, Any]:
+def _who_may_change(standing: TableView) -> dict[str, Any]:
     """Both totals, and which wagers may change by how much; not whose they are."""
     found = _assess(standing)
     rooms = {"decrease": _rooms(found.decrease), "increase": _rooms(found.increase)}
     return {"differential": {**_totals(found), **(rooms if found.exceeded else {})}}
 
 
-def _what_lies_there(standing: Standing) -> dict[str, Any]:
+def _what_lies_there(standing: TableView) -> dict[str, Any]:
     """Both totals: with a card out no Player is asked to change a wager."""
     return {"differential": _totals(_assess(standing))}
 
 
-def _what_may_be_removed(standing: Standing) -> dict[str, Any]:
+def _what_may_be_removed(standing: TableView) -> dict[str, Any]:
     """Both totals, and the wagers of the higher hand."""
     found, mains = _assess(standing), _rules(standing).mains
     high = [

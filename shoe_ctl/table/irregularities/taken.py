@@ -6,25 +6,25 @@ In: nothing. Out: its procedure. Must not know: how cards are counted, what the 
 from __future__ import annotations
 
 from shoe_ctl.table import set_aside, shoe_cards, taking
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 from .double_draw import ORDERED
 from .endings import CALL_VOID, GO_ON, align, stands, void
-from .grounds import cards_have_no_place, halt_of, note, something_is_missing
-from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Standing, Step
+from .grounds import cards_have_no_place, note, something_is_missing
+from .procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Step
 from .withdrawal import has_window, window_step
 
 KEY = "card_taken"
 
 
-def _shoe_is_empty(standing: Standing) -> bool:
+def _shoe_is_empty(standing: TableView) -> bool:
     shoe = standing.now.shoe
     assert shoe is not None
     return shoe.drawn - shoe.returned >= shoe.decks * len(standing.game.deck.cards)
 
 
-def _gives_cards(standing: Standing) -> bool:
+def _gives_cards(standing: TableView) -> bool:
     return not _shoe_is_empty(standing)
 
 
@@ -32,7 +32,7 @@ def _draws(index: int, then: str) -> Step:
     """One of the two cards is drawn and laid aside (5.11.1)."""
     words = "first" if index == 1 else "second"
 
-    def armed(standing: Standing) -> tuple[str, int] | None:
+    def armed(standing: TableView) -> tuple[str, int] | None:
         return (set_aside.HAND, index) if _gives_cards(standing) else None
 
     return Step(
@@ -54,12 +54,12 @@ def _draws(index: int, then: str) -> Step:
     )
 
 
-def _asks_players(standing: Standing) -> bool:
+def _asks_players(standing: TableView) -> bool:
     """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
     return has_window(standing, ORDERED)
 
 
-def _asks_nobody(standing: Standing) -> bool:
+def _asks_nobody(standing: TableView) -> bool:
     return not _asks_players(standing)
 
 
@@ -75,7 +75,7 @@ def _first_is(which: str) -> tuple[Choice, Choice]:
 
 def _why_not_unknown(turn: Turn) -> Message | None:
     """What stands against going by the count: two cards could not complete the round."""
-    if halt_of(turn).back_to != "revealing":
+    if turn.resume_state != "revealing":
         return message("refused_initial_deal_open")
     return something_is_missing(turn)
 

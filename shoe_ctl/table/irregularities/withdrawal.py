@@ -14,17 +14,16 @@ import msgspec
 from shoe_ctl.games.decided import decide
 from shoe_ctl.table import methods, passing, wager_events, wagering
 from shoe_ctl.table.arguments import Name, OfChoice, checked
-from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.rows import Refuse
 from shoe_ctl.table.state import Opened, Window
-from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.table.wagers import leaving
 from shoe_ctl.table.wagers.leaving import Leave, Scope
 from shoe_ctl.table.wagers.request import Accepted, Answered, Refused
 from shoe_ctl.texts.message import Message, message
 
-from .grounds import halt_of, set_top
-from .procedure import Choice, Standing, Step
+from .grounds import set_top
+from .procedure import Choice, Step
 
 _SCOPES: Mapping[str, Scope] = {
     "any": "any",
@@ -69,7 +68,7 @@ def window_step(name: str, prompt: Message, window: str, then: str, *more: Choic
 # How it opens and ends.
 
 
-def has_window(standing: Standing, key: str) -> bool:
+def has_window(standing: TableView, key: str) -> bool:
     """The game has this window, for tables in the area where this one stands."""
     window = standing.game.windows.get(key)
     if window is None:
@@ -95,7 +94,7 @@ def offer(turn: Turn, key: str | None) -> None:
 
 def tell_opened(turn: Turn) -> None:
     """The step that is open has just opened a window, or has none."""
-    window = halt_of(turn).top.window
+    window = turn.current.window
     if window is not None:
         _tell(turn, "withdrawal.opened", window, {"scope": window.scope})
 
@@ -119,7 +118,7 @@ def _decided(turn: Turn) -> tuple[str, ...]:
 # What Players answer.
 
 
-def is_open(standing: Standing) -> bool:
+def is_open(standing: TableView) -> bool:
     """The step to be decided now has a window."""
     halt = standing.now.halt
     return halt is not None and halt.top.window is not None
@@ -198,7 +197,7 @@ def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> Non
         "round_id": turn.round.id, "rule": window.rule, "whose": "player", "seats": list(seats),
         "answer": answer,
     }  # fmt: skip
-    turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **_who(turn)})
+    turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
 
 
 def _why_no_answer(turn: Turn) -> Message | None:
@@ -214,12 +213,12 @@ def _has_answered(player: str) -> Message:
 # What is told, and small parts.
 
 
-def _asks_players(standing: Standing) -> bool:
+def _asks_players(standing: TableView) -> bool:
     window = None if standing.now.halt is None else standing.now.halt.top.window
     return window is not None and window.per_player
 
 
-def _facts(standing: Standing) -> dict[str, Any]:
+def _facts(standing: TableView) -> dict[str, Any]:
     """The window as the room sees it: which seats may still answer, not who sits there."""
     halt = standing.now.halt
     window = None if halt is None else halt.top.window
@@ -241,16 +240,16 @@ def _tell(turn: Turn, kind: str, window: Window, more: dict[str, Any]) -> None:
         **more,
     }
     players = list(dict.fromkeys(held.player for held in waited)) if window.per_player else None
-    turn.tell(kind, data, restricted={**data, "players": players, **_who(turn)})
+    turn.tell(kind, data, restricted={**data, "players": players, **turn.actor()})
 
 
-def _waited_for(standing: Standing, window: Window) -> list[Any]:
+def _waited_for(standing: TableView, window: Window) -> list[Any]:
     held = leaving.may_go(standing.now.wagers, _leave(window))
     return [one for one in held if one.player not in window.answered]
 
 
 def _window(turn: Turn) -> Window:
-    window = halt_of(turn).top.window
+    window = turn.current.window
     assert window is not None, "the step has one"
     return window
 
@@ -298,13 +297,13 @@ def _at_seat(turn: Turn, window: Window, seat: int | None) -> str | Refused:
     return Refused(why=message("refused_nothing_at_seat", seat=seat))
 
 
-def players_at(standing: Standing, window: Window, seat: int | None) -> list[str]:
+def players_at(standing: TableView, window: Window, seat: int | None) -> list[str]:
     """Who still has to answer for wagers at this seat."""
     waited = (one.player for one in _waited_for(standing, window) if one.seat == seat)
     return list(dict.fromkeys(waited))
 
 
-def next_seat_to_answer(standing: Standing) -> int | None:
+def next_seat_to_answer(standing: TableView) -> int | None:
     """The first seat that can answer by its number; None where no seat can, or no window is open.
 
     At a seat where several Players have wagers each is named.
@@ -320,10 +319,3 @@ def next_seat_to_answer(standing: Standing) -> int | None:
 def _seats(turn: Turn, player: str) -> tuple[int, ...]:
     held = leaving.may_go(turn.now.wagers, _leave(_window(turn)), player)
     return tuple(sorted({one.seat for one in held}))
-
-
-def _who(turn: Turn) -> dict[str, Any]:
-    asked = turn.happened
-    if not isinstance(asked, TableCommand):
-        return {}
-    return {"person": asked.person, "position": asked.position, "why": asked.reason}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated
 
@@ -72,7 +73,7 @@ _AS_THE_TABLE = WagerLimits()
 _HASHED = tuple(name for name in TableLimits.__struct_fields__ if name != "wagers")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WagerRules:
     """What bounds wagers at one table: its game, layout (None: any of the game's) and limits.
 
@@ -101,12 +102,12 @@ class WagerRules:
         if most is not None and per_area >= most:
             raise InputRefused(f"wagers_per_area: must be lower than the game's {most}")
 
-    @property
+    @cached_property
     def offered(self) -> tuple[str, ...]:
         """The wagers on offer, in the game's order."""
         return self.game.offered(self.layout)
 
-    @property
+    @cached_property
     def seats(self) -> tuple[int, ...]:
         """The seats, counter-clockwise; without a layout every seat that one of them has."""
         if self.layout is not None:
@@ -126,7 +127,7 @@ class WagerRules:
         """How many wagers a playing area takes unless a Pit Manager says less."""
         return self.limits.wagers_per_area or self.game.limits.wagers_per_area
 
-    @property
+    @cached_property
     def mains(self) -> Mapping[str, str]:
         """By main wager on offer: the hand it is on (``player`` or ``banker``)."""
         mains = {name: self.game.wagers[name].main for name in self.offered}

@@ -14,6 +14,7 @@ from shoe_ctl.table.irregularities.moving import EXPOSED_WHILE_MOVING, ORDER_ALT
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.irregularities.taken import CARD_TAKEN
 from shoe_ctl.table.positions import APART
+from tests.table.following import at
 from tests.table.methods.handing import dealt
 from tests.table.methods.test_in_any_order import on
 from tests.table.playing import SHIFT, Playing, balanced
@@ -95,7 +96,7 @@ def guided(table: Playing, index: int) -> None:
 def decide(table: Playing, choice: str) -> None:
     said = CHOSEN_WITH.get(choice, {})
     if "cards" in said and table.key == "card_taken":
-        said = {"cards": " ".join("9S" for _ in taking.gone(table))}
+        said = {"cards": " ".join("9S" for _ in taking.gone(at(table)))}
     position = APART if choice == "seen" else SHIFT
     table.asks("decide", choice=choice, position=position, reason="r", consented_by="lee", **said)
 
@@ -117,7 +118,7 @@ def holds(table: Playing) -> None:
     assert (now.state == "suspended") is (now.halt is not None)
     if now.round is None:
         return
-    lying = [*now.round.cards, *now.round.set_aside]
+    lying = [*now.round.cards, *now.ahead]
     numbers = [card.number for card in lying]
     assert len(numbers) == len(set(numbers))
     assert len({(card.hand, card.index) for card in now.round.cards}) == len(now.round.cards)

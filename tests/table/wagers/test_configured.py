@@ -7,9 +7,10 @@ import re
 import msgspec
 import pytest
 
-from shoe_ctl import config, rules
+from shoe_ctl.config import schema
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
+from shoe_ctl.history import rules
 from shoe_ctl.table.settings import TableSettings
 
 TABLE = """
@@ -25,7 +26,7 @@ port = "/dev/shoe"
 
 
 def configured(limits: str, game: str = "tiger") -> TableSettings:
-    written = config.parse(TABLE.format(game=game, limits=limits).encode(), "table.toml")
+    written = schema.parse(TABLE.format(game=game, limits=limits).encode(), "table.toml")
     return written.table[0].settings(catalog.load(game))
 
 

@@ -1,0 +1,121 @@
+"""A configuration held against the games and the profiles that it names.
+
+In: a configuration. Out: each table's game, settings, profile and session settings, all checked.
+Must not know: how a table is run.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from firmware_proto.profiles import Profile, with_keys
+from firmware_proto.profiles import profile as profile_named
+from shoe_ctl.config.schema import Config, TableConfig
+from shoe_ctl.errors import ConfigError, GameFileError
+from shoe_ctl.games import catalog
+from shoe_ctl.games.game import Game
+from shoe_ctl.link.key_file import KeyRing
+from shoe_ctl.link.ports import SerialPort, parse_port
+from shoe_ctl.table.settings import TableSettings
+
+NONCE_BYTES = 16
+"""What a shoe is asked to prove itself with; see ``with_keys``."""
+
+KEY_BYTES = 32
+"""A key that is made here."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """A table's configuration, checked against its game and its shoe's profile."""
+
+    config: TableConfig
+    game: Game
+    settings: TableSettings
+    profile: Profile
+    keys: KeyRing | None
+
+
+def check(config: Config) -> list[Checked]:
+    """Check every table of a configuration against its game and its shoe's profile.
+
+    Raises:
+        ConfigError: a profile, a port or a setting is wrong. GameFileError: a game file is.
+    """
+    rings: dict[Path, KeyRing] = {}
+    with named(config):
+        return [_check(config, table, rings) for table in config.table]
+
+
+@contextmanager
+def named(config: Config) -> Iterator[None]:
+    """Errors about a configuration name its file, where it was read from one.
+
+    Raises:
+        ConfigError, GameFileError: as the body, with the file's name first.
+    """
+    try:
+        yield
+    except (ConfigError, GameFileError) as error:
+        if not config.file:
+            raise
+        raise type(error)(f"{config.file}: {error}") from None
+
+
+def profile_of(
+    config: Config, table: TableConfig, rings: dict[Path, KeyRing]
+) -> tuple[Profile, dict[str, Any], KeyRing | None]:
+    """A table's profile, with its keys, and the settings of its sessions, all checked.
+
+    Tables that share a file of keys share its ring, of those opened so far.
+
+    Raises:
+        ConfigError: a profile, a setting, the port, its rate or the file of keys is wrong.
+    """
+    where = f"table {table.id}"
+    try:
+        chosen, ring = profile_named(table.shoe.profile), None
+        if table.shoe.key_file is not None:
+            ring = _ring(config.path(table.shoe.key_file), rings)
+            chosen = with_keys(chosen, ring.keys, partial(secrets.token_bytes, NONCE_BYTES))
+        session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
+        chosen.host_session(resume=None, settings=session_settings)
+        chosen.SERIAL.at(table.shoe.baud)
+    except (ConfigError, ValueError) as error:
+        raise ConfigError(f"{where}: shoe: {error}") from None
+    try:
+        port = parse_port(table.shoe.port)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: shoe.{error}") from None
+    if table.shoe.baud is not None and not isinstance(port, SerialPort):
+        raise ConfigError(f"{where}: shoe: baud: {port} has none: it is for serial ports")
+    return chosen, session_settings, ring
+
+
+def _ring(path: Path, rings: dict[Path, KeyRing]) -> KeyRing:
+    if path not in rings:
+        rings[path] = KeyRing(path, partial(secrets.token_bytes, KEY_BYTES))
+    return rings[path]
+
+
+def _check(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> Checked:
+    where = f"table {table.id}"
+    chosen, _, ring = profile_of(config, table, rings)
+    is_file = "/" in table.game or table.game.endswith(".toml")
+    try:
+        game = catalog.load(str(config.path(table.game)) if is_file else table.game)
+    except GameFileError as error:
+        raise GameFileError(f"{where}: game: {error}") from None
+    if game.deck.name not in chosen.CAPABILITIES.decks:
+        raise ConfigError(
+            f"{where}: shoe: {table.shoe.profile} shoes cannot name the cards of {game.deck.name}, "
+            f"which {game.id} is played with"
+        )
+    settings = table.settings(game)
+    return Checked(config=table, game=game, settings=settings, profile=chosen, keys=ring)

@@ -1,0 +1,335 @@
+"""The daemon's configuration file: every key checked before anything is opened.
+
+In: TOML bytes. Out: Config, or one line that says which key and what was expected.
+Must not know: devices, the journal's insides, the loop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from shoe_ctl import toml
+from shoe_ctl.errors import ConfigError, InputRefused
+from shoe_ctl.records import Audience
+from shoe_ctl.table.positions import POSITIONS
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
+
+TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
+"""A user or a group of this host by its number; the highest one names nobody."""
+
+_FARTHEST = 2**53
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class JournalConfig(_Strict, frozen=True, kw_only=True):
+    """Where the journal is; a relative path is taken from the configuration file's folder.
+
+    It is signed at each shoe, and every ``checkpoint_every_s`` seconds in between. Sets of cards
+    that ended more than ``keep_days`` ago are exported to ``archive``, a folder, and taken out.
+    """
+
+    path: str = "journal.db"
+    checkpoint_every_s: Positive = 600
+    keep_days: Positive | None = None
+    archive: str = "archive"
+
+
+class ShoeConfig(_Strict, frozen=True, kw_only=True):
+    """The shoe: its profile and its port. ``options`` are settings of the profile itself.
+
+    ``baud`` is one of the rates that shoes of the profile have been met at.
+
+    ``key_file`` holds the keys of the shoes that are believed; ``firmware`` lists the SHA-256 of
+    those that are allowed.
+    """
+
+    profile: str
+    port: str
+    baud: int | None = None
+    commands: bool | None = None
+    key_file: str | None = None
+    firmware: list[str] | None = None
+    unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
+    options: dict[str, Any] = {}
+
+    def session_settings(self, *, armed: bool) -> dict[str, Any]:
+        """What the profile's session is given; ``armed``: shoes of the profile are told each draw.
+
+        Raises:
+            ConfigError: commands are turned off for a shoe that gives no card without them.
+        """
+        options = dict(self.options)
+        for name in ("firmware", "unknown_firmware"):
+            if getattr(self, name) is not None:
+                options[name] = getattr(self, name)
+        if self.commands is None:
+            return options
+        if not armed:
+            return {**options, "commands": self.commands}
+        if not self.commands:
+            raise ConfigError(
+                f"shoe.commands: a {self.profile} shoe gives no card unless it is told to: "
+                "expected true"
+            )
+        return options
+
+
+class MethodBConfig(_Strict, frozen=True, kw_only=True):
+    """How cards lie in Method B."""
+
+    faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
+    face_up_after_ms: Count = 1000
+
+
+class TableConfig(_Strict, frozen=True, kw_only=True):
+    """One table. ``decks`` and ``layout`` are the game's default and first where not given."""
+
+    id: TableId
+    game: str
+    shoe: ShoeConfig
+    decks: Positive | None = None
+    layout: str | None = None
+    area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
+    method: Literal["A", "B", "C"] | None = None
+    announcements: Literal["explicit", "implied"] = "explicit"
+    rounds_after_cutting_card: Count = 0
+    result_timeout_s: Positive = 5
+    method_b: MethodBConfig = MethodBConfig()
+    highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
+    limits: TableLimits = TableLimits()
+
+    def settings(self, game: Any) -> TableSettings:
+        """The table's settings for this game.
+
+        Raises:
+            ConfigError: the game is not played with so many decks, on such a layout, so dealt, or
+                within such limits.
+        """
+        where = f"table {self.id}"
+        decks = game.decks.default if self.decks is None else self.decks
+        if not game.decks.min <= decks <= game.decks.max:
+            span = f"{game.decks.min} to {game.decks.max}"
+            raise ConfigError(f"{where}: decks: {game.id} is played with {span}, not {decks}")
+        layout = self.layout if self.layout is not None else next(iter(game.layouts), None)
+        if layout not in (None, *game.layouts):
+            have = ", ".join(game.layouts)
+            raise ConfigError(f"{where}: layout: {game.id} has {have}, not {layout!r}")
+        method = self.method if self.method is not None or not game.methods else "B"
+        if method is not None and method not in game.methods:
+            have = ", ".join(game.methods) or "no methods: leave the key out"
+            raise ConfigError(f"{where}: method: {game.id} has {have}, not {method!r}")
+        areas = game.methods[method].areas if method is not None else ()
+        if areas and self.area not in areas:
+            raise ConfigError(
+                f'{where}: method = "{method}" is for {" and ".join(areas)}, and area is '
+                f'"{self.area}": set the area, or method = "B"'
+            )
+        try:
+            WagerRules(game, layout, self.limits)
+        except InputRefused as error:
+            raise ConfigError(f"{where}: limits.{error}") from None
+        staffed = bool(game.methods)
+        return TableSettings(
+            table=self.id,
+            decks=decks,
+            layout=layout,
+            area=self.area,
+            method=method,
+            announcements=self.announcements,
+            rounds_after_cutting_card=self.rounds_after_cutting_card,
+            faces=self.method_b.faces if staffed else "face_up",
+            face_up_after_ms=self.method_b.face_up_after_ms,
+            result_timeout_s=self.result_timeout_s,
+            limits=self.limits,
+            highest_position=self.highest_position,
+        )
+
+
+class SinkConfig(_Strict, frozen=True, kw_only=True):
+    """Where events go; ``-`` is standard output. ``table`` narrows it to one table."""
+
+    kind: Literal["jsonl"]
+    path: str
+    audience: Literal["public", "restricted"] = "public"
+
+    @property
+    def sees(self) -> Audience:
+        """The stream that this sink is given."""
+        return Audience[self.audience.upper()]
+
+
+class SocketUser(_Strict, frozen=True, kw_only=True):
+    """A user of this host, by name or id, with the highest position it may act in.
+
+    ``also`` are others that it may act in, which that one is not above. ``audience`` is whose event
+    ids its answers carry. ``name`` is what people at the table call whoever this is.
+    """
+
+    user: str | HostId
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    position: str
+    also: list[str] = []
+    audience: Literal["public", "restricted"] = "public"
+
+    @property
+    def sees(self) -> Audience:
+        """The stream whose event ids this user is told."""
+        return Audience[self.audience.upper()]
+
+
+class SocketConfig(_Strict, frozen=True, kw_only=True):
+    """The local socket for commands; ``path`` is beside the journal where not given.
+
+    ``group`` (a name or an id) owns the socket's file: its members may connect.
+    """
+
+    user: Annotated[list[SocketUser], msgspec.Meta(min_length=1)]
+    path: str | None = None
+    group: str | HostId | None = None
+
+
+class Config(_Strict, frozen=True, kw_only=True):
+    """The whole file. ``folder`` is where relative paths start, ``file`` how errors name it."""
+
+    table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
+    journal: JournalConfig = JournalConfig()
+    sink: list[SinkConfig] = []
+    socket: SocketConfig | None = None
+    folder: str = "."
+    file: str = ""
+
+    def path(self, name: str) -> Path:
+        """A path of this file: relative ones start at the file's own folder."""
+        return Path(self.folder) / name
+
+    @property
+    def socket_path(self) -> Path | None:
+        """Where commands are taken, or None where they are not."""
+        if self.socket is None:
+            return None
+        if self.socket.path is not None:
+            return self.path(self.socket.path)
+        return self.path(self.journal.path).with_name("shoectl.sock")
+
+
+def load(path: str | Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises:
+        ConfigError: the file cannot be read, or a key is unknown, missing or wrong.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            source = file.read(toml.MOST_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror} (give the file with --config)") from None
+    if len(source) > toml.MOST_BYTES:
+        raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
+    config = parse(source, str(path))
+    return msgspec.structs.replace(config, folder=str(Path(path).parent), file=str(path))
+
+
+def parse(source: bytes, name: str) -> Config:
+    """Check the bytes of a configuration file called ``name`` in messages.
+
+    Raises:
+        ConfigError: as ``load``.
+    """
+    try:
+        plain = toml.parse(source)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    return of_plain(plain, name)
+
+
+def of_plain(plain: Mapping[str, Any], name: str) -> Config:
+    """Check a configuration that is in plain values already; as ``parse``.
+
+    Raises:
+        ConfigError: as ``load``.
+    """
+    for key in ("folder", "file"):
+        if key in plain:
+            raise ConfigError(f"{name}: unknown key `{key}`")
+    _check_values(plain, name)
+    try:
+        config = msgspec.convert(plain, Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{name}: {_plainly(str(error))}{_whose(plain, str(error))}") from None
+    _check_ids(config, name)
+    for at, user in enumerate(config.socket.user if config.socket is not None else ()):
+        also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
+        for key, position in (("position", user.position), *also):
+            if position not in POSITIONS:
+                have = ", ".join(POSITIONS)
+                where = f"{name}: socket.user[{at}].{key}"
+                raise ConfigError(f"{where}: expected one of {have}, not {position!r}")
+    return config
+
+
+def _check_values(plain: Mapping[str, Any], name: str) -> None:
+    """Refuses what no key takes: paths and names hold no NUL, and no number is beyond JSON's."""
+    left: list[tuple[str, Any]] = list(plain.items())
+    while left:
+        key, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{key}.{inner}", one) for inner, one in value.items()]
+        elif isinstance(value, list):
+            left += [(f"{key}[{at}]", one) for at, one in enumerate(value)]
+        elif isinstance(value, int) and not -_FARTHEST <= value <= _FARTHEST:
+            raise ConfigError(f"{name}: {key}: expected a number of at most {_FARTHEST:,}")
+        elif isinstance(value, str) and "\0" in value:
+            raise ConfigError(f"{name}: {key}: expected a text without the character NUL")
+
+
+def _check_ids(config: Config, name: str) -> None:
+    ids = [table.id for table in config.table]
+    twice = next((i for i in ids if ids.count(i) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
+    paths = [sink.path for sink in config.sink]
+    shared = next((p for p in paths if paths.count(p) > 1), None)
+    if shared is not None:
+        raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
+
+
+def _whose(plain: Mapping[str, Any], message: str) -> str:
+    """The id of the table that msgspec's message is about, where it has one."""
+    place = re.search(r"at `\$\.table\[([0-9]+)\]", message)
+    if place is None:
+        return ""
+    table_id = plain["table"][int(place[1])]
+    table_id = table_id.get("id") if isinstance(table_id, dict) else None
+    return f" (table {table_id})" if isinstance(table_id, str) else ""
+
+
+def _plainly(message: str) -> str:
+    """msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
+    place = re.search(r" - at `\$\.?(.*)`$", message)
+    what = message[: place.start()] if place else message
+    key = place[1] if place else ""
+    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what)) is not None:
+        from shoe_ctl.config.meant import nearest  # what a right file needs not
+
+        meant = nearest(Config, key, unknown[1])
+        what += "" if meant is None else f": is it `{meant}`?"
+    if what.startswith("Invalid enum value"):
+        from shoe_ctl.config.meant import choices
+
+        what += f" (known: {', '.join(choices(Config, key))})"
+    what = what.replace("Object contains unknown field", "unknown key")
+    what = what.replace("Object missing required field", "missing key")
+    what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")
+    return f"{key}: {what}" if key else what

@@ -1,0 +1,87 @@
+"""How many refused commands of a user are recorded: the others are counted, and known again.
+
+In: refusals, times. Out: whether one is recorded, counts of those that were not, their answers.
+Must not know: tables, the journal, why a command is refused.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shoe_ctl.table.known_commands import REMEMBERED_COMMANDS
+from shoe_ctl.table.state import FirstAnswer
+
+RECORDED = 60
+"""Refused commands of one user that a table records in one stretch of time."""
+
+STRETCH_US = 600_000_000
+"""How long a stretch is: it begins with the first of them."""
+
+
+class Unrecorded(NamedTuple):
+    """Of a user this number of refused commands were not recorded, since then."""
+
+    user: str
+    number: int
+    since_us: int
+
+
+class _Stretch:
+    def __init__(self, since_us: int) -> None:
+        self.since_us = since_us
+        self.recorded = 0
+        self.counted = 0
+
+
+class RefusalBudget:
+    """One table's, for each user. Times never run backwards.
+
+    ``answered`` are the last refusals that were not recorded, by command id: as many as a table
+    remembers commands, and for as long as this process runs.
+    """
+
+    def __init__(self) -> None:
+        self._stretches: dict[str, _Stretch] = {}
+        self.answered: dict[str, FirstAnswer] = {}
+
+    def is_spent(self, user: str, now_us: int) -> bool:
+        """No more refused commands of this user are recorded now."""
+        stretch = self._stretches.get(user)
+        return (
+            stretch is not None
+            and now_us < stretch.since_us + STRETCH_US
+            and stretch.recorded >= RECORDED
+        )
+
+    def record(self, user: str, now_us: int) -> None:
+        """One was recorded."""
+        stretch = self._stretches.get(user)
+        if stretch is None or (now_us >= stretch.since_us + STRETCH_US and not stretch.counted):
+            stretch = self._stretches[user] = _Stretch(now_us)
+        stretch.recorded += 1
+
+    def count(self, user: str, now_us: int) -> None:
+        """One was not."""
+        self._stretches.setdefault(user, _Stretch(now_us)).counted += 1
+
+    def remember(self, first: FirstAnswer) -> None:
+        """This refusal was not recorded: it is given again when its id comes again."""
+        self.answered[first.command_id] = first
+        while len(self.answered) > REMEMBERED_COMMANDS:
+            del self.answered[next(iter(self.answered))]
+
+    def due_us(self) -> int | None:
+        """When the next count is to be recorded; None where there is none."""
+        counting = (s.since_us + STRETCH_US for s in self._stretches.values() if s.counted)
+        return min(counting, default=None)
+
+    def take(self, now_us: int | None = None) -> list[Unrecorded]:
+        """The counts that are due, each once: all of them without a time."""
+        ended = {
+            user: stretch
+            for user, stretch in self._stretches.items()
+            if now_us is None or now_us >= stretch.since_us + STRETCH_US
+        }
+        for user in ended:
+            del self._stretches[user]
+        return [Unrecorded(u, s.counted, s.since_us) for u, s in ended.items() if s.counted]

@@ -1,0 +1,293 @@
+"""What staff ask of the tables: who may, which table it is for, how it is answered.
+
+In: commands and questions of known callers. Out: answers as the contract words them.
+Must not know: how they came in, rules, the journal, how events are delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import grp
+import logging
+import pwd
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
+from shoe_ctl.config.schema import SocketConfig, SocketUser
+from shoe_ctl.daemon.outage import Outage, fault_of
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
+from shoe_ctl.table.inputs import SecondPerson, TableCommand
+from shoe_ctl.table.positions import may
+from shoe_ctl.table.second_person import same_name
+from shoe_ctl.table.status import in_storage_fault
+from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.message import Message, message
+
+OFFERED_WITHIN_S = 10.0
+"""How long an answer waits for a sink; what it takes later the table tells."""
+
+log = logging.getLogger(__name__)
+
+
+def users_of(config: SocketConfig) -> dict[int, Caller]:
+    """The configured users by their ids on this host.
+
+    Raises:
+        ConfigError: a name that this host does not know, one user twice, or two of one name.
+    """
+    users: dict[int, Caller] = {}
+    named: dict[str, int] = {}
+    for entry in config.user:
+        try:
+            uid = entry.user if isinstance(entry.user, int) else pwd.getpwnam(entry.user).pw_uid
+        except KeyError:
+            raise ConfigError(f"socket: user: this host has no user {entry.user!r}") from None
+        if uid in users:
+            raise ConfigError(f"socket: user: {entry.user!r} is there twice")
+        users[uid] = Caller(
+            user=str(entry.user),
+            position=entry.position,
+            sees=entry.sees,
+            also=tuple(entry.also),
+            names=_names(entry, uid),
+        )
+        for name in users[uid].names:
+            if named.setdefault(same_name(name), uid) != uid:
+                raise ConfigError(f"socket: user: two users go by the name {name!r}")
+    return users
+
+
+def _names(entry: SocketUser, uid: int) -> tuple[str, ...]:
+    """All that people may call this user: the name given, the host's, and the number."""
+    with suppress(KeyError):
+        host = pwd.getpwuid(uid).pw_name
+        return tuple(n for n in (entry.name, host, str(uid)) if n is not None)
+    return tuple(n for n in (entry.name, str(uid)) if n is not None)
+
+
+def gid_of(config: SocketConfig) -> int | None:
+    """The id of the socket's group on this host.
+
+    Raises:
+        ConfigError: a name that this host does not know.
+    """
+    if config.group is None or isinstance(config.group, int):
+        return config.group
+    try:
+        return grp.getgrnam(config.group).gr_gid
+    except KeyError:
+        raise ConfigError(f"socket: group: this host has no group {config.group!r}") from None
+
+
+class People:
+    """All users that there are, each of whom may be another's second person."""
+
+    def __init__(self, users: Iterable[Caller]) -> None:
+        self._users = tuple(users)
+        self._named = {same_name(name): each for each in self._users for name in each.names}
+
+    def others(self, caller: Caller) -> list[str]:
+        """Who may be asked for consent, each by the name that people use."""
+        return [each.names[0] for each in self._users if each.user != caller.user and each.names]
+
+    def second_person(self, caller: Caller, asked: Command) -> SecondPerson | None:
+        """Whether the named second person is another user than who asks, and in which positions."""
+        if asked.consented_by is None:
+            return None
+        second = self._named.get(same_name(asked.consented_by))
+        name, others, user = asked.consented_by, self.others(caller), caller.user
+        if second is None:
+            why = (
+                message("refused_second_person_unknown", name=name, others=others)
+                if others
+                else message("refused_second_person_unknown_alone", name=name, user=user)
+            )
+            return SecondPerson(why_not=why)
+        asks = self._named.get(same_name(asked.person))
+        if second.user == caller.user or second is asks:
+            why = (
+                message("refused_second_person_is_asker", name=name, others=others)
+                if others
+                else message("refused_second_person_is_asker_alone", name=name, user=user)
+            )
+            return SecondPerson(why_not=why)
+        return SecondPerson(positions=(second.position, *second.also))
+
+    def as_input(self, caller: Caller, asked: Command) -> TableCommand:
+        """The input; its time is given when it is taken up."""
+        return TableCommand(
+            t_us=0,
+            command_id=asked.command_id,
+            command=asked.command,
+            args=asked.args,
+            round_id=asked.round_id,
+            person=asked.person,
+            position=asked.position,
+            reason=asked.reason,
+            consented_by=asked.consented_by,
+            user=caller.user,
+            second_person=self.second_person(caller, asked),
+        )
+
+
+class Offers(Protocol):
+    """A sink's pump, as far as people have to do with it."""
+
+    def offer_again(self, n: int) -> asyncio.Future[str | None]:
+        """Offers the parked event at record ``n`` once more: None when taken, else why not."""
+
+
+class Staff:
+    """Hands what callers ask to the table it is for. ``tables`` are the runners by table id.
+
+    ``sinks`` take what is offered again, by their names. A second person is one of ``people``.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, TableRunner],
+        sinks: Mapping[str, Offers],
+        people: People,
+    ) -> None:
+        self._tables = tables
+        self._sinks = sinks
+        self._people = people
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def watch(self) -> None:
+        """Waits for what a command cannot go on after, a journal that takes no more, and raises it.
+
+        Raises:
+            EnvironmentFault: what failed.
+        """
+        await self._failure
+
+    async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
+        """The answer, as it is told to the caller.
+
+        Raises:
+            InputRefused: a table that is not served here.
+            EnvironmentFault: the journal takes nothing more: nothing was done.
+        """
+        try:
+            if isinstance(asked, StatusAsked):
+                return await self._status(caller, asked)
+            if isinstance(asked, RedeliverAsked):
+                return await self._redeliver(caller, asked)
+            return await self._command(caller, asked)
+        except EnvironmentFault as error:
+            if not self._failure.done():
+                self._failure.set_exception(error)
+            raise
+
+    async def _status(self, caller: Caller, asked: StatusAsked) -> dict[str, Any]:
+        runners = _runners_named(self._tables, asked.table)
+        told = [await runner.status(caller.sees) for runner in runners]
+        failures = (runner.failure for runner in self._tables.values())
+        failure = next((why for why in failures if why is not None), None)
+        if failure is not None:  # the daemon is about to say so to everybody
+            told = [in_storage_fault(one, fault_of(failure), None) for one in told]
+        return _status_answer(caller, told)
+
+    async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
+        """What was parked is offered again, in the journal's order; how that went, by sink."""
+        parked: dict[str, list[int]] = {}
+        for runner in self._tables.values():
+            for sink, records in (await runner.waiting(caller.sees)).items():
+                if sink in self._sinks and asked.sink in (None, sink):
+                    parked.setdefault(sink, []).extend(records)
+        if asked.sink is not None and not parked:
+            raise InputRefused(f"nothing is parked of a sink {asked.sink!r}")
+        offers = {
+            (sink, n): self._sinks[sink].offer_again(n)
+            for sink, records in parked.items()
+            for n in sorted(records)
+        }
+        log.info("%d parked events are offered again: user %s", len(offers), caller.user)
+        if offers:
+            await asyncio.wait(offers.values(), timeout=OFFERED_WITHIN_S)
+        went = {sink: Counter(taken=0, refused=0, waiting=0) for sink in parked}
+        for (sink, _), offer in offers.items():
+            how = (
+                "waiting" if not offer.done() else "taken" if offer.result() is None else "refused"
+            )
+            went[sink][how] += 1
+        return {"redelivered": [{"sink": sink, **counted} for sink, counted in went.items()]}
+
+    async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
+        if asked.table not in self._tables:
+            return _refused(asked, _unknown(asked.table, self._tables), {})
+        highest = self._tables[asked.table].controller.settings.highest_position
+        error = may_not_act(caller, asked, highest)
+        if error is not None:
+            return _refused(asked, error, {"position": asked.position})
+        command = self._people.as_input(caller, asked)
+        answered = await self._tables[asked.table].command(command, caller.sees)
+        answer = answered.answer
+        log.info(
+            "%s: %s by %s as %s through user %s: %s",
+            asked.table, asked.command, asked.person, asked.position, caller.user,
+            "done" if answer.error is None else text(answer.error),
+        )  # fmt: skip
+        if answer.error is not None:
+            alone = "consent" in answer.needs and not self._people.others(caller)
+            error = answer.error
+            if alone and asked.consented_by is None:
+                error = message("refused_nobody_to_consent", why=error, user=caller.user)
+            return _refused(asked, error, answer.needs)
+        done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
+        said = None if answer.message is None else with_texts(answer.message.as_data())
+        waits = {"halted": answer.halted, "asks": answer.asks, "message": said}
+        return done | {name: said for name, said in waits.items() if said is not None}
+
+
+def status_in_outage(
+    caller: Caller, asked: StatusAsked, tables: Mapping[str, TableRunner], outage: Outage
+) -> dict[str, Any]:
+    """The answer to a question of status while nothing can be stored: how each table stood.
+
+    Raises:
+        InputRefused: a table that is not served here.
+    """
+    stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
+    fault = fault_of(outage.what)
+    return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+
+
+def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"user": caller.user, "position": caller.position, "tables": with_texts(tables)}
+
+
+def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
+    """The runner of this table, or all of them."""
+    if table is None:
+        return list(tables.values())
+    if table not in tables:
+        raise InputRefused(text(_unknown(table, tables)))
+    return [tables[table]]
+
+
+def _unknown(table: str, tables: Iterable[str]) -> Message:
+    return message("daemon_no_such_table", table=table, tables=list(tables))
+
+
+def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message | None:
+    """Why this caller may not act in the position that the command names; None where it may."""
+    if any(may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)):
+        return None
+    log.warning(
+        "%s: %s as %s refused: user %s acts up to %s",
+        asked.table, asked.command, asked.position, caller.user, caller.position,
+    )  # fmt: skip
+    return message(
+        "daemon_not_in_position", user=caller.user, own=caller.position, position=asked.position
+    )
+
+
+def _refused(asked: Command, error: Message, needs: Mapping[str, str]) -> dict[str, Any]:
+    told = with_texts(error.as_data())
+    return {"command_id": asked.command_id, "accepted": False, "error": told, "needs": needs}

@@ -1,0 +1,646 @@
+"""One table at work: what its link, its clock and its people bring, in the order of effects.
+
+In: receptions, link facts, commands, the time. Out: one committed group each, and only then
+acknowledgements, the shoe's desired state, answers. Must not know: ports, sinks, other tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from firmware_proto.session import Resume
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.devices import Devices
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
+from shoe_ctl.daemon.shoe_commands import Teller
+from shoe_ctl.daemon.waking import WakeUp
+from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.history.event_ids import Answered, Answers, FirstAnswer
+from shoe_ctl.history.recorder import Line, inputs
+from shoe_ctl.history.recording import record_input
+from shoe_ctl.history.revised import Told
+from shoe_ctl.history.snapshots import Sections
+from shoe_ctl.journal import bodies
+from shoe_ctl.journal.group import CommitResult, Group
+from shoe_ctl.journal.journal import Journal
+from shoe_ctl.link.clock import Clock
+from shoe_ctl.link.connection import Connection, Reception
+from shoe_ctl.link.supervisor import Supervisor, Suspension
+from shoe_ctl.records import Audience, Envelope
+from shoe_ctl.table import known_commands, parked, status
+from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
+from shoe_ctl.table.inputs import (
+    CommandsRefused,
+    DeliveryParked,
+    DeliveryTaken,
+    Fault,
+    Input,
+    LineResumed,
+    LineSuspended,
+    LinkLost,
+    LinkUp,
+    NotTold,
+    Restarted,
+    StorageRestored,
+    TableCommand,
+    Tick,
+)
+from shoe_ctl.table.irregularities.stack import is_held
+from shoe_ctl.texts.message import Message, message
+
+__all__ = ["Answered", "TableRunner"]
+
+log = logging.getLogger(__name__)
+
+
+class TableRunner:
+    """Runs one table ``under`` a game file and settings.
+
+    ``devices`` is each device's last stored event number.
+
+    ``reopened``: this process served the table before an outage of the storage.
+    ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
+    ``compare`` says what is done with what the shoe shows of a loss; without it nothing is.
+    ``started_n``: what is stored behind this record, of earlier starts too, may bear used ids.
+    ``refusals`` are those that were not recorded, where this process served the table before.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a table is run with, each by name
+        self,
+        controller: TableController,
+        journal: Journal,
+        clock: Clock,
+        *,
+        under: bodies.Meta,
+        devices: dict[str, int],
+        answers: Answers | None = None,
+        told: Told | None = None,
+        on_shoe: Callable[[], None] = lambda: None,
+        teller: Teller | None = None,
+        reopened: bool = False,
+        compare: Comparison | None = None,
+        started_n: int | None = None,
+        refusals: RefusalBudget | None = None,
+    ) -> None:
+        self.controller = controller
+        self.table = controller.settings.table
+        self._line = Line(self.table)
+        self._journal = journal
+        self._clock = clock
+        # A clock that was set back before the daemon started again must not hold the table's time.
+        self._ahead_us = max(0, controller.state.t_us - clock.wall_us())
+        self._under = under
+        self._sections = Sections(journal, under, self.table)
+        self._devices = Devices(self.table, devices)
+        self._answers = Answers() if answers is None else answers
+        self._on_shoe = on_shoe
+        self._told = Told() if told is None else told
+        self._teller = Teller() if teller is None else teller
+        self._telling: list[tuple[int, TableEvent]] = []
+        self._commands: list[ShoeCommand] = []
+        self._connection: Connection | None = None
+        self._supervisor: Supervisor | None = None
+        self.turn = asyncio.Lock()
+        self._wake = WakeUp(clock)
+        self.refusals = RefusalBudget() if refusals is None else refusals
+        self._reopened = reopened
+        self._failed: JournalError | None = None
+        self._stored_state = controller.state
+        self._free = asyncio.Event()
+        self._compare = compare
+        self.started_n = journal.last_n if started_n is None else started_n
+        self._met_as: Resume | None = None
+        self._unknown: str | None = None
+
+    def attach(self, supervisor: Supervisor) -> None:
+        """The link that takes this table's wishes."""
+        self._supervisor = supervisor
+        supervisor.desire(self.controller.desired)
+
+    def resume(self) -> Resume | None:
+        """The device spoken with last, and the last event stored of it."""
+        if self._known_device == self._unknown:
+            return None
+        return self._devices.resume(self._known_device)
+
+    # What happens.
+
+    async def start(
+        self, host_boot: str, outage: Outage | None = None, ruling: TableCommand | None = None
+    ) -> None:
+        """The daemon starts: keep what it runs under and goes on from, and tell the table.
+
+        After an outage of the storage the table is told of it too, and waits for a person; after a
+        ``ruling`` that was given to this table, of that.
+        """
+        async with self.turn:
+            group, now_us = self._group(), self._now()
+            again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
+            inputs: list[Input] = [again]
+            if outage is not None:
+                what, since_us = outage.what, outage.since_us
+                if ruling is not None:
+                    ruling = msgspec.structs.replace(ruling, t_us=now_us)
+                restored = StorageRestored(t_us=now_us, since_us=since_us, what=what, ruling=ruling)
+                inputs.append(restored)
+            await self._handle(group, inputs)
+            self._note_ruling(ruling)
+
+    @property
+    def held(self) -> bool:
+        """The storage failed, and nobody has said since that the table goes on."""
+        return is_held(self.controller.state)
+
+    async def released(self) -> None:
+        """Returns once the table is not held; at once where it is not."""
+        await self._free.wait()
+
+    async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
+        """A connection opened; nothing was read from it yet."""
+        can, resume = connection.capabilities, self.resume()
+        self._met_as, self._unknown = resume, None
+        self._connection = connection
+        self._devices.connected()
+        async with self.turn:
+            group, t_us = self._group(), self._now()
+            self._line.opened(
+                group, connection, profile=profile, settings=settings, resume=resume, t_us=t_us
+            )
+            up = LinkUp(
+                t_us=t_us,
+                connection=connection.number,
+                profile=profile,
+                arm=can.arm,
+                replay=can.replay,
+                judges=can.judges,
+                names_hands=can.names_hands,
+                authenticated=can.authenticated,
+                commands=can.commands,
+                obeys=can.obeys,
+                tells=can.tells,
+            )
+            await self._handle(group, [up])
+
+    async def link_lost(self, reason: str) -> None:
+        """The connection ended."""
+        number = self._connection.number if self._connection is not None else 0
+        self._connection = None
+        async with self.turn:
+            group = self._group()
+            self._line.ended()
+            lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
+            await self._handle(group, [lost])
+
+    async def line_suspended(self, found: Suspension) -> None:
+        """The line brought more garbage than is kept; the connection ended with it."""
+        self._connection = None
+        async with self.turn:
+            group, t_us = self._group(), self._now()
+            suspended = LineSuspended(
+                t_us=t_us,
+                connection=found.connection,
+                wait_s=round(found.wait_s),
+                unkept=found.unkept,
+                again=found.again,
+            )
+            lost = LinkLost(t_us=t_us, connection=found.connection, reason=found.reason)
+            self._line.ended()
+            await self._handle(group, [suspended] if found.again else [suspended, lost])
+
+    async def line_resumed(self, unkept: int) -> None:
+        """The line is quiet, and is opened again."""
+        async with self.turn:
+            await self._handle(self._group(), [LineResumed(t_us=self._now(), unkept=unkept)])
+
+    async def receive(self, reception: Reception) -> None:
+        """What came in one go: raw bytes, inputs and events are stored, then acknowledged.
+
+        Where the shoe shows that more of its events were acknowledged than are stored here, nothing
+        of it is before a person rules on that.
+        """
+        if not await self._fits(reception):
+            return
+        async with self.turn:
+            group, t_us = self._group(), self._now(reception.t_us)
+            self._line.received(group, reception, t_us)
+            stored = self._devices.note(group, reception)
+            await self._handle(group, inputs(reception, t_us))
+            await self._teller.heard(heard.event for heard in reception.heard)
+        if stored is not None and self._connection is not None:
+            self._connection.stored(stored)
+
+    async def command(self, command: TableCommand, sees: Audience) -> Answered:
+        """What a person or the table system asks; answered when it is stored.
+
+        ``command.t_us`` is replaced by the time it is taken up. An id that comes again gets its
+        first answer again, and nothing happens; with another command, or from another user, it is
+        refused.
+        """
+        async with self.turn:
+            answered = await self._answered(command, sees)
+        if answered is not None:
+            return answered
+        assert self._compare is not None
+        highest = self.controller.settings.highest_position
+        ruled = await self._compare.losses.rule(self.table, command, highest)
+        if ruled is None:  # a person ruled meanwhile: this one comes too late
+            return await self.command(command, sees)
+        return Answered(ruled, ())
+
+    async def _answered(self, command: TableCommand, sees: Audience) -> Answered | None:
+        """The answer; None for a ruling, which is not the table's to take."""
+        self._refuse_after_failure()
+        before = self._used_before(command)
+        first = self._first_answer(command)
+        if before is None and first is not None:
+            return first.seen_by(sees)
+        rules = command.command == loss.COMMAND and first is None and before is None
+        if rules and self._compare is not None and self._compare.losses.is_open:
+            return None
+        if self.doubt is not None:
+            if command.command == loss.COMMAND and before is not None:
+                return _refused(command, before)
+            return _refused(command, message("daemon_failed", detail=self.doubt))
+        if rules:
+            return _refused(command, loss.NO_LOSS)
+        now_us = self._now()
+        if before is not None and command.command_id not in self.controller.state.answered:
+            self.refusals.count(command.user, now_us)
+            self._wake_next()
+            return _refused(command, before)
+        whole = command
+        if before is None:
+            try:
+                whole = await self._teller.made_whole(command, self._known_device)
+            except InputRefused as why:
+                return _refused(command, message("daemon_failed", detail=str(why)))
+            added = tuple(name for name in whole.args if name not in command.args)
+            whole = msgspec.structs.replace(whole, added=added)
+        answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
+        if before is None and command.command_id in self.controller.state.answered:
+            self._answers.keep(answered)
+            self._answers.keep_only(self.controller.state.answered)
+        return answered.seen_by(sees)
+
+    def _used_before(self, command: TableCommand) -> Message | None:
+        """Why this is another command than the one that had its id; None where it is not."""
+        recorded = self.controller.state.answered
+        known = recorded if command.command_id in recorded else self.refusals.answered
+        return known_commands.objection(known, command)
+
+    def _first_answer(self, command: TableCommand) -> FirstAnswer | None:
+        """What a command of this id was answered first, recorded or not; None for a new one."""
+        recorded = self._answers.to(command.command_id)
+        unrecorded = self.refusals.answered.get(command.command_id)
+        if recorded is not None or unrecorded is None:
+            return recorded
+        return FirstAnswer(unrecorded.again(), ())
+
+    async def _take_up(self, command: TableCommand) -> FirstAnswer:
+        """Handles it; where it is refused and its user's budget is spent, it is only counted."""
+        if self.refusals.is_spent(command.user, command.t_us):
+            refusal = self._refusal_of(command)
+            if refusal is not None:
+                self.refusals.count(command.user, command.t_us)
+                if command.command_id not in self.controller.state.answered:
+                    self.refusals.remember(known_commands.first_answer(command, refusal))
+                self._wake_next()
+                return FirstAnswer(refusal, ())
+        first = await self._handle_command(command)
+        if not first.answer.accepted:
+            self.refusals.record(command.user, command.t_us)
+        return first
+
+    def _refusal_of(self, command: TableCommand) -> Answer | None:
+        """How the table would refuse this; None where it would not. It stays as it is."""
+        before = self.controller.state
+        try:
+            effects = self.controller.handle(command)
+        except Exception:  # noqa: BLE001 - told when it is handled in earnest
+            return None
+        finally:
+            self.controller.state = before
+        answers = [e for e in effects if isinstance(e, Answer) and not e.accepted]
+        return answers[0] if answers else None
+
+    async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
+        """A sink would not take this event of the table, record ``n``: noted, and told."""
+        await self._may_store()
+        async with self.turn:
+            found = DeliveryParked(
+                t_us=self._now(),
+                sink=sink,
+                public=sees is Audience.PUBLIC,
+                event=event.id,
+                event_type=event.type,
+                why=why,
+                record=n,
+            )
+            await self._handle(self._group(), [found])
+
+    async def taken(self, sink: str, n: int, event: Envelope) -> None:
+        """It took it after all, when it was offered again: noted, and told."""
+        await self._may_store()
+        async with self.turn:
+            found = DeliveryTaken(
+                t_us=self._now(), sink=sink, event=event.id, event_type=event.type, record=n
+            )
+            await self._handle(self._group(), [found])
+
+    async def waiting(self, sees: Audience) -> dict[str, tuple[int, ...]]:
+        """For each sink that may be known to whom ``sees``: the records that it has not taken."""
+        async with self.turn:
+            self._refuse_after_failure()
+            return parked.waiting(self.controller.state, restricted=sees is Audience.RESTRICTED)
+
+    async def status(self, sees: Audience) -> dict[str, Any]:
+        """How the table stands, once what is being handled is stored or could not be."""
+        async with self.turn:
+            return self.stored_status(sees)
+
+    def stored_status(self, sees: Audience) -> dict[str, Any]:
+        """How the table stood in public when it was last stored, and nothing beyond that.
+
+        After a failure this is what was durable before it. ``sees``: Players, and sinks of the
+        restricted stream, are told only to those who see that stream.
+        """
+        stored, held = self._stored_state, self.controller
+        told = status.status(
+            stored, held.game, held.settings, self._now(), procedures=held.procedures
+        )
+        if sees is Audience.RESTRICTED:
+            told |= status.restricted(stored, held.game, held.settings)
+        return told if self.doubt is None else told | {"doubt": self.doubt}
+
+    @property
+    def doubt(self) -> str | None:
+        """What the shoe shows of a loss, and nobody ruled on; None where it shows nothing."""
+        return None if self._compare is None else self._compare.losses.line(self.table)
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing more can be stored; None while all is well."""
+        return None if self._failed is None else str(self._failed)
+
+    async def stop(self) -> None:
+        """After everything else: what went to the shoe since the last group is stored."""
+        if self.doubt is not None:
+            return  # nothing is written before a person ruled
+        async with self.turn:
+            if counts := self.refusals.take():
+                await self._record_counts(counts)
+            group = Group(self._under.epoch)
+            self._line.sent(group)
+            if len(group):
+                await self._journal.commit(group)
+
+    async def tick_forever(self) -> None:
+        """Wake the table when it asked to be woken, until cancelled."""
+        try:
+            while True:
+                await self._wake.due()
+                await self._may_store()
+                async with self.turn:
+                    if counts := self.refusals.take(self._now()):
+                        await self._record_counts(counts)
+                    wake_us = self.controller.state.wake_us
+                    if wake_us is not None and self._now() >= wake_us:
+                        await self._handle(self._group(), [Tick(t_us=self._now())])
+                    else:
+                        self._wake_next()
+        finally:
+            self._wake.cancel()
+
+    async def _record_counts(self, counts: Iterable[Unrecorded]) -> None:
+        """What was refused beyond the budgets, each count once."""
+        now_us = self._now()
+        inputs = [
+            CommandsRefused(t_us=now_us, user=each.user, count=each.number, since_us=each.since_us)
+            for each in counts
+        ]
+        await self._handle(self._group(), inputs)
+
+    def _wake_next(self) -> None:
+        """When the table wants to be woken, or a count is due."""
+        times = (self.controller.state.wake_us, self.refusals.due_us())
+        self._wake.at(min((t for t in times if t is not None), default=None), self._now())
+
+    # A shoe of which more was acknowledged than is stored.
+
+    async def _fits(self, reception: Reception) -> bool:
+        """Whether what the shoe says was acknowledged is here, and so the reception is taken.
+
+        Else it is not, the connection ends, and the shoe is met as one that is not known: the cards
+        between are missed ones. A person rules on that first, where nobody did already.
+        """
+        compare, said, met = self._compare, reception.acknowledged, self._met_as
+        if compare is None or said is None or self._connection is None:
+            return True
+        if met is not None and met.device_id == said.device_id:
+            stored = self._devices.stored(said.device_id)
+            if stored is not None and said.seq > stored:
+                if compare.expected:
+                    await compare.losses.show(
+                        self.table,
+                        f"table {self.table}: shoe {said.device_id} had its events {stored + 1} "
+                        f"to {said.seq} acknowledged, and the journal does not hold them",
+                    )
+                    compare.expected = False
+                lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
+                log.warning("%s: %s; it is met anew", self.table, lost)
+                self._unknown = said.device_id
+                self._connection.drop(lost)
+                return False
+        compare.expected = compare.is_compared = True
+        compare.opens(self.table)
+        return True
+
+    async def _may_store(self) -> None:
+        """Returns once the shoe shows no loss, or a person ruled on it."""
+        if self._compare is not None:
+            await self._compare.losses.over(self.table)
+
+    def begin_epoch(self, group: Group, epoch: str) -> None:
+        """Adds to the group the section with which this table goes on under another epoch.
+
+        What is stored before must be; the table's turn is held until the group is.
+        """
+        self._under = msgspec.structs.replace(self._under, epoch=epoch, t_us=self._now())
+        self._sections.begin_anew(self._under)
+        self._sections.begin(group, self.controller, self._answers, self._told)
+
+    def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
+        """Adds that a person is to look at the table; ``ruling`` was given here.
+
+        Nobody ruled on what the shoe shows later: but where it was not heard yet somebody did.
+        """
+        now_us = self._now()
+        if ruling is not None:
+            ruling = msgspec.structs.replace(ruling, t_us=now_us)
+        restored = StorageRestored(t_us=now_us, since_us=now_us, what=what, ruling=ruling)
+        self._run(group, [restored])
+        self._note_ruling(ruling)
+        if self._compare is not None:
+            self._compare.ruled()
+
+    def _note_ruling(self, ruling: TableCommand | None) -> None:
+        if ruling is not None:
+            answer = Answer(command_id=ruling.command_id, accepted=True)
+            self._answers.keep(FirstAnswer(answer, ()))
+            self._answers.keep_only(self.controller.state.answered)
+
+    # How it is handled.
+
+    def _group(self) -> Group:
+        """What comes next, behind what a restart would go on from where that is due.
+
+        What went to the shoe until now stands before it.
+        """
+        group = Group(self._under.epoch)
+        self._sections.begin(group, self.controller, self._answers, self._told)
+        self._line.sent(group)
+        return group
+
+    def _now(self, t_us: int | None = None) -> int:
+        """A time for an input: never before the table's last one, and always going on."""
+        clock_us = self._clock.wall_us() if t_us is None else t_us
+        return max(self.controller.state.t_us, clock_us + self._ahead_us)
+
+    async def _handle_command(self, command: TableCommand) -> FirstAnswer:
+        group = self._group()
+        handles, answers = self._run(group, [command])
+        result = await self._commit(group)
+        failed = Answer(
+            command_id=command.command_id,
+            accepted=False,
+            error=message("daemon_not_handled"),
+        )
+        events = tuple(result.ids[handle] for handle in handles)
+        return FirstAnswer(answers[0] if answers else failed, events)
+
+    async def _handle(self, group: Group, inputs: Iterable[Input]) -> None:
+        self._run(group, inputs)
+        await self._commit(group)
+
+    @property
+    def _known_device(self) -> str | None:
+        return self.controller.state.link.device_id
+
+    def _run(self, group: Group, inputs: Iterable[Input]) -> tuple[list[int], list[Answer]]:
+        """Handle each input on its own; one that fails becomes a fault, which halts the table."""
+        handles: list[int] = []
+        answers: list[Answer] = []
+        for happened in inputs:
+            taken, effects = self._handle_or_halt(happened)
+            recorded = record_input(group, self.table, taken, effects, self._told)
+            events = (effect for effect in effects if isinstance(effect, TableEvent))
+            self._telling += zip(recorded, events, strict=True)
+            handles += recorded
+            answers += [e for e in effects if isinstance(e, Answer)]
+            self._commands += [e for e in effects if isinstance(e, ShoeCommand)]
+        return handles, answers
+
+    def _handle_or_halt(self, happened: Input) -> tuple[Input, list[Effect]]:
+        try:
+            return happened, self.controller.handle(happened)
+        except Exception as error:
+            log.exception("%s: an input could not be handled", self.table)
+            what = f"{type(error).__name__}: {error}"
+            fault = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
+            return fault, self.controller.handle(fault)
+
+    async def _commit(self, group: Group) -> CommitResult:
+        telling, self._telling = self._telling, []
+        try:
+            result = await self._journal.commit(group)
+        except JournalError as error:
+            self.failed(error)
+            raise
+        await self._stored(result, telling)
+        return result
+
+    async def stored(self, result: CommitResult) -> None:
+        """A group is stored that this table shares with others."""
+        telling, self._telling = self._telling, []
+        await self._stored(result, telling)
+
+    def failed(self, error: JournalError) -> None:
+        """Nothing more can be stored."""
+        self._failed = error
+
+    async def _stored(
+        self, result: CommitResult, telling: Iterable[tuple[int, TableEvent]]
+    ) -> None:
+        self._stored_state = self.controller.state
+        if self._sections.turned():
+            self._on_shoe()
+        for handle, event in telling:
+            self._told.note(event.type, event.subject, result.ids[handle])
+        if self._supervisor is not None:
+            self._supervisor.desire(self.controller.desired)
+        await self._tell_shoe()
+        self._wake_next()
+        if not self.held:
+            self._free.set()
+
+    def _refuse_after_failure(self) -> None:
+        """The controller ran ahead of what is stored: nobody may learn how it stands."""
+        if self._failed is not None:
+            raise self._failed
+
+    async def _tell_shoe(self) -> None:
+        """What is stored by now is told; what cannot be told is an input again.
+
+        Without a connection nothing is: the table hears of a lost link, and asks anew.
+        """
+        commands, self._commands = self._commands, []
+        untold: list[NotTold] = []
+        for command in commands:
+            try:
+                said = await self._teller.for_the_session(
+                    command, self._known_device, self._clock.wall_us()
+                )
+                if self._connection is not None:
+                    self._connection.command(said)
+            except ValueError as error:
+                untold.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
+        if untold:
+            await self._handle(self._group(), untold)
+
+
+class Comparison:
+    """What is done as the shoe says first what it has.
+
+    ``expected``: what it shows of a loss is to be ruled on; else a person did already. ``opens`` is
+    called when a shoe was compared; ``is_compared`` says whether it was. ``losses`` are told of one
+    that shows a loss.
+    """
+
+    def __init__(
+        self,
+        *,
+        expected: bool,
+        is_compared: bool,
+        opens: Callable[[str], None],
+        losses: loss.Losses,
+    ) -> None:
+        self.expected = expected
+        self.is_compared = is_compared
+        self.opens = opens
+        self.losses = losses
+
+    def ruled(self) -> None:
+        """A person ruled on what any shoe may show that was not compared yet."""
+        self.expected = self.is_compared
+
+
+def _refused(command: TableCommand, why: Message) -> Answered:
+    """A command that never becomes an input."""
+    return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())

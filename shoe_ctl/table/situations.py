@@ -1,0 +1,59 @@
+"""The ten states of a table, and the situations that the messages of its shoe depend on.
+
+In: the state, the halt. Out: groups of states, the situation.
+Must not know: inputs, what follows from a situation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .state import Halt
+
+STATES = (
+    "no_shoe", "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved",
+    "suspended", "shoe_change",
+)  # fmt: skip
+"""The ten states of a table."""
+
+CARDS_OUT = ("dealing", "revealing", "drawing")
+"""The states in which cards of an unfinished round lie on the table."""
+
+TO_THE_OUTCOME = ("closed", *CARDS_OUT)
+"""The states from *no more bets* to the outcome."""
+
+BETWEEN = ("idle", "shoe_change")
+"""A shoe is known, and no round is open."""
+
+NO_ROUND = ("no_shoe", *BETWEEN)
+BEGUN = ("betting", "closed")
+OPEN = (*BEGUN, *CARDS_OUT, "resolved")
+AFTER_BETS = (*TO_THE_OUTCOME, "resolved")
+
+SITUATIONS: Mapping[str, tuple[str, ...]] = {
+    "no_shoe": ("no_shoe",),
+    "between": BETWEEN,
+    "betting": ("betting",),
+    "closed": ("closed",),
+    "cards": CARDS_OUT,
+    "resolved": ("resolved",),
+    "halted": ("suspended",),
+    "halted_closed": ("suspended",),
+    "halted_cards": ("suspended",),
+}
+"""The situations, with the states that each stands for."""
+
+LEFT_FOR_A_HALT: Mapping[str, tuple[str, ...]] = {
+    "halted": (*NO_ROUND, "betting", "resolved"),
+    "halted_closed": ("closed",),
+    "halted_cards": CARDS_OUT,
+}
+"""What tells the situations of a halted table apart: the states that it left for the halt."""
+
+_BY_STATE = {s: name for name, states in SITUATIONS.items() for s in states if s != "suspended"}
+_BY_STATE_LEFT = {state: name for name, states in LEFT_FOR_A_HALT.items() for state in states}
+
+
+def situation(state: str, halt: Halt | None) -> str:
+    """The situation of a table in this state: the column of the shoe's table that holds now."""
+    return _BY_STATE[state] if halt is None else _BY_STATE_LEFT[halt.back_to]

@@ -1,0 +1,610 @@
+"""What may follow in each state of a table: the round, and what its shoe and the table itself find.
+
+In: a trigger (an input's name, its case, or a name that the table gives itself) in a state.
+Out: the next state and the actions to take. Must not know: how an action is done, clocks, I/O.
+
+Read ``ROUND`` for the way of a round through its states, ``SHOE`` for what a message means in each
+situation. ``CASES`` says which messages are told apart before, and by which questions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_args
+
+from . import (
+    early,
+    halting,
+    heard_later,
+    known_commands,
+    link_facts,
+    machine,
+    outcome,
+    overdrawn,
+    parked,
+    pending,
+    positions,
+    pushed_back,
+    replayed,
+    review,
+    set_aside,
+    shoe_body,
+    shoe_cards,
+    shoe_sets,
+    together,
+    unread,
+)
+from .by_hand import enter_round
+from .causes import halt
+from .cutting import gives_leave, offer_withdrawal
+from .dealing import close_bets, deal, is_implied, open_round
+from .dealing import look_at_differential as check_differential_late
+from .deciding import decide, is_heard, void_for_want_of_cards
+from .deciding import go_on as resume_play
+from .deciding import hear as answer_step
+from .early import deal_opening, look_for_opening, set_aside_opening
+from .link_facts import lose_alignment
+from .outcome import announce_outcome, end_round
+from .overdrawn import take as take_early_card
+from .overdrawn import tell_unarmed
+from .replacing import kept as cards_kept
+from .replacing import replaced as cards_replaced
+from .reset import look_for_cards
+from .revealing import advance, reveal_due, want_third_card
+from .round.card_check import CardCase, classify_card
+from .rows import Refuse
+from .set_aside import deal_next as deal_card_set_aside
+from .shoe import arming
+from .shoe.error_check import ErrorCase, classify_error
+from .shoe.hello_check import HelloCase, classify_hello
+from .shoe_cards import announce_change, look_if_empty, note_status
+from .shoe_sets import (
+    admit_kept_set,
+    admit_unnamed_set,
+    keep_set,
+    note_device,
+    refuse_set,
+    show_set,
+    take_out,
+)
+from .situations import (
+    BETWEEN,
+    CARDS_OUT,
+    LEFT_FOR_A_HALT,
+    NO_ROUND,
+    OPEN,
+    SITUATIONS,
+    STATES,
+    situation,
+)
+from .slots import phase
+from .together import ask as ask_for_order
+from .turn import Turn
+from .wagering import change_wager
+from .wagering import look_at_differential as check_differential
+
+Action = Callable[[Turn], None]
+Condition = Callable[[Turn], bool]
+Destination = Callable[[Turn], str]
+
+
+def _phase(turn: Turn) -> str:
+    return phase(turn.now)
+
+
+def _resumes_in(turn: Turn) -> str:
+    return turn.resumes_in
+
+
+BY_CARDS: Destination = _phase
+"""The state that the cards on the table stand for: dealing, drawing or revealing."""
+
+RESUME: Destination = _resumes_in
+"""The state that the table left for the halt, or the one that the end of the halt names."""
+
+
+# The round: how a table moves through its states. Read a line as: in this state, when this comes,
+# go to that state and do this. A command's own check is asked before its line.
+# fmt: off
+ROUND: tuple[tuple[Any, ...], ...] = (
+    # in            when this comes        to             do this
+    # -- no_shoe: no set of cards is known --------------------------------------------------------
+    ("no_shoe",     "set.admitted",        "idle",        cards_replaced, admit_kept_set),
+    ("no_shoe",     "set.refused",         "no_shoe",     cards_replaced, refuse_set),
+    ("no_shoe",     "set.taken_out",       "no_shoe",     cards_replaced, take_out),
+    # -- idle: a shoe is ready, no round is open --------------------------------------------------
+    ("idle",        "set.admitted",        "idle",        cards_replaced, admit_kept_set),
+    ("idle",        "set.refused",         "no_shoe",     cards_replaced, refuse_set),
+    ("idle",        "set.taken_out",       "no_shoe",     cards_replaced, take_out),
+    ("idle",        "place_your_bets",     "betting",     cards_kept, open_round),           # 3.1
+    ("idle",        "first_wager",         "betting",     cards_kept, open_round, change_wager),
+    ("idle",        "card.in_turn",        "dealing",     cards_kept, tell_unarmed, open_round,
+                    close_bets, deal_opening, deal, check_differential_late, reveal_due),
+    ("idle",        "pull.opens_round",    "closed",      cards_kept, open_round, close_bets,
+                    ask_for_order, check_differential),                                      # 5.8
+    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("idle",        "change_due",          "shoe_change", cards_replaced, announce_change,
+                    set_aside_opening),
+    ("idle",        "change_shoe",         "shoe_change", cards_replaced, announce_change,
+                    set_aside_opening),
+    ("idle",        "change_decided",      "shoe_change", decide),                           # 5.13
+    # -- shoe_change: these cards deal no further round -------------------------------------------
+    ("shoe_change", "set.admitted",        "idle",        cards_replaced, admit_kept_set),
+    ("shoe_change", "set.refused",         "no_shoe",     cards_replaced, refuse_set),
+    ("shoe_change", "set.taken_out",       "no_shoe",     cards_replaced, take_out),
+    ("shoe_change", "declare_new_shoe",    "idle",        cards_replaced, admit_unnamed_set),
+    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    # -- betting: wagers are taken ----------------------------------------------------------------
+    ("betting",     "no_more_bets",        "closed",      close_bets, look_for_cards,
+                    check_differential, look_for_opening),                                   # 3.2
+    ("betting",     "card.in_turn",        "dealing",     tell_unarmed, close_bets, deal_opening,
+                    deal, check_differential_late, reveal_due),
+    ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_order,
+                    check_differential),                                                     # 5.8
+    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    # -- closed: no more bets, no card is out -----------------------------------------------------
+    ("closed",      "card.in_turn",        "dealing",     tell_unarmed, deal, reveal_due),   # 3.12
+    ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),         # 6.1
+    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
+    ("dealing",     "card.in_turn",        "dealing",     tell_unarmed, deal, reveal_due),   # 3.12
+    ("dealing",     "card.fourth",         "revealing",   tell_unarmed, deal, reveal_due, advance),
+    ("dealing",     "deal.ran_out",        "idle",        void_for_want_of_cards),           # 5.3
+    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    # -- revealing: cards are seen, totals announced ----------------------------------------------
+    ("revealing",   "third_card_due",      "drawing",     want_third_card),
+    ("revealing",   "third_card.early",    "revealing",   want_third_card, take_early_card,
+                    reveal_due, advance),                                                    # 5.7
+    ("revealing",   "third_card.aside",    "revealing",   deal_card_set_aside),             # 5.11.1
+    ("revealing",   "third_card.ran_out",  "idle",        void_for_want_of_cards),           # 5.3
+    ("revealing",   "outcome_due",         "resolved",    announce_outcome),
+    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    # -- drawing: a third card is due -------------------------------------------------------------
+    ("drawing",     "card.in_turn",        "revealing",   tell_unarmed, deal, reveal_due, advance),
+    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
+    ("resolved",    "settle",              "idle",        end_round),
+    ("resolved",    "round_over",          "idle",        end_round),
+    # -- suspended: something is open that is decided first ---------------------------------------
+    ("suspended",   "halt_ended",          RESUME,        resume_play),
+    ("suspended",   "round_voided",        "idle",        decide),
+    ("suspended",   "round_entered",       "resolved",    enter_round),                      # 6.3
+)
+# fmt: on
+
+
+class Cell(NamedTuple):
+    """What a message does in a situation: ``to`` a state, where it moves the table at all."""
+
+    to: str | None
+    do: tuple[Action, ...]
+
+
+def does(*actions: Action) -> Cell:
+    """Do this; the table stays in its state."""
+    return Cell(None, actions)
+
+
+def halts(*actions: Action | str) -> Cell:
+    """Do this; the table is suspended. A name is one of ``HALTS``, an action finds its cause."""
+    return Cell("suspended", tuple(halt(a) if isinstance(a, str) else a for a in actions))
+
+
+# What a message does in a situation, where situations differ. In capitals: the table halts.
+look = does(reveal_due, advance)
+drop, LINK = does(link_facts.disconnect), halts(link_facts.disconnect, "link_lost")
+start = does(link_facts.restart)
+AGAIN = halts(link_facts.restart, halting.halt_for_restart)
+POWER = halts(link_facts.restart, "host_power_lost")
+meet, keep = does(note_device), does(note_device, keep_set)
+show = does(note_device, show_set)
+UNLIKE = halts(note_device, keep_set, "another_set")
+load, store, RELOAD = does(show_set), does(keep_set), halts(keep_set, "set_loaded")
+ANEW = halts(lose_alignment, "started_anew")
+GAP = halts(halting.halt_for_gap)
+back, BACK = does(pushed_back.note), halts(pushed_back.halt)
+note, LID = does(shoe_body.note), halts("lid_opened")
+warn, TAMPER = does(shoe_body.tell_fault), halts(shoe_body.tell_fault, "tampered")
+TEST = halts(shoe_body.tell_fault, "self_test_failed")
+RESET = halts("shoe_reset")
+PROOF = halts("not_authenticated")
+firm = does(shoe_body.tell_firmware)
+FIRM = halts(shoe_body.tell_firmware, "firmware_not_allowed")
+fault, FAULT = does(halting.tell_shoe_fault), halts(halting.tell_shoe_fault, "shoe_fault")
+lose = does(halting.tell_shoe_fault, lose_alignment)
+UNREAD = halts(halting.tell_shoe_fault, "unreadable_message")
+garble = does(link_facts.tell_discarded, lose_alignment)
+GARBLE = halts(link_facts.tell_discarded, "unreadable_message")
+odd, ODD = does(halting.tell_unforeseen), halts(halting.halt_for_unforeseen)
+count = does(shoe_cards.count_outside_game)
+OUT = halts("outside_game", shoe_cards.count_outside_game)
+PLACE = halts("card_moved")
+judge, apart = does(outcome.note_result, advance), does(link_facts.tell_quarantined)
+wait, ENTER = does(unread.wait_face_down), halts(unread.halt_for_unread)
+lie, RULE = does(overdrawn.wait_left_over), halts(overdrawn.halt_left_over)
+skip = does()
+
+
+# The shoe: what each of its messages means, in each situation of the table (situations.py).
+# The last three columns are a table that is halted: between rounds, after *no more bets*, with
+# cards out.
+# fmt: off
+SHOE: tuple[tuple[Any, ...], ...] = (
+    #                     no      be-     bet-                    re-             halted  halted
+    # message             shoe    tween   ting    closed  cards   solved  halted  closed  cards
+    # -- the link, the power and the clock -------------------------------------------------------
+    ("link_lost",         drop,   drop,   drop,   drop,   LINK,   drop,   drop,   drop,   drop),
+    ("link_lost.unheard", drop,   drop,   drop,   drop,   LINK,   drop,   drop,   drop,   LINK),
+    ("restarted",         start,  start,  start,  start,  AGAIN,  start,  start,  start,  start),
+    ("restarted.unheard", start,  start,  start,  start,  AGAIN,  start,  start,  start,  AGAIN),
+    ("restarted.power",   start,  start,  start,  POWER,  POWER,  start,  start,  POWER,  POWER),
+    ("tick",              skip,   skip,   skip,   skip,   look,   skip,   skip,   skip,   skip),
+    # -- its set of cards ------------------------------------------------------------------------
+    ("hello",             meet,   meet,   meet,   meet,   meet,   meet,   keep,   keep,   keep),
+    ("hello.another_set", show,   show,   UNLIKE, UNLIKE, UNLIKE, keep,   keep,   keep,   UNLIKE),
+    ("shoe_loaded",       load,   load,   RELOAD, RELOAD, RELOAD, store,  store,  store,  RELOAD),
+    ("started",           skip,   skip,   skip,   ANEW,   ANEW,   skip,   skip,   ANEW,   ANEW),
+    ("gap",               skip,   GAP,    GAP,    GAP,    GAP,    GAP,    GAP,    GAP,    GAP),
+    # -- its cards -------------------------------------------------------------------------------
+    ("card_pushed_back",  back,   back,   back,   BACK,   BACK,   back,   back,   BACK,   BACK),
+    ("card_outside_game", skip,   count,  OUT,    OUT,    OUT,    OUT,    count,  count,  count),
+    ("redesignated",      skip,   skip,   PLACE,  PLACE,  PLACE,  PLACE,  skip,   skip,   skip),
+    ("result",            apart,  apart,  apart,  apart,  judge,  apart,  apart,  apart,  apart),
+    ("error",             fault,  fault,  fault,  FAULT,  FAULT,  fault,  fault,  fault,  fault),
+    ("error.at_a_card",   lose,   lose,   UNREAD, FAULT,  FAULT,  lose,   lose,   lose,   UNREAD),
+    ("discarded.a_card",  garble, garble, GARBLE, GARBLE, GARBLE, garble, garble, garble, GARBLE),
+    # -- its body --------------------------------------------------------------------------------
+    ("lid.opened",        note,   note,   note,   note,   LID,    note,   note,   note,   note),
+    ("tamper",            warn,   warn,   warn,   warn,   TAMPER, warn,   warn,   warn,   warn),
+    ("self_test.failed",  warn,   warn,   warn,   warn,   TEST,   warn,   warn,   warn,   warn),
+    ("reset_done",        skip,   skip,   skip,   skip,   RESET,  skip,   skip,   skip,   skip),
+    ("not_genuine",       skip,   skip,   skip,   skip,   PROOF,  skip,   skip,   skip,   skip),
+    ("firmware.refused",  firm,   firm,   firm,   firm,   FIRM,   firm,   firm,   firm,   firm),
+    ("unforeseen",        odd,    ODD,    ODD,    ODD,    ODD,    ODD,    odd,    odd,    odd),
+    # -- what the table finds --------------------------------------------------------------------
+    ("card_unread.shown", wait,   wait,   wait,   wait,   ENTER,  wait,   ENTER,  ENTER,  ENTER),
+    ("left_over",         skip,   RULE,   RULE,   lie,    lie,    RULE,   RULE,   lie,    lie),
+)
+# fmt: on
+
+
+# What is the same in every situation: messages that never depend on it, and cases that arise in
+# some situations only (the questions below see to that).
+ALWAYS: Mapping[str, Cell] = {
+    # -- the link, the power and the clock --
+    "link_up": does(link_facts.connect),
+    "link_up.first_set": does(link_facts.connect, shoe_sets.show_unnamed_set),
+    "link_lost.shoe_sorted": does(link_facts.disconnect),
+    "line_suspended": does(link_facts.suspend),
+    "line_resumed": does(link_facts.resume_line),
+    "tick.result_overdue": halts("no_result"),
+    "tick.cards_seen": does(replayed.show_due),
+    "fault": halts(halting.halt_for_fault),
+    "storage_restored": halts(review.halt_for_outage),
+    "delivery_parked": does(parked.note),
+    "delivery_taken": does(parked.note),
+    "commands_refused": does(known_commands.tell_unrecorded),
+    "not_told": does(),
+    # -- the shoe's set of cards --
+    "hello.answers_step": does(note_device, answer_step),
+    "hello.shoe_sorted": does(note_device, keep_set),
+    "hello.rebooted": halts(note_device, keep_set, "rebooted"),
+    "hello.cards_missed": halts(halting.halt_for_missed_cards, note_device),
+    "hello.fewer_cards": halts(note_device, keep_set, heard_later.halt_for_counts),
+    "shoe_loaded.known": does(shoe_sets.count_from_its_loading),
+    "shoe_loaded.shoe_sorted": does(keep_set),
+    "started.new_shoe": does(shoe_sets.show_unnamed_set),
+    "started.answers_step": does(lose_alignment, answer_step),
+    "set.unlike": halts("another_set"),
+    "cutting_card": does(shoe_cards.note_cutting_card),
+    "cutting_card.no_shoe": does(),
+    "cutting_card.first": halts(offer_withdrawal),  # N/F 3.17.1, T 3.22.1, I 3.16.1
+    # -- its cards --
+    "card.no_card": does(),
+    "card.repeated": does(),
+    "card.disputed": halts(heard_later.compare, "entry_disputed"),
+    "card.entered": does(heard_later.compare),
+    "card.answers_step": does(answer_step),
+    "card.read_late": does(unread.take_reading),
+    "card.armed_before": does(replayed.take_slot),
+    "card.armed_until_now": does(pending.keep, halting.rule_on_differential),
+    "card.undecided_in_pause": does(overdrawn.wait),  # 5.7
+    "card.in_pause": halts(overdrawn.halt_in_review),  # 6.1
+    "card.in_halt": does(halting.keep_another),
+    "card.without_shoe": halts("no_shoe_known", halting.keep),
+    "card.burned": does(shoe_cards.burn),
+    "card.of_missed_round": does(shoe_cards.count_unplaced),
+    "card.set_aside": does(set_aside.lay),  # 5.11.1
+    "card.early_undecided": does(overdrawn.wait),  # 5.7
+    "card.early": halts(overdrawn.halt),  # 6.1
+    "card.misfit": halts(halting.halt_for_card),
+    "pull": halts(together.halt),  # 5.8
+    "pull.answers_step": does(answer_step),
+    "card_outside_game.objected": does(early.read),
+    "card_outside_game.undecided": does(overdrawn.wait_objected),  # 5.7
+    "redesignated.anew": halts(lose_alignment, "hand_dealt_anew"),
+    "redesignated.early_card": does(early.note_place),
+    "result.forced": halts("result_forced"),
+    "result.too_soon": halts(outcome.note_result, "result_too_early"),
+    "error.known": does(halting.tell_shoe_fault),
+    "error.overdraw_undecided": does(overdrawn.wait_unread),  # 5.7
+    "error.overdraw": halts(overdrawn.halt_unread),  # 6.1
+    "error.unread_card": halts(halting.tell_shoe_fault, "card_unreadable"),
+    "error.reverse_run": halts(halting.tell_shoe_fault, "reverse_run"),  # 5.2
+    "error_cleared": does(halting.tell_fault_cleared),
+    "discarded": does(link_facts.tell_discarded),
+    # -- its body, and what it answers --
+    "status": does(arming.on_status, note_status),
+    "status.counts_differ": halts(arming.on_status, note_status, heard_later.halt_for_counts),
+    "status.arm_taken": does(arming.on_status, note_status, arming.tell_taken),
+    "reply": does(),
+    "reply.refused": does(arming.on_reply),
+    "reset.answers_step": does(answer_step),
+    "lid": does(shoe_body.note),
+    "button": does(shoe_body.note),
+    "shoe_empty": does(shoe_body.note),
+    "self_test": does(),
+    "power_low": does(shoe_body.tell_fault),
+    "power_restored": does(shoe_body.tell_power),
+    "unknown_firmware": does(shoe_body.tell_firmware),
+    "warning": does(halting.tell_warning),
+    **dict.fromkeys(
+        (
+            "query_answered", "key_rotated", "command_unanswered", "challenged", "authenticated",
+            "standby", "lock", "preset_changed", "repeated",
+        ),
+        does(),
+    ),
+    # -- what the table finds --
+    "drawn_together": halts(together.halt),  # 5.8
+    "face_up_first": halts("first_card_face_up"),  # 6.1
+    "card_unread": does(unread.wait_face_down),
+    "one_too_many": halts(halting.halt_for_too_many),  # 5.1
+    "one_too_many.round_ends": does(halting.look_after_the_round),
+    "third_card.contested": halts(overdrawn.bring_up),  # 6.1
+    "third_card.judged": halts("result_too_early"),
+    "overdrawn": halts(overdrawn.bring_up),  # 6.1
+    "outcome.disputed": halts("result_disagrees"),
+    "differential_due": halts(halting.halt_for_differential),  # I 5.16, 5.18
+    "count_disagrees": halts(halting.halt_for_count),  # 5.1.2
+    "left_over.none": does(),
+    "opening.none": does(),
+    "deal.goes_on": does(),
+}  # fmt: skip
+
+
+# Which case a message is: asked from the top, the first that holds; none leaves the message itself.
+
+
+def within(states: tuple[str, ...], holds: Condition) -> Condition:
+    """The condition, asked in these states alone."""
+
+    def holds_there(turn: Turn) -> bool:
+        return turn.state in states and holds(turn)
+
+    return holds_there
+
+
+def outside(states: tuple[str, ...], holds: Condition) -> Condition:
+    """The condition, asked in all states but these."""
+    return within(tuple(state for state in STATES if state not in states), holds)
+
+
+def always(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
+    """Whatever there is to see."""
+    return True
+
+
+HALTED = ("suspended",)
+_NO_DRAW = ("no_shoe", "shoe_change", "resolved")
+CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
+    "link_up": (("link_up.first_set", within(("no_shoe",), link_facts.cannot_name_its_set)),),
+    "link_lost": (
+        ("link_lost.shoe_sorted", set_aside.shoe_is_sorted),
+        ("link_lost.unheard", link_facts.cannot_replay),
+    ),
+    "restarted": (
+        ("restarted.power", halting.power_was_lost),
+        ("restarted.unheard", link_facts.cannot_replay),
+    ),
+    "tick": (
+        ("tick.result_overdue", within(("revealing",), outcome.result_is_overdue)),
+        ("tick.cards_seen", replayed.shows_in_time),
+    ),
+    "shoe_loaded": (
+        ("shoe_loaded.known", within(("idle",), shoe_sets.loads_what_is_known)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), set_aside.shoe_is_sorted)),
+    ),
+    "started": (
+        ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),
+        ("started.answers_step", within(HALTED, is_heard)),
+    ),
+    "set_shown": (
+        ("set.taken_out", within(NO_ROUND, shoe_sets.no_cards_wait)),
+        ("set.refused", within(NO_ROUND, shoe_sets.kept_set_is_unsuitable)),
+        ("set.admitted", within(NO_ROUND, always)),
+        ("set.unlike", always),
+    ),
+    "cutting_card": (
+        ("cutting_card.no_shoe", shoe_cards.no_shoe_is_known),
+        ("cutting_card.first", within(("closed", *HALTED), gives_leave)),
+    ),
+    "cards_drawn": (
+        ("pull.opens_round", within(("idle", "betting"), together.begins_a_round)),
+        ("pull.answers_step", within(HALTED, is_heard)),
+        ("pull", always),
+    ),
+    "card_outside_game": (
+        ("card_outside_game.objected", within((*OPEN, *HALTED), early.lacks_its_card)),
+        ("card_outside_game.undecided", within(("revealing",), overdrawn.is_undecided_objection)),
+    ),
+    "redesignated": (
+        ("redesignated.anew", within(OPEN, link_facts.deals_anew)),
+        ("redesignated.early_card", early.is_moved),
+    ),
+    "result": (
+        ("result.forced", within(CARDS_OUT, outcome.result_is_forced)),
+        ("result.too_soon", within(("dealing", "drawing"), always)),
+    ),
+    "discarded": (("discarded.a_card", link_facts.may_have_been_a_card),),
+    "status": (
+        ("status.counts_differ", outside(_NO_DRAW, arming.counts_differ)),
+        ("status.arm_taken", arming.is_taken),
+    ),
+    "reply": (("reply.refused", arming.is_refused),),
+    "lid": (("lid.opened", shoe_body.is_opened),),
+    "self_test": (("self_test.failed", shoe_body.has_failed),),
+    "reset_done": (("reset.answers_step", within(HALTED, is_heard)),),
+    "authentication_failed": (("not_genuine", always),),
+    "unknown_firmware": (("firmware.refused", shoe_body.is_refused),),
+    "card_unread": (("card_unread.shown", within((*CARDS_OUT, *HALTED), unread.is_due_for_entry)),),
+    "one_too_many": (("one_too_many.round_ends", within(("resolved",), is_implied)),),
+    "third_card_due": (
+        ("third_card.contested", early.is_contested),
+        ("third_card.early", early.waits),
+        ("third_card.aside", set_aside.has_the_next),
+        ("third_card.judged", outcome.result_came),
+        ("third_card.ran_out", shoe_cards.is_empty),
+    ),
+    "outcome_due": (("outcome.disputed", outcome.result_disagrees),),
+    "left_over": (("left_over.none", overdrawn.nothing_is_left_over),),
+    "opening_due": (
+        ("opening.none", outside(("closed",), always)),
+        ("opening.none", early.opens_no_round),
+    ),
+    "cards_ran_out": (("deal.ran_out", within(("dealing",), always)), ("deal.goes_on", always)),
+}
+"""The questions by which a message's cases are told apart."""
+
+CHECKS: Mapping[str, tuple[Callable[[Turn], str], tuple[str, ...]]] = {
+    "card_drawn": (classify_card, get_args(CardCase)),
+    "hello": (classify_hello, get_args(HelloCase)),
+    "error": (classify_error, get_args(ErrorCase)),
+}
+"""The messages with so many cases that a function of their own asks, with all cases of each."""
+
+OWN_TRIGGERS = frozenset({
+    "card_unread", "face_up_first", "cards_placed", "one_too_many", "cards_ran_out",
+    "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
+    "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
+    "change_decided", "halt_ended", "round_voided", "round_entered",
+})  # fmt: skip
+"""Triggers that the table gives itself, only in the states that they are meant for."""
+
+HEARD = ("hello", "card_drawn", "cards_drawn", "started", "reset_done")
+"""What the shoe says that an open step of a procedure may take."""
+
+UNFORESEEN = "unforeseen"
+"""The trigger of whatever a shoe says that no line names: in doubt the table halts."""
+
+
+# The tables taken apart: a line for each state and trigger.
+
+
+class Line(NamedTuple):
+    """In ``state``, on ``trigger``, if every ``when`` holds: go ``to`` a state, then ``do``.
+
+    Only commands have conditions, and a halted table has up to three lines for a trigger: which of
+    them holds follows from the state that it left for the halt.
+    """
+
+    state: str
+    trigger: str
+    to: str | Destination
+    do: tuple[Action, ...]
+    when: tuple[Condition, ...] = ()
+
+
+@functools.cache
+def lines() -> Mapping[tuple[str, str], tuple[Line, ...]]:
+    """The lines of each pair of a state and a trigger: the first one that holds is taken."""
+    found: dict[tuple[str, str], list[Line]] = {}
+    for line in (*_of_commands(), *_of_the_round(), *_of_the_shoe(), *_of_every_situation()):
+        found.setdefault((line.state, line.trigger), []).append(line)
+    for command in positions.COMMANDS:
+        refuse = Refuse(states=states_that_take(command))
+        for state in STATES:
+            of_it = found.setdefault((state, command), [])
+            if not of_it or of_it[-1].when:
+                of_it.append(Line(state, command, state, (refuse,)))
+    return {pair: tuple(each) for pair, each in found.items()}
+
+
+def _of_commands() -> list[Line]:
+    return [Line(r.state, r.trigger, r.dest, r.do, r.when) for r in machine.ROWS]
+
+
+def _of_the_round() -> list[Line]:
+    return [Line(state, trigger, to, tuple(do)) for state, trigger, to, *do in ROUND]
+
+
+def _of_the_shoe() -> list[Line]:
+    _assert_covers_every_state()
+    found = []
+    for message, *cells in SHOE:
+        for (name, states), cell in zip(SITUATIONS.items(), cells, strict=True):
+            when = (_is_halted(name),) if name in LEFT_FOR_A_HALT else ()
+            found += [Line(state, message, cell.to or state, cell.do, when) for state in states]
+    return found
+
+
+def _is_halted(name: str) -> Condition:
+    def holds(turn: Turn) -> bool:
+        return situation(turn.state, turn.now.halt) == name
+
+    return holds
+
+
+def _assert_covers_every_state() -> None:
+    """The columns stand for the ten states, and a halted table's for all that it may have left."""
+    plain = [
+        s for name, states in SITUATIONS.items() if name not in LEFT_FOR_A_HALT for s in states
+    ]
+    left = [state for states in LEFT_FOR_A_HALT.values() for state in states]
+    assert sorted([*plain, "suspended"]) == sorted(STATES)
+    assert sorted(left) == sorted(plain)
+
+
+def _of_every_situation() -> list[Line]:
+    return [
+        Line(state, message, cell.to or state, cell.do)
+        for message, cell in ALWAYS.items()
+        for state in STATES
+    ]
+
+
+@functools.cache
+def states_that_take(command: str) -> tuple[str, ...]:
+    """The states in which this command may do something."""
+    of_it = (line for line in (*_of_commands(), *_of_the_round()) if line.trigger == command)
+    takes = (line.state for line in of_it if not isinstance(line.do[0], Refuse))
+    return tuple(dict.fromkeys(takes))
+
+
+def cases(trigger: str) -> tuple[str, ...]:
+    """All that this trigger may turn out to be."""
+    if trigger in CHECKS:
+        return CHECKS[trigger][1]
+    named = tuple(dict.fromkeys(case for case, _ in CASES.get(trigger, ())))
+    asks = CASES.get(trigger)
+    return named if asks and asks[-1][1] is always else (*named, trigger)
+
+
+def case_of(turn: Turn, trigger: str) -> str:
+    """What this trigger is, as the table stands."""
+    check = CHECKS.get(trigger)
+    if check is not None:
+        return check[0](turn)
+    for case, holds in CASES.get(trigger, ()):
+        if holds(turn):
+            return case
+    return trigger
+
+
+@functools.cache
+def triggers() -> frozenset[str]:
+    """Every trigger that the tables name, before its cases are told apart."""
+    named = {trigger for _, trigger in lines()} | CASES.keys() | CHECKS.keys()
+    parts = {case for each in (*CASES, *CHECKS) for case in cases(each) if case != each}
+    return frozenset(named - parts)
