@@ -111,8 +111,10 @@ def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     if due and len(banker) == _INITIAL:
         return "banker"
     if not due and len(banker) != _INITIAL:
-        against = total(player) if player_stood else f"third card {player[_INITIAL]}"
-        raise InputRefused(
-            f"Banker stands on {points} against Player's {against}: no third card is due"
+        against = (
+            message("refused_against_total", total=total(player))
+            if player_stood
+            else message("refused_against_card", card=str(player[_INITIAL]))
         )
+        raise ImpossibleRound(message("refused_banker_stands", total=points, against=against))
     return None
