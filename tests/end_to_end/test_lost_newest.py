@@ -197,7 +197,7 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                 again = await caller.asks(**ruling())
                 assert again == {"command_id": "ruled-1", "accepted": True, "events": []}
                 other = await caller.asks(**ruling(reason="another"))
-                assert "was used before, for another command" in other["error"]
+                assert "was used before, for another command" in other["error"]["text"]
         async with serving(config, told), calling(tmp_path / SOCKET) as caller:
             assert await caller.asks(**ruling()) == again
     keys(told.events)
@@ -476,7 +476,7 @@ async def test_a_doubt_outlasts_an_outage_of_the_storage(
                         status = await again.asks(request="status", table=TABLE)
                         assert status["tables"][0]["doubt"] == doubt
                     answer = await again.asks(**ruling(command="resume", command_id="r1"))
-                    assert answer["error"] == doubt
+                    assert answer["error"]["text"] == doubt
                     under_another_source(told.events, but=known)
                     assert (await again.asks(**ruling()))["accepted"]
                     for number, table in enumerate((TABLE, OTHER)):

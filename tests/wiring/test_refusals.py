@@ -208,7 +208,7 @@ async def test_a_refused_command_beyond_the_budget_is_known_again_by_its_id(
             for who, by in (("flood", "for another command"), ("dora", "by another user")):
                 refused = await table.gives(who, f"flood-{n}", TAKEN, **TWO)
                 assert refused["accepted"] is False
-                assert f"used before, {by}" in refused["error"]
+                assert f"used before, {by}" in refused["error"]["text"]
         assert len(records(path)) == size
         assert (await table.gives("flood", "flood-new", TAKEN, **TWO))["accepted"]
         await table.floods("flood", 1, "one-more")  # of more than 256 the oldest is forgotten
