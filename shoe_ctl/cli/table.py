@@ -151,7 +151,7 @@ class _Command(click.Command):
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(table_pages.summary(name))
-            if name in table_pages.PAGES and (more := table_pages.PAGES[name].more):
+            if more := table_pages.PAGES[name].more:
                 formatter.write_text(more)
             formatter.write_paragraph()
             for line in _example_lines(table_pages.example(name), formatter.width):

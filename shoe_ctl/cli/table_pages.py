@@ -263,26 +263,23 @@ _PLACEHOLDERS: Mapping[tuple[str, ...], str] = {("int",): "NUMBER", ("str",): "T
 
 
 def situation_of(command: str) -> str:
-    """Where the help lists it; a command without a page stands with the round's."""
-    return PAGES[command].situation if command in PAGES else ROUND
+    """Where the help lists it."""
+    return PAGES[command].situation
 
 
 def summary(command: str) -> str:
     """What it does, in a line."""
-    return PAGES[command].summary if command in PAGES else f"Give the table {command}."
+    return PAGES[command].summary
 
 
 def commands() -> tuple[str, ...]:
-    """Every command of the table and every request, in no order that means anything."""
-    from shoe_ctl.table.positions import COMMANDS
-
-    return (*REQUESTS, *ABOUT_THE_JOURNAL, *COMMANDS)
+    """Every command of the table and every request, as the help lists them."""
+    return tuple(PAGES)
 
 
 def example(command: str) -> str:
     """The command as it is typed."""
-    shown = PAGES[command].example if command in PAGES else ""
-    return f"shoectl table {command} {shown}".rstrip()
+    return f"shoectl table {command} {PAGES[command].example}".rstrip()
 
 
 # What a page says beyond that.
@@ -312,9 +309,9 @@ def arguments(command: str) -> list[Line]:
 
 
 def _kind(command: str) -> type[msgspec.Struct] | None:
-    from shoe_ctl.table.filling import ALL_KINDS
+    from shoe_ctl.table.commands import COMMANDS
 
-    return ALL_KINDS.get(command)
+    return COMMANDS[command].args if command in COMMANDS else None
 
 
 def _arguments(kind: type[msgspec.Struct] | None) -> Iterator[tuple[str, str, bool]]:
@@ -327,10 +324,12 @@ def _arguments(kind: type[msgspec.Struct] | None) -> Iterator[tuple[str, str, bo
 
 def given_by(command: str) -> str:
     """Who may give it."""
-    from shoe_ctl.table.positions import APART, COMMANDS, GIVEN_APART
+    from shoe_ctl.table.commands import COMMANDS
+    from shoe_ctl.table.positions import APART
 
-    lowest = (ABOUT_THE_JOURNAL | COMMANDS)[command].replace("_", " ")
-    apart = f", or {APART}" if command in GIVEN_APART else ""
+    known = COMMANDS.get(command)
+    lowest = (ABOUT_THE_JOURNAL[command] if known is None else known.position).replace("_", " ")
+    apart = f", or {APART}" if known is not None and known.apart else ""
     more = {
         "change_method": "; the game says who chooses which method",
         "decide": "; each choice says its own, below",
@@ -342,18 +341,18 @@ def given_by(command: str) -> str:
 
 def taken_in(command: str) -> str:
     """In which states it may do something."""
+    from shoe_ctl.table.commands import COMMANDS
     from shoe_ctl.table.situations import STATES
-    from shoe_ctl.table.transitions import states_that_take
 
     if command in ABOUT_THE_JOURNAL:
         return "while a journal may have lost its newest part, and then no other command"
-    states = states_that_take(command)
+    states = COMMANDS[command].states
     return "in every state" if len(states) == len(STATES) else ", ".join(states)
 
 
 def rules(command: str) -> str:
     """The rule number, game by game where they differ."""
-    cites = PAGES[command].cites if command in PAGES else ""
+    cites = PAGES[command].cites
     if not cites:
         return {
             "accept_loss": "6.1",
@@ -396,14 +395,14 @@ def _rule(file: Any, cites: list[str]) -> str | None:
 
 def declared() -> list[Line]:
     """What can be declared: each key with its arguments and the lowest position."""
+    from shoe_ctl.table.commands import COMMANDS
     from shoe_ctl.table.irregularities.procedures import PROCEDURES
-    from shoe_ctl.table.positions import COMMANDS
-    from shoe_ctl.table.recording import RECORDED, OfStake
+    from shoe_ctl.table.recording import RECORDED, DeclaredWager
 
     found: list[Line] = []
     for key, recorded in RECORDED.items():
-        stake = [_shown(*one) for one in _arguments(OfStake) if one[0] in recorded.names]
-        found.append(Line(key, _with(stake, COMMANDS["declare"])))
+        stake = [_shown(*one) for one in _arguments(DeclaredWager) if one[0] in recorded.names]
+        found.append(Line(key, _with(stake, COMMANDS["declare"].position)))
     for key, procedure in PROCEDURES.items():
         if (how := procedure.declared) is not None:
             names = [_shown(*one) for one in _arguments(how.takes) if one[0] != "key"]
@@ -497,7 +496,7 @@ def choice_names() -> list[str]:
 def _more_arguments(command: str) -> Iterator[tuple[str, list[str]]]:
     """The arguments of what is declared, or of the choices."""
     from shoe_ctl.table.irregularities.procedures import PROCEDURES
-    from shoe_ctl.table.recording import OfStake
+    from shoe_ctl.table.recording import DeclaredWager
 
     kinds: list[Any] = []
     for procedure in PROCEDURES.values():
@@ -505,7 +504,7 @@ def _more_arguments(command: str) -> Iterator[tuple[str, list[str]]]:
             kinds += [c.takes for step in procedure.steps for c in step.choices]
         elif procedure.declared is not None:
             kinds.append(procedure.declared.takes)
-    kinds += [OfStake] if command == "declare" else []
+    kinds += [DeclaredWager] if command == "declare" else []
     for kind in dict.fromkeys(kinds):
         for name, values, _ in _arguments(kind):
             yield name, _values(values)

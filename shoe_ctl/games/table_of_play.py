@@ -70,18 +70,19 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
         raise ImpossibleRound(
             message("refused_no_round_of_so_many", player=held[0], banker=held[1])
         )
-    if natural(player[:_INITIAL]) or natural(banker[:_INITIAL]):
+    players, bankers = total(player[:_INITIAL]), total(banker[:_INITIAL])
+    if max(players, bankers) >= _NATURAL_FROM:
         if max(held) > _INITIAL:
             raise ImpossibleRound(message("refused_natural_ends_round"))
         return None
-    player_due = total(player[:_INITIAL]) <= _PLAYER_DRAWS_TO
+    player_due = players <= _PLAYER_DRAWS_TO
     if player_due and held[0] == _INITIAL:
         if held[1] != _INITIAL:
             raise ImpossibleRound(message("refused_banker_before_player"))
         return "player"
     if not player_due and held[0] != _INITIAL:
-        raise ImpossibleRound(message("refused_player_stands", total=total(player[:_INITIAL])))
-    return _bankers_turn(player, banker)
+        raise ImpossibleRound(message("refused_player_stands", total=players))
+    return _bankers_turn(player, banker, bankers)
 
 
 def player_draws(player: int, banker: int) -> bool:
@@ -101,8 +102,8 @@ def banker_draws(player: int, banker: int, third: int | None) -> bool:
     return third in BANKER_DRAWS[banker]
 
 
-def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
-    points = total(banker[:_INITIAL])
+def _bankers_turn(player: Sequence[Card], banker: Sequence[Card], points: int) -> str | None:
+    """As ``next_hand``, once Player has drawn or stood; ``points`` is Banker's two-card total."""
     player_stood = len(player) == _INITIAL
     if player_stood:
         due = points <= _BANKER_DRAWS_ALONE_TO

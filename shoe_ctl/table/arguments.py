@@ -37,13 +37,13 @@ class OfKey(Args, frozen=True, kw_only=True):
     key: str
 
 
-class OfHand(Args, frozen=True, kw_only=True):
+class HandName(Args, frozen=True, kw_only=True):
     """Which hand."""
 
     hand: Literal["player", "banker"]
 
 
-class OfPlayer(Args, frozen=True, kw_only=True):
+class NamedPlayer(Args, frozen=True, kw_only=True):
     """Which Player: by id (which may be given as a number), by seat, or both."""
 
     player: Name | int | None = None
@@ -55,7 +55,7 @@ class OfPlayer(Args, frozen=True, kw_only=True):
         return self.player is not None or self.seat is not None
 
 
-class HandToPlayer(OfPlayer, frozen=True, kw_only=True):
+class HandToPlayer(NamedPlayer, frozen=True, kw_only=True):
     """Which hand, and to whom."""
 
     hand: Literal["player", "banker"]
@@ -115,7 +115,10 @@ def _parts(kind: Any) -> Iterator[Any]:
 
 
 def read(turn: Turn, kind: type[_Args]) -> _Args | Message:
-    """The command's arguments as this kind, or what is wrong with them."""
+    """Read the command's arguments as this kind and keep them with the turn (``turn.args``).
+
+    Return what is wrong with them instead, in one line.
+    """
     try:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
@@ -123,17 +126,18 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | Message:
     seat = getattr(args, "seat", None)
     if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
         return message("refused_no_such_seat", seat=seat)
+    turn.args = args
     return args
 
 
 def checked(turn: Turn, kind: type[_Args]) -> _Args:
-    """The command's arguments, where ``read`` found nothing wrong with them before."""
-    args = read(turn, kind)
-    assert not isinstance(args, Message), args
+    """Return the command's arguments, which were read before as this kind."""
+    args = turn.args
+    assert isinstance(args, kind), args
     return args
 
 
-def player(turn: Turn, args: OfPlayer, designee: str | None = None) -> Player:
+def player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player:
     """The Player that is named; a seat that was not given is where the Player's wagers lie."""
     name = None if args.player is None else str(args.player)
     at = (held.seat for held in turn.now.wagers.standing if held.player == name)

@@ -40,7 +40,7 @@ def slots_of(player: str, banker: str) -> dict[tuple[str, int], str]:
     return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
 
 
-class ByHand(arguments.Args, frozen=True, kw_only=True):
+class EnteredRound(arguments.Args, frozen=True, kw_only=True):
     """Both hands in dealing order, card codes with spaces between them.
 
     ``against_reading``: where the shoe read a card otherwise, the people are right.
@@ -58,16 +58,16 @@ class ByHand(arguments.Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not(turn: Turn) -> Objection | Message | None:
-    """What stands against this entry; never what only the shoe has read."""
-    if (no_round := why_no_round(turn)) is not None:
+def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | Message | None:
+    """What stands against this entry, or against any; never what only the shoe has read."""
+    if (no_round := _check_round(turn)) is not None or args is None:
         return no_round
-    if isinstance(args := arguments.read(turn, ByHand), Message):
-        return args
-    return _why_not_said(turn, args) or _why_no_hands(turn, args)
+    if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
+        return low
+    return _check_hands(turn, args)
 
 
-def why_no_round(turn: Turn) -> Message | None:
+def _check_round(turn: Turn) -> Message | None:
     """What stands against entering any round, whatever its cards are."""
     played, now = turn.now.round, turn.now
     begun = ("betting", "closed") if turn.implied else ("closed",)
@@ -80,16 +80,7 @@ def why_no_round(turn: Turn) -> Message | None:
     return None
 
 
-def _why_not_said(turn: Turn, args: ByHand) -> Objection | Message | None:
-    command = turn.command
-    if not command.reason:
-        return message("refused_entry_without_reason")
-    if (alone := entering.lacks_second(turn)) is not None:
-        return alone
-    return entering.too_low_against_reading(turn) if args.against_reading else None
-
-
-def _why_no_hands(turn: Turn, args: ByHand) -> Message | None:
+def _check_hands(turn: Turn, args: EnteredRound) -> Message | None:
     entered = args.cards()
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
         return message("refused_hand_size")
@@ -102,9 +93,9 @@ def _why_no_hands(turn: Turn, args: ByHand) -> Message | None:
             return message("refused_card_left_out", hand=dealt.hand, index=dealt.index)
     new = [code for slot, code in entered.items() if slot not in seen]
     for at, code in enumerate(new):
-        if (wrong := entering.why_not(turn, code, besides=new[:at].count(code))) is not None:
+        if (wrong := entering.check_card(turn, code, besides=new[:at].count(code))) is not None:
             return wrong
-    return why_incomplete(entered)
+    return check_complete(entered)
 
 
 def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]:
@@ -112,7 +103,7 @@ def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]
     return hands[0], hands[1]
 
 
-def why_incomplete(entered: dict[tuple[str, int], str]) -> Message | None:
+def check_complete(entered: dict[tuple[str, int], str]) -> Message | None:
     """The Table of Play deals no such hands, or deals on."""
     try:
         due = next_hand(*_hands(entered))
@@ -126,9 +117,7 @@ def contradicts_reading(turn: Turn) -> bool:
 
     Also a card that it gave meanwhile, where people name another for the place it must lie in.
     """
-    if why_not(turn) is not None:
-        return False
-    args = arguments.checked(turn, ByHand)
+    args = arguments.checked(turn, EnteredRound)
     if args.against_reading:
         return False
     entered = {slot: card(code) for slot, code in args.cards().items()}
@@ -144,12 +133,15 @@ def contradicts_reading(turn: Turn) -> bool:
     return not pulls.can_be(turn.now, known) or (len(matched) < len(left) and lies_nowhere)
 
 
-def is_entered(turn: Turn) -> bool:
-    """Nothing stands against it."""
-    return why_not(turn) is None
-
-
 # What is done.
+
+
+def enter(turn: Turn) -> None:
+    """The round is entered, unless it must be decided first who read a card rightly."""
+    if contradicts_reading(turn):
+        halt_for_reading(turn)
+    else:
+        turn.then("round_entered")
 
 
 def halt_for_reading(turn: Turn) -> None:
@@ -186,7 +178,7 @@ def _out_of_place(turn: Turn) -> tuple[UnplacedCard, ...]:
 
 
 def _lay(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
-    entered = {s: card(code) for s, code in arguments.checked(turn, ByHand).cards().items()}
+    entered = {s: card(code) for s, code in arguments.checked(turn, EnteredRound).cards().items()}
     here = {(d.hand, d.index): d for d in turn.round.cards}
     for slot, dealt in here.items():
         entering.name(turn, dealt, entered[slot])
@@ -248,7 +240,7 @@ def _next_number(turn: Turn, known: set[int]) -> int:
 
 
 def _tell_who(turn: Turn) -> None:
-    args, command = arguments.checked(turn, ByHand), turn.command
+    args, command = arguments.checked(turn, EnteredRound), turn.command
     said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
     who = {**arguments.by_whom(turn), "consented_by": command.consented_by}
     turn.tell_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})

@@ -14,7 +14,6 @@ import msgspec
 from firmware_proto.cards import CARDS
 from shoe_ctl.texts.message import Message, message
 
-from . import arguments
 from .arguments import Args, Name, by_whom, checked
 from .cause import Cause
 from .turn import Turn
@@ -22,7 +21,7 @@ from .turn import Turn
 Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 
 
-class OfShoe(Args, frozen=True, kw_only=True):
+class ShoePreparation(Args, frozen=True, kw_only=True):
     """How the set was prepared: who or what shuffled and cut it, how many cards were burned.
 
     ``same_backs``: all backs were seen to be of one colour and design (2.1). ``set`` is the
@@ -37,7 +36,7 @@ class OfShoe(Args, frozen=True, kw_only=True):
     set: Name | int | None = None
 
 
-class OfRemainder(Args, frozen=True, kw_only=True):
+class Remainder(Args, frozen=True, kw_only=True):
     """What is left in the shoe: how many cards, or ``cards``, each of them ("7D TS")."""
 
     left: Count | None = None
@@ -47,14 +46,13 @@ class OfRemainder(Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not_record(turn: Turn) -> Message | None:
+def check_record(turn: Turn, args: ShoePreparation | None) -> Message | None:
     """What stands against recording how the set was put in."""
-    args = arguments.read(turn, OfShoe)
-    if isinstance(args, Message):
-        return args
     shoe, rule = turn.shoe, turn.game.clause("decks")
     if shoe.recorded:
         return message("refused_shoe_is_recorded")
+    if args is None:
+        return None
     if not args.same_backs:
         return message("refused_unlike_backs").citing(rule)
     if args.decks not in (None, shoe.decks):
@@ -62,11 +60,10 @@ def why_not_record(turn: Turn) -> Message | None:
     return None
 
 
-def why_not_count(turn: Turn) -> Message | None:
+def check_count(_turn: Turn, args: Remainder | None) -> Message | None:
     """What stands against counting what is left."""
-    args = arguments.read(turn, OfRemainder)
-    if isinstance(args, Message):
-        return args
+    if args is None:
+        return None
     if (args.left is None) is (args.cards is None):
         return message("refused_say_what_is_left")
     unknown = [code for code in (args.cards or "").split() if code not in CARDS]
@@ -88,7 +85,7 @@ def causes(turn: Turn) -> list[Cause]:
 
 def _compare(turn: Turn) -> dict[str, Any]:
     """What is left against the ledger; faces are missed only where every draw of them is known."""
-    shoe, args = turn.shoe, checked(turn, OfRemainder)
+    shoe, args = turn.shoe, checked(turn, Remainder)
     left = Counter((args.cards or "").split())
     counted = left.total() if args.left is None else args.left
     in_deck = [card.code for card in turn.game.deck.cards]
@@ -114,7 +111,7 @@ def _compare(turn: Turn) -> dict[str, Any]:
 
 def record(turn: Turn) -> None:
     """The shoe-opening record."""
-    args, shoe = checked(turn, OfShoe), turn.shoe
+    args, shoe = checked(turn, ShoePreparation), turn.shoe
     turn.set_shoe(recorded=True)
     data = {
         "shoe_id": shoe.id,

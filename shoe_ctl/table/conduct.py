@@ -33,4 +33,4 @@ def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer
 
 def implied(now: TableState, settings: TableSettings) -> bool:
     """Announcements follow the cards, as set; they are made where Players handle the cards."""
-    return settings.implied and not is_handed(now, settings)
+    return settings.announcements == "implied" and not is_handed(now, settings)

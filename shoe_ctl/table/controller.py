@@ -11,18 +11,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
 from shoe_ctl.texts.message import Message, message
 
 from . import (
+    commands,
     conduct,
     engine,
     known_commands,
     link_facts,
     methods,
     outbox,
-    positions,
     replayed,
     status,
     transitions,
@@ -56,7 +56,6 @@ from .shoe import arming
 from .slots import PHASES, phase
 from .state import TableState
 from .turn import TableView, Turn
-from .wording import in_line
 
 __all__ = ["REMEMBERED_COMMANDS", "TableController"]
 
@@ -120,13 +119,14 @@ class TableController:
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
             engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
+            if isinstance(happened.event, Hello):
+                outbox.tell_again(turn, happened.event)
         else:
             engine.run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 taken = Answer(command_id=ruling.command_id, accepted=True)
                 known_commands.remember(turn, ruling, taken)
-        outbox.tell_again(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         _assert_desires(turn)
@@ -144,7 +144,7 @@ class TableController:
         if first is not None:
             turn.effects.append(first.again())
         else:
-            if not _refuse_unfit(turn, command):
+            if not (_refuse_unfit(turn, command) or commands.refuse_unfit(turn)):
                 engine.run(turn, command.command)
             answer = turn.refusal or _done(turn, command)
             known_commands.remember(turn, command, answer)
@@ -167,34 +167,10 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
 
 def _unknown(named: str) -> Message:
     """There is no such command; the one that was likely meant, where one is spelt much alike."""
-    alike = difflib.get_close_matches(named, positions.COMMANDS, n=1, cutoff=0.75)
+    alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
     if alike:
         return message("refused_command_misspelt", command=named, meant=alike[0])
     return message("refused_no_such_command", command=named)
-
-
-def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
-    """Refuse what no state would take: unknown, from too low a position, for another round."""
-    open_round = turn.now.round.id if turn.now.round is not None else None
-    if command.command not in positions.COMMANDS:
-        turn.refuse(_unknown(command.command))
-    elif not positions.may_give(
-        command.position,
-        command.command,
-        needed := positions.needed(command.command, turn.game, command.args),
-        highest=turn.settings.highest_position,
-    ):
-        low = message("refused_position_too_low", what=command.command, position=needed)
-        turn.refuse(low, position=needed)
-    elif command.round_id is not None and command.round_id != open_round:
-        turn.refuse(_not_the_open_round(command.round_id, open_round))
-    elif command.args and _is_taken_bare(turn, command.command):
-        named = in_line(next(iter(command.args)))
-        takes_none = message(
-            "refused_command_takes_no_arguments", command=command.command, argument=named
-        )
-        turn.refuse(takes_none)
-    return turn.refusal is not None
 
 
 def _not_the_open_round(named: str, open_round: str | None) -> Message:
@@ -203,22 +179,33 @@ def _not_the_open_round(named: str, open_round: str | None) -> Message:
     return message("refused_another_round_open", round_id=named, open=open_round)
 
 
-def _is_taken_bare(turn: Turn, command: str) -> bool:
-    """This state takes the command, and without arguments."""
-    return command in positions.BARE and turn.state in transitions.states_that_take(command)
+def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
+    """Refuse what no state would take: unknown, from too low a position, for another round."""
+    open_round = turn.now.round.id if turn.now.round is not None else None
+    if command.command not in commands.COMMANDS:
+        turn.refuse(_unknown(command.command))
+    elif not commands.may_give(
+        command.position,
+        command.command,
+        needed := commands.needed(command.command, turn.game, command.args),
+        highest=turn.settings.highest_position,
+    ):
+        low = message("refused_position_too_low", what=command.command, position=needed)
+        turn.refuse(low, position=needed)
+    elif command.round_id is not None and command.round_id != open_round:
+        turn.refuse(_not_the_open_round(command.round_id, open_round))
+    return turn.refusal is not None
 
 
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    may_draw = methods.may_draw(now.control, now.wagers)
-    step_draw = stack.draw_wanted(turn)
-    arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
+    arming.order(turn, _slot_wanted(turn))
     wake_us = _wake_us(now, settings)
-    if wake_us is not None and wake_us != now.wake_us:
-        turn.effects.append(WakeAt(wake_us))
     if wake_us != now.wake_us:
         turn.change(wake_us=wake_us)
+        if wake_us is not None:
+            turn.effects.append(WakeAt(wake_us))
 
 
 def _assert_phase(now: TableState) -> None:
@@ -228,6 +215,19 @@ def _assert_phase(now: TableState) -> None:
     """
     state = now.state if now.halt is None else now.halt.back_to
     assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
+
+
+def _slot_wanted(turn: Turn) -> tuple[str, int] | None:
+    """The hand and index that the shoe should be open for: by the open step, or by the round.
+
+    The round's first card waits until whoever has the shoe may draw it.
+    """
+    now = turn.now
+    if now.halt is not None:
+        return stack.draw_wanted(turn)
+    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
+        return None
+    return arming.wanted(turn)
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from shoe_ctl.texts.message import message
 
-from . import shoe_cards
 from .cause import Cause
 from .irregularities import stack, withdrawal
 from .irregularities.cutting_card import ALLOW, KEY, WINDOW
@@ -26,9 +25,9 @@ def gives_leave(turn: Turn) -> bool:
     return now.wagers.betting == "closed" and withdrawal.has_window(turn, KEY)
 
 
-def is_declared_first(turn: Turn) -> bool:
-    """People say that it came first, where the shoe does not see it."""
-    return shoe_cards.why_not_declare_cutting_card(turn) is None and gives_leave(turn)
+def declare(turn: Turn) -> None:
+    """People say that it came, where the shoe does not see it."""
+    turn.then("cutting_card")
 
 
 def offer_withdrawal(turn: Turn) -> None:

@@ -6,6 +6,10 @@ Must not know: any particular irregularity, beyond the shoe that runs empty.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from shoe_ctl.texts.message import Message, message
@@ -30,64 +34,16 @@ from .cause import Cause
 from .irregularities import stack, withdrawal
 from .irregularities.grounds import CARDS_OUT, halt_of
 from .irregularities.procedure import VOID, Action, Choice, Declared, End, Hears, never
-from .recording import RECORDED
-from .rows import Objection
+from .recording import RECORDED, check_recorded, record
+from .rows import Objection, not_taken
 from .turn import Turn
 
 # What was seen.
 
 
-def calls_for_a_change(turn: Turn) -> bool:
-    """What is chosen wants another set of cards, with nothing that halts the table."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and end.leads == "shoe_change"
-
-
-def is_asked(turn: Turn) -> bool:
-    """Something beside the table wants an answer, and nothing halts it."""
-    return turn.now.halt is None and stack.to_decide(turn) is not None
-
-
-def is_decided(turn: Turn) -> bool:
-    """The choice can be taken: somebody may, and nothing is in its way."""
-    return objection_to_choice(turn) is None
-
-
-def contradicts_reading(turn: Turn) -> bool:
-    """The choice could be taken, and names a card otherwise than the shoe has read it."""
-    choice = _chosen(turn)
-    return choice is not None and is_decided(turn) and choice.contradicts(turn)
-
-
-def ends_the_round(turn: Turn) -> bool:
-    """What is chosen makes the round void."""
-    end = _end(turn, _chosen(turn))
-    return end is not None and end.leads == VOID
-
-
 def is_heard(turn: Turn) -> bool:
     """The open step takes this from the shoe or the link."""
     return _heard(turn) is not None
-
-
-def is_declared(turn: Turn) -> bool:
-    """The irregularity may be declared here and now by this person."""
-    return _objection_to_declaring(turn) is None
-
-
-def why_not_decided(turn: Turn) -> Objection:
-    """What is in the way of this choice."""
-    return _met(objection_to_choice(turn))
-
-
-def why_not_declared(turn: Turn) -> Objection:
-    """What is in the way of declaring this."""
-    return _met(_objection_to_declaring(turn))
-
-
-def _met(objection: Objection | None) -> Objection:
-    assert objection is not None, "the row above takes it"
-    return objection
 
 
 def _chosen(turn: Turn) -> Choice | None:
@@ -121,13 +77,35 @@ def _may(turn: Turn, needed: str) -> bool:
     return positions.may(turn.command.position, needed, highest=highest)
 
 
-def objection_to_choice(turn: Turn) -> Objection | None:
-    """Why this cannot be decided now, the first of what is in the way."""
-    command, choice = turn.command, _chosen(turn)
-    if choice is None:
+def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
+    """What stands against the choice that is named, or against every one."""
+    if stack.to_decide(turn) is None:
+        return not_taken(("suspended",))
+    if given is None:
+        open_now = any(check_choice(turn, one) is None for one in stack.offered(turn))
+        return None if open_now else message("refused_nothing_to_decide")
+    if (choice := _chosen(turn)) is None:
         names = [c.name for c in stack.offered(turn)]
-        return Objection(message("refused_no_such_choice", choices=names))
-    needed = stack.who_takes(choice, turn.game)
+        return message("refused_no_such_choice", choices=names)
+    return _check_chosen(turn, choice)
+
+
+def check_choice(turn: Turn, choice: Choice) -> Objection | None:
+    """What stands against this choice now, whoever takes it with whatever arguments."""
+    why = choice.unless(turn, None)
+    return Objection(why) if isinstance(why, Message) else why
+
+
+def lowest_that_decides(turn: Turn) -> str:
+    """The lowest position that may take a choice that nothing stands against."""
+    could_be = (one for one in stack.offered(turn) if check_choice(turn, one) is None)
+    takers = (stack.who_takes(choice, turn.game) for choice in could_be)
+    return min(takers, key=positions.POSITIONS.index)
+
+
+def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
+    """What stands against the choice of this command, the first of it."""
+    command, needed = turn.command, stack.who_takes(choice, turn.game)
     if not _may(turn, needed):
         low = message("refused_position_too_low", what=choice.name, position=needed)
         return Objection(low, {"position": needed})
@@ -138,34 +116,60 @@ def objection_to_choice(turn: Turn) -> Objection | None:
         return lacks
     if isinstance(args := arguments.read(turn, choice.takes), Message):
         return Objection(args)
-    why = choice.unless(turn)
+    why = choice.unless(turn, args)
+    if why is None and choice.discretion is not None:
+        why = arguments.lacks_reason(turn, choice.discretion(turn, args))
     return Objection(why) if isinstance(why, Message) else why
 
 
-def _objection_to_declaring(turn: Turn) -> Objection | None:
-    """Why this cannot be declared now."""
-    command = turn.command
-    found = turn.procedures.items()
-    declarable = {key: p.declared for key, p in found if p.declared is not None}
-    key = command.args.get("key")
+def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against declaring what is named, or anything at all."""
+    declarable = {key: p.declared for key, p in turn.procedures.items() if p.declared is not None}
+    if given is None:
+        recorded = (check_recorded(turn, key, None) for key in RECORDED)
+        others = (_check_declarable(turn, key, one) for key, one in declarable.items())
+        found = itertools.chain(recorded, others)
+        return None if None in found else Objection(message("refused_nothing_to_declare"))
+    key = given.get("key")
+    if isinstance(key, str) and key in RECORDED:
+        return check_recorded(turn, key, given)
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
         return Objection(message("refused_no_such_key", keys=[*declarable, *RECORDED]))
+    return _check_declared(turn, str(key), declared)
+
+
+def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | Message | None:
+    """What stands against declaring this now, whoever does it with whatever arguments."""
+    if (out := _check_state(turn, key, declared)) is not None:
+        return out
+    if declared.subject is None and stack.is_open(turn, key):
+        return message("refused_key_is_open", key=key)
+    return declared.unless(turn, None)
+
+
+def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | None:
+    """What stands against the declaration of this command."""
     if not _may(turn, declared.by):
         low = message("refused_position_too_low", what=key, position=declared.by)
         return Objection(low, {"position": declared.by})
-    if turn.source not in declared.states:
-        why = message("refused_key_in_this_state", key=key, state=turn.source)
-        return Objection(why, {"state": ", ".join(declared.states)})
-    if turn.source == "suspended" and halt_of(turn).back_to not in declared.states:
-        return Objection(message("refused_key_of_halt", key=key, state=halt_of(turn).back_to))
+    if (out := _check_state(turn, key, declared)) is not None:
+        return out
     if isinstance(args := arguments.read(turn, declared.takes), Message):
         return Objection(args)
     if stack.is_open(turn, args.key, _subject(turn, declared)):
         return Objection(message("refused_key_is_open", key=key))
-    if (against := declared.unless(turn)) is not None:
-        return Objection(against) if isinstance(against, Message) else against
-    return None if command.reason else Objection(message("refused_declared_without_reason"))
+    against = declared.unless(turn, args)
+    return Objection(against) if isinstance(against, Message) else against
+
+
+def _check_state(turn: Turn, key: str, declared: Declared) -> Objection | None:
+    if turn.state not in declared.states:
+        why = message("refused_key_in_this_state", key=key, state=turn.state)
+        return Objection(why, {"state": ", ".join(declared.states)})
+    if turn.state == "suspended" and halt_of(turn).back_to not in declared.states:
+        return Objection(message("refused_key_of_halt", key=key, state=halt_of(turn).back_to))
+    return None
 
 
 def _subject(turn: Turn, declared: Declared) -> str | None:
@@ -180,7 +184,16 @@ def _subject(turn: Turn, declared: Declared) -> str | None:
 
 
 def declare(turn: Turn) -> None:
-    """A person says what happened: the table halts and asks."""
+    """A person says what happened: it is recorded of wagers, or it halts the table."""
+    if turn.command.args["key"] in RECORDED:
+        record(turn)
+        wagering.look_at_differential_again(turn)
+    else:
+        turn.then("irregularity_declared")
+
+
+def raise_declared(turn: Turn) -> None:
+    """The table halts and asks about what was declared."""
     key = str(turn.command.args["key"])
     declared = turn.procedures[key].declared
     assert declared is not None and turn.command.reason is not None
@@ -203,7 +216,32 @@ def halt_for_reading(turn: Turn) -> None:
 
 
 def decide(turn: Turn) -> None:
-    """The choice is taken: to the next step, or to an end."""
+    """The choice is taken, unless it must be decided first who read a card rightly.
+
+    Where it ends more than a step, the table's own row says where the table is then.
+    """
+    choice = _chosen(turn)
+    assert choice is not None
+    if choice.contradicts(turn):
+        halt_for_reading(turn)
+    elif (own := _ends(turn, choice)) is not None:
+        turn.then(own)
+    else:
+        _take(turn, choice)
+
+
+def _ends(turn: Turn, choice: Choice) -> str | None:
+    """The trigger of what the choice ends: the round, or play from these cards."""
+    end = _end(turn, choice)
+    if end is None:
+        return None
+    if turn.now.halt is None:
+        return "change_decided" if end.leads == "shoe_change" else None
+    return "round_voided" if end.leads == VOID else None
+
+
+def take_choice(turn: Turn) -> None:
+    """The choice that was decided is taken."""
     choice = _chosen(turn)
     assert choice is not None
     _take(turn, choice)

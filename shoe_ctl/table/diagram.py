@@ -6,7 +6,7 @@ Must not know: anything that the tables do not say.
 
 from __future__ import annotations
 
-from .positions import COMMANDS
+from .commands import COMMANDS
 from .situations import SITUATIONS, STATES
 from .transitions import ALWAYS, BY_CARDS, RESUME, ROUND, SHOE
 

@@ -11,7 +11,7 @@ from typing import Literal
 from firmware_proto.cards import Card, card
 from shoe_ctl.texts.message import Message, message
 
-from . import placing, positions, pulls, second_person, shoe_cards
+from . import placing, positions, pulls, shoe_cards
 from .arguments import Name, OfChoice, checked
 from .rows import Objection
 from .state import DealtCard
@@ -64,17 +64,13 @@ def seen(turn: Turn) -> Card:
     return card(checked(turn, SeenCard).card)
 
 
-def no_card_of_the_shoe(turn: Turn) -> Message | None:
-    """The card that is named cannot be one of the shoe's."""
-    return why_not(turn, checked(turn, EnterCard).card)
-
-
-def no_card_to_name(turn: Turn) -> Objection | Message | None:
+def check_seen(turn: Turn, args: SeenCard | None) -> Objection | Message | None:
     """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
-    args = checked(turn, SeenCard)
+    if args is None:
+        return None
     if args.against_reading and (low := too_low_against_reading(turn)) is not None:
         return low
-    return why_not(turn, args.card)
+    return check_card(turn, args.card)
 
 
 def too_low_against_reading(turn: Turn) -> Objection | None:
@@ -93,20 +89,20 @@ def may_be(turn: Turn, dealt: DealtCard, face: Card) -> bool:
     return pulls.can_be(turn.now, [(dealt.number, face)])
 
 
-def why_not(turn: Turn, code: str, *, besides: int = 0) -> Message | None:
+def check_card(turn: Turn, code: str, *, besides: int = 0) -> Message | None:
     """What is wrong with a card of this code, as far as anyone at the table can know.
 
     Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
     a refusal must not tell what lies face down.
     """
-    if (why := why_not_of_deck(turn, code)) is not None:
+    if (why := check_card_of_deck(turn, code)) is not None:
         return why
     if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
         return message("refused_all_of_card_seen", card=code)
     return None
 
 
-def why_not_of_deck(turn: Turn, code: str) -> Message | None:
+def check_card_of_deck(turn: Turn, code: str) -> Message | None:
     """That this is no card's code, or no card's of the deck."""
     try:
         face = card(code)
@@ -143,13 +139,6 @@ def replace(turn: Turn, dealt: DealtCard, right: Card) -> None:
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.tell("round.card_corrected", data)
     tell_entered(turn, dealt.hand, dealt.index, right)
-
-
-def lacks_second(turn: Turn) -> Objection | None:
-    """Nobody else is named who saw what is entered."""
-    command = turn.command
-    needed = positions.needed(command.command, turn.game, command.args)
-    return second_person.objection(turn, "it", needed)
 
 
 def tell_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:

@@ -105,7 +105,7 @@ def halt_for_restart(turn: Turn) -> None:
 def halt_for_card(turn: Turn) -> None:
     """A card that does not fit: kept, and the table asks."""
     wrong = fitting.what_is_wrong(turn)
-    assert wrong is not None, "a row above takes a card that fits"
+    assert wrong is not None, "a card that fits has a line of its own"
     raise_irregularity(turn, wrong)
     keep(turn)
 
@@ -221,7 +221,7 @@ def keep_another(turn: Turn) -> None:
         due = pending.is_for_its_place(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_paused(turn):
-        # A row above takes the next card; this one is not it.
+        # The next card has a line of its own; this one is not it.
         raise_irregularity(turn, Cause("gap", message("seen_not_the_next_card")))
     keep(turn)
 

@@ -55,14 +55,21 @@ def cannot_name_its_set(turn: Turn) -> bool:
     return isinstance(turn.happened, LinkUp) and not turn.happened.replay
 
 
-def says_itself_what_it_holds(turn: Turn) -> bool:
+def check_new_shoe(turn: Turn, _args: object = None) -> Message | None:
     """The shoe names its set: a person need not say that there is another."""
-    return turn.now.link.replay
+    return message("refused_shoe_names_its_set") if turn.now.link.replay else None
 
 
-def only_a_person_aligns(turn: Turn) -> bool:
+def check_aligned(turn: Turn, _args: object = None) -> Message | None:
     """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
-    return not turn.now.link.aligned and not turn.now.link.names_hands
+    if turn.now.link.aligned or turn.now.link.names_hands:
+        return None
+    return message("refused_align_first")
+
+
+def check_unaligned(turn: Turn, _args: object = None) -> Message | None:
+    """What stands against saying where the shoe stands: it is known."""
+    return message("refused_is_aligned") if turn.now.link.aligned else None
 
 
 def may_have_been_a_card(turn: Turn) -> bool:
@@ -121,6 +128,8 @@ def unproved_us(now: TableState) -> int | None:
 
 # What is done.
 
+_SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+
 
 def identify(turn: Turn) -> None:
     """Before anything else is made of an input: what it says of who is at the other end."""
@@ -129,7 +138,7 @@ def identify(turn: Turn) -> None:
         claim, due_us = turn.now.link.claim, unproved_us(turn.now)
         if claim is not None and due_us is not None and turn.now.t_us >= due_us:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid):
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in _SAYS_WHO:
         match happened.event:
             case Challenged(device_id=who) if not is_met(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))

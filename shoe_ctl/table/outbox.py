@@ -118,15 +118,12 @@ def heed(turn: Turn) -> None:
         _look_at_time(turn)
 
 
-def tell_again(turn: Turn) -> None:
+def tell_again(turn: Turn, hello: Hello) -> None:
     """A shoe that names itself says hello: it is told all that it has not answered.
 
     By its id it knows what it has done already. The time it is told once for each hello: later it
     would be wrong.
     """
-    hello = turn.happened.event if isinstance(turn.happened, ShoeSaid) else None
-    if not isinstance(hello, Hello):
-        return
     turn.set_link(met=True)
     if can(turn.now, "set_time"):
         _set(turn, count=turn.now.outbox.count + 1)

@@ -10,6 +10,7 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.games.settlement import WagerResult
 from shoe_ctl.texts.message import Message, message
 
 from . import factory_order, shoe_cards, shoe_control, wagering
@@ -41,27 +42,19 @@ def result_disagrees(turn: Turn) -> bool:
     return ours != (judged.winner, judged.player_pair, judged.banker_pair)
 
 
-def outcome_is_wrong(turn: Turn) -> bool:
-    """The round is complete, and the shoe judged it otherwise."""
-    return is_complete(turn) and result_disagrees(turn)
-
-
-def outcome_is_known(turn: Turn) -> bool:
-    """The round is complete, and nothing more is awaited from the shoe."""
-    return is_complete(turn) and not result_is_awaited(turn.now)
-
-
-def no_outcome_yet(turn: Turn) -> Message:
-    """Why the outcome cannot be announced."""
+def check_outcome(turn: Turn, _args: object = None) -> Message | None:
+    """What stands against announcing the outcome: a card, or the shoe's own result."""
     if not is_complete(turn):
         return message("refused_round_not_complete")
-    return message("refused_result_not_come")
+    return message("refused_result_not_come") if result_is_awaited(turn.now) else None
 
 
-def card_is_due(turn: Turn) -> Message:
+def card_is_due(turn: Turn) -> Message | None:
     """Which card is to be drawn before there is an outcome: one called all the same missed it."""
+    if turn.state != "drawing":
+        return None
     assert turn.round.due is not None
-    return message("seen_third_card_due", hand=turn.round.due)
+    return message("refused_third_card_due", hand=turn.round.due)
 
 
 def result_is_forced(turn: Turn) -> bool:
@@ -95,6 +88,11 @@ def note_result(turn: Turn) -> None:
             winner=event.winner, player_pair=event.player_pair, banker_pair=event.banker_pair
         )
     )
+
+
+def call_outcome(turn: Turn) -> None:
+    """The dealer says that the round has its outcome."""
+    turn.then("outcome_due")
 
 
 def announce_outcome(turn: Turn) -> None:
@@ -137,12 +135,15 @@ def outcome_data(settlement: Settlement) -> dict[str, Any]:
             }
             for name, hand in (("player", settlement.player), ("banker", settlement.banker))
         },
-        "wagers": {
-            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
-            for wager, r in settlement.wagers.items()
-        },
+        "wagers": {wager: _result_data(each) for wager, each in settlement.wagers.items()},
         "rules": list(settlement.rules),
     }
+
+
+def _result_data(each: WagerResult) -> dict[str, str]:
+    if each.odds is None:
+        return {"result": each.result}
+    return {"result": each.result, "odds": str(each.odds)}
 
 
 def end_round(turn: Turn) -> None:

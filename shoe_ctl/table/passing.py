@@ -6,7 +6,7 @@ Must not know: cards' values, which state takes a command, how a card is reveale
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
 
 import msgspec
 
@@ -15,14 +15,13 @@ from shoe_ctl.texts.message import Message, message
 
 from . import conduct, methods
 from .arguments import (
+    HandName,
     HandToAnyone,
     HandToPlayer,
-    OfHand,
+    NamedPlayer,
     by_whom,
     checked,
-    lacks_reason,
     player,
-    read,
 )
 from .handling import Handling, Player
 from .inputs import TableCommand
@@ -32,50 +31,62 @@ from .state import TableState
 from .turn import Turn
 from .wagers.limits import WagerRules
 
-_Hand = TypeVar("_Hand", OfHand, HandToPlayer, HandToAnyone)
-
-# What was seen.
+# What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def why_not_pass(turn: Turn) -> Message | None:
+def check_pass(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """What stands against passing the hand, or against passing it to the Player named."""
-    args = _held_by_nobody(turn)
-    return args if isinstance(args, Message) else why_not_deliver(turn, args)
+    if args is None:
+        return _of_both_hands(turn, lambda hand: _check_passing(turn, hand))
+    return _check_held_by_nobody(turn, args.hand) or check_delivery(turn, args.hand, args)
 
 
-def _held_by_nobody(turn: Turn) -> HandToPlayer | Message:
-    """The unopened hand that is to go to a Player; or that a Player holds it already."""
-    args = _unopened(turn, HandToPlayer)
-    if isinstance(args, Message):
-        return args
-    holder = turn.round.hands.of(args.hand).holder
-    return (
-        args
-        if holder is None
-        else message("refused_hand_is_held", player=holder.named, hand=args.hand)
-    )
+def _check_passing(turn: Turn, hand: str) -> Message | None:
+    return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
 
 
-def why_not_deliver(turn: Turn, args: HandToPlayer) -> Message | None:
+def _of_both_hands(turn: Turn, check: Callable[[str], Message | None]) -> Message | None:
+    """What stands against a command about a hand, whichever of the two it is."""
+    if (keeps_off := _keeps_off(turn)) is not None:
+        return keeps_off
+    player_hand, banker_hand = check("player"), check("banker")
+    if player_hand is None or banker_hand is None:
+        return None
+    return message("refused_each", reasons=[player_hand, banker_hand])
+
+
+def _check_held_by_nobody(turn: Turn, hand: str) -> Message | None:
+    """The hand is opened, or a Player holds it already."""
+    if (why := _check_unopened(turn, hand)) is not None:
+        return why
+    holder = turn.round.hands.of(hand).holder
+    if holder is None:
+        return None
+    return message("refused_hand_is_held", player=holder.named, hand=hand)
+
+
+def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """What stands against the hand's going to the Player named, or to whoever is to have it."""
     if turn.method == "A" and methods.is_fed(turn.now.wagers):
-        return _why_not_to(turn, args)
-    if turn.method == "C" and turn.now.control.holder is not None:
+        return _check_entitled(turn, hand, args)
+    if args is None or (turn.method == "C" and turn.now.control.holder is not None):
         return None
     return None if args.is_named else message("refused_say_to_whom")
 
 
-def _why_not_to(turn: Turn, args: HandToPlayer) -> Message | None:
+def _check_entitled(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """The wagers say whose the hand is: that it is nobody's, or another's than the one named."""
-    entitled = due_to(turn, args.hand)
+    entitled = due_to(turn, hand)
     if entitled is None:
-        return _pit_names(turn, args.hand)
+        return _pit_names(turn, hand)
+    if args is None:
+        return None
     given = player(turn, args)
     is_other = (given.id not in (None, entitled.player.id)) or (
         args.seat not in (None, entitled.player.seat)
     )
     if is_other:
-        why = message("refused_hand_goes_to", hand=args.hand, player=entitled.player.named)
+        why = message("refused_hand_goes_to", hand=hand, player=entitled.player.named)
         return why.citing(entitled.rule)
     return None
 
@@ -85,64 +96,84 @@ def _pit_names(turn: Turn, hand: str) -> Message:
     return why.citing(_clause(turn, "pit_supervisor_names"))
 
 
-def why_not_refuse(turn: Turn) -> Message | None:
+def check_refusal(turn: Turn, args: HandName | None) -> Message | None:
     """What stands against recording that a Player does not take the hand."""
-    args = _face_down(turn, OfHand)
-    if isinstance(args, Message):
-        return args
-    if turn.round.hands.of(args.hand).holder is None and due_to(turn, args.hand) is None:
-        return message("refused_hand_given_to_nobody", hand=args.hand)
+    if args is None:
+        return _of_both_hands(turn, lambda hand: _check_refusing(turn, hand))
+    return _check_refusing(turn, args.hand)
+
+
+def _check_refusing(turn: Turn, hand: str) -> Message | None:
+    if (why := _check_face_down(turn, hand)) is not None:
+        return why
+    if turn.round.hands.of(hand).holder is None and due_to(turn, hand) is None:
+        return message("refused_hand_given_to_nobody", hand=hand)
     return None
 
 
-def why_not_name(turn: Turn) -> Message | None:
+def check_name(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """What stands against a Pit Supervisor's naming the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
         return message("refused_dealer_passes_in_c")
-    args = _held_by_nobody(turn)
-    return args if isinstance(args, Message) else why_not_named(turn, args)
+    if args is None:
+        return _of_both_hands(
+            turn,
+            lambda hand: _check_held_by_nobody(turn, hand) or check_named(turn, hand, None),
+        )
+    return _check_held_by_nobody(turn, args.hand) or check_named(turn, args.hand, args)
 
 
-def why_not_named(turn: Turn, args: HandToPlayer) -> Message | None:
+def check_named(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """What stands against a Pit Supervisor's saying that the hand goes to this Player."""
-    entitled = due_to(turn, args.hand)
+    entitled = due_to(turn, hand)
     if entitled is not None:
-        why = message("refused_hand_goes_to", hand=args.hand, player=entitled.player.named)
-        return why.citing(entitled.rule)
-    if not args.is_named:
+        to = message("player_of_highest_wager") if args is None else entitled.player.named
+        return message("refused_hand_goes_to", hand=hand, player=to).citing(entitled.rule)
+    if args is not None and not args.is_named:
         return message("refused_name_player")
-    return lacks_reason(turn, _clause(turn, "pit_supervisor_names"))
-
-
-def why_not_allow(turn: Turn) -> Message | None:
-    """What stands against a Pit Manager's letting anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
-    args = _face_down(turn, HandToAnyone)
-    if isinstance(args, Message):
-        return args
-    if not args.is_named and args.designee is None:
-        return message("refused_name_player_or_designee")
-    return lacks_reason(turn, turn.game.clause("squeeze_allowed"))
-
-
-def why_not_first(turn: Turn) -> Message | None:
-    """What stands against setting the hand to be revealed first (I/N/T 3.10.6, F 3.9.6)."""
-    if turn.method == "C":
-        return message("refused_no_order_in_c")
-    args = _face_down(turn, OfHand)
-    if isinstance(args, Message):
-        return args
-    if any(dealt.revealed for dealt in turn.round.cards):
-        return message("refused_cards_revealed")
     return None
 
 
-def why_not_expose(turn: Turn) -> Message | None:
+def rule_of_naming(turn: Turn, _args: object = None) -> str | None:
+    """The rule that leaves it to a Pit Supervisor whom to name."""
+    return _clause(turn, "pit_supervisor_names")
+
+
+def check_squeeze(turn: Turn, args: HandToAnyone | None) -> Message | None:
+    """What stands against a Pit Manager's letting anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
+    if args is None:
+        return _of_both_hands(turn, lambda hand: _check_face_down(turn, hand))
+    if (why := _check_face_down(turn, args.hand)) is not None:
+        return why
+    if not args.is_named and args.designee is None:
+        return message("refused_name_player_or_designee")
+    return None
+
+
+def rule_of_squeezing(turn: Turn, _args: object = None) -> str | None:
+    """The rule that leaves it to a Pit Manager who may squeeze."""
+    return turn.game.clause("squeeze_allowed")
+
+
+def check_first_hand(turn: Turn, args: HandName | None) -> Message | None:
+    """What stands against setting the hand to be revealed first (I/N/T 3.10.6, F 3.9.6)."""
+    if turn.method == "C":
+        return message("refused_no_order_in_c")
+    if args is None:
+        why = _of_both_hands(turn, lambda hand: _check_face_down(turn, hand))
+    else:
+        why = _check_face_down(turn, args.hand)
+    if why is None and any(dealt.revealed for dealt in turn.round.cards):
+        return message("refused_cards_revealed")
+    return why
+
+
+def check_exposure(turn: Turn, hand: str, by: str | None) -> Message | None:
     """What stands against exposing the hand now, by whom it is said to be exposed.
 
     ``by`` is ``dealer`` or ``holder``; left out, it is the Player who holds the hand, else the
     dealer.
     """
-    by, hand = turn.command.args.get("by"), str(turn.command.args["hand"])
     holder = turn.round.hands.of(hand).holder
     if by == "holder" and holder is None:
         return _keeps_off(turn) or message("refused_nobody_holds_hand", hand=hand)
@@ -162,9 +193,10 @@ def why_not_expose(turn: Turn) -> Message | None:
     return None
 
 
-def is_out_of_place(turn: Turn) -> bool:
-    """Something stands against exposing the hand now."""
-    return why_not_expose(turn) is not None
+def check_exposure_by_anyone(turn: Turn, hand: str) -> Message | None:
+    """What stands against exposing the hand now, whoever does it."""
+    holder = turn.round.hands.of(hand).holder
+    return check_exposure(turn, hand, "dealer" if holder is None else "holder")
 
 
 def is_unopened(turn: Turn, hand: str) -> bool:
@@ -213,29 +245,26 @@ def _keeps_off(turn: Turn) -> Message | None:
     return why.citing(played.clauses["dealer_keeps_cards"])
 
 
-def _face_down(turn: Turn, kind: type[_Hand]) -> _Hand | Message:
-    """The arguments, if Players handle cards and the hand has cards that lie face down."""
-    keeps_off = _keeps_off(turn)
-    if keeps_off is not None:
+def _check_face_down(turn: Turn, hand: str) -> Message | None:
+    """Players handle no cards, or the hand has none that lies face down."""
+    if (keeps_off := _keeps_off(turn)) is not None:
         return keeps_off
-    args = read(turn, kind)
-    if not isinstance(args, Message) and not _lies_face_down(turn, args.hand):
-        return message("refused_hand_not_face_down", hand=args.hand)
-    return args
+    if _lies_face_down(turn, hand):
+        return None
+    return message("refused_hand_not_face_down", hand=hand)
 
 
-def _unopened(turn: Turn, kind: type[_Hand]) -> _Hand | Message:
-    """The arguments, if besides no card of the hand is revealed: further ones are exposed."""
-    args = _face_down(turn, kind)
-    if isinstance(args, Message):
-        return args
-    if not is_unopened(turn, args.hand):
-        why = message("refused_hand_is_opened", hand=args.hand)
-        return why.citing(_clause(turn, "further_cards"))
-    if turn.round.hands.of(args.hand).with_dealer:
-        why = message("refused_holder_is_away", hand=args.hand)
-        return why.citing(turn.game.rule("holder_absent", "exposed"))
-    return args
+def _check_unopened(turn: Turn, hand: str) -> Message | None:
+    """The same, or a card of the hand is revealed: further ones are exposed."""
+    if (why := _check_face_down(turn, hand)) is not None:
+        return why
+    if not is_unopened(turn, hand):
+        opened = message("refused_hand_is_opened", hand=hand)
+        return opened.citing(_clause(turn, "further_cards"))
+    if turn.round.hands.of(hand).with_dealer:
+        away = message("refused_holder_is_away", hand=hand)
+        return away.citing(turn.game.rule("holder_absent", "exposed"))
+    return None
 
 
 def _clause(turn: Turn, name: str) -> str | None:
@@ -277,7 +306,7 @@ def _pass_on(turn: Turn, args: HandToPlayer) -> None:
 
 def refuse_cards(turn: Turn) -> None:
     """The Player who has the hand, or is to have it, does not take it."""
-    hand = checked(turn, OfHand).hand
+    hand = checked(turn, HandName).hand
     held, entitled = turn.round.hands.of(hand), due_to(turn, hand)
     refuser = held.holder
     if refuser is None:
@@ -351,7 +380,7 @@ def allow_squeeze(turn: Turn) -> None:
 
 def set_first_hand(turn: Turn) -> None:
     """The dealer determines which hand is revealed first."""
-    hand = checked(turn, OfHand).hand
+    hand = checked(turn, HandName).hand
     _set_first(turn, hand)
     data = {"round_id": turn.round.id, "hand": hand, "rule": _clause(turn, "reveal_order")}
     turn.tell("round.first_hand", data, restricted={**data, **by_whom(turn)})

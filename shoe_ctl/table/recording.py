@@ -8,7 +8,7 @@ Must not know: outcomes, how the ledger settles, which state takes the command.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shoe_ctl.texts.message import Message, message
 
@@ -22,7 +22,7 @@ from .wagers import found
 from .wagers.request import Accepted, Answered, Refused, Staked
 
 
-class OfStake(Args, frozen=True, kw_only=True):
+class DeclaredWager(Args, frozen=True, kw_only=True):
     """What is declared of which wager.
 
     ``amount``, in minor units, is always chips that lie there, never a change: of a wager outside
@@ -97,38 +97,39 @@ RECORDED: Mapping[str, Recorded] = {
 # What was seen.
 
 
-def is_of_wagers(turn: Turn) -> bool:
-    """What is declared is of wagers."""
-    key = turn.command.args.get("key")
-    return isinstance(key, str) and key in RECORDED
-
-
-def is_recordable(turn: Turn) -> bool:
-    """It is of wagers, and nothing stands against it."""
-    return is_of_wagers(turn) and why_not_recorded(turn) is None
-
-
-def why_not_recorded(turn: Turn) -> Objection | None:
-    """What stands against what is declared of wagers."""
-    args = arguments.read(turn, OfStake)
+def check_recorded(turn: Turn, key: str, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against declaring this of wagers, by what is given for it."""
+    kind = RECORDED[key]
+    if given is None:
+        return None if _can_be_found(turn, key) else _not_now(turn, key)
+    args = arguments.read(turn, DeclaredWager)
     if isinstance(args, Message):
         return Objection(args)
-    kind = RECORDED[args.key]
-    if not turn.command.reason:
-        return Objection(message("refused_declared_without_reason"))
     if args.earlier and kind.alone:
         return Objection(message("refused_only_in_its_round", key=args.key))
     if not args.earlier and turn.now.wagers.betting != "closed":
         return _not_now(turn, args.key)
     if args.given != kind.names and (args.given or not kind.alone):
-        taken, given = list(kind.names), list(args.given)
-        return Objection(message("refused_key_takes", key=args.key, takes=taken, given=given))
+        takes, named = list(kind.names), list(args.given)
+        return Objection(message("refused_key_takes", key=args.key, takes=takes, given=named))
     if not args.given:
         return None
     answer = _answer(turn, args)
     if isinstance(answer, Refused):
         return Objection(answer.why.citing(answer.rule), needs_of(answer))
     return None
+
+
+def _can_be_found(turn: Turn, key: str) -> bool:
+    """After *no more bets*; a wager outside the limits also of an earlier round, by the staff."""
+    if turn.now.wagers.betting == "closed":
+        return True
+    if RECORDED[key].alone or not turn.game.options.staffed:
+        return False
+    rules = turn.wager_rules
+    if key == "under_minimum":
+        return any(rules.minimum(wager) > 1 for wager in rules.offered)
+    return any(rules.maximum(wager) is not None for wager in rules.offered)
 
 
 def _not_now(turn: Turn, key: str) -> Objection:
@@ -138,7 +139,7 @@ def _not_now(turn: Turn, key: str) -> Objection:
     return Objection(message("refused_bets_still_open"))
 
 
-def _answer(turn: Turn, args: OfStake) -> Answered:
+def _answer(turn: Turn, args: DeclaredWager) -> Answered:
     """What the ledger makes of it."""
     asked = Staked(
         player=str(args.player),
@@ -157,7 +158,7 @@ def _answer(turn: Turn, args: OfStake) -> Answered:
 
 def record(turn: Turn) -> None:
     """Raise it, let the ledger take it, and say how it ends where that is known."""
-    args = arguments.checked(turn, OfStake)
+    args = arguments.checked(turn, DeclaredWager)
     kind = RECORDED[args.key]
     of = {name: getattr(args, name) for name in args.given if name != "player"}
     of |= {"earlier": True} if args.earlier else {}
@@ -179,13 +180,13 @@ def record(turn: Turn) -> None:
         _tell_only_late(turn, args, args.key, who)
 
 
-def _open_limit(turn: Turn, args: OfStake) -> str | None:
+def _open_limit(turn: Turn, args: DeclaredWager) -> str | None:
     """The key under which this wager is outside the limits; it is open until it is settled."""
     held = turn.now.wagers.find(str(args.player), args.seat or 0, args.wager or "")
     return None if held is None else held.declared
 
 
-def _tell_only_late(turn: Turn, args: OfStake, key: str, who: Mapping[str, object]) -> None:
+def _tell_only_late(turn: Turn, args: DeclaredWager, key: str, who: Mapping[str, object]) -> None:
     """It was outside the limits with its late chips alone: those go back, the rest plays (5.4)."""
     of = {"seat": args.seat, "wager": args.wager}
     tell_resolved(turn, key, "late", found.late_rule(turn.wager_rules), of, **who)

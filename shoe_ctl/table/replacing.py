@@ -35,9 +35,11 @@ def replaced(turn: Turn) -> None:
 def _answered(turn: Turn, name: str) -> None:
     """What was done next answers the question, where it is open."""
     asked = _asked(turn)
+    if asked is None:
+        return
     end = AFTER_VOID.end(name)
-    if asked is not None and end is not None:
-        stack.drop_waiting(turn, asked, end.how)
+    assert end is not None
+    stack.drop_waiting(turn, asked, end.how)
 
 
 def _asked(turn: Turn) -> Opened | None:

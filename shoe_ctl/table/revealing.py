@@ -14,12 +14,12 @@ from shoe_ctl.games.table_of_play import next_hand, total
 from shoe_ctl.texts.message import Message, message
 
 from . import passing, shoe_cards
-from .arguments import OfHand, read
+from .arguments import HandName, checked
 from .state import DealtCard, TableState
 from .turn import Turn
 
 
-class OfCards(OfHand, frozen=True, kw_only=True):
+class ExposedCards(HandName, frozen=True, kw_only=True):
     """Which cards lie open: the hand's, or one of them; ``by`` whom, where it is not plain."""
 
     index: int | None = None
@@ -34,31 +34,25 @@ def shows_cards_at_once(turn: Turn) -> bool:
     return turn.faces == "face_up"
 
 
-def is_misnamed(turn: Turn) -> bool:
-    """The command does not say rightly what is exposed: nothing of it is, then."""
-    return why_misnamed(turn) is not None
+def check_exposing(turn: Turn, args: ExposedCards | None) -> Message | None:
+    """What stands against turning these cards over now."""
+    none = message("refused_no_card_face_down")
+    if args is not None:
+        if not named_to_expose(turn, args):
+            return none
+        return passing.check_exposure(turn, args.hand, args.by)
+    hands = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
+    found = [passing.check_exposure_by_anyone(turn, hand) for hand in hands]
+    if None in found:
+        return None
+    return message("refused_each", reasons=found) if found else none
 
 
-def why_misnamed(turn: Turn) -> Message | None:
-    """What is wrong with how the cards are named."""
-    args = read(turn, OfCards)
-    return args if isinstance(args, Message) else None
-
-
-def can_expose(turn: Turn) -> bool:
-    """The command names cards of this round that are still face down."""
-    return bool(named_to_expose(turn))
-
-
-def totals_may_be_announced(turn: Turn) -> bool:
-    """The initial four are seen and their totals were not announced yet."""
-    return turn.round.all_revealed and not turn.round.totals_announced
-
-
-def no_totals_now(turn: Turn) -> Message:
-    """Why the totals cannot be announced."""
-    seen = turn.round.all_revealed
-    return message("refused_totals_announced") if seen else message("refused_not_every_card_seen")
+def check_totals(turn: Turn, _args: object = None) -> Message | None:
+    """The initial four were not all seen, or their totals are announced."""
+    if not turn.round.all_revealed:
+        return message("refused_not_every_card_seen")
+    return message("refused_totals_announced") if turn.round.totals_announced else None
 
 
 def is_complete(turn: Turn) -> bool:
@@ -75,10 +69,9 @@ def result_is_awaited(now: TableState) -> bool:
     return played.result is None and not played.result_overruled
 
 
-def named_to_expose(turn: Turn) -> list[DealtCard]:
+def named_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:
     """The cards lying face down that the command names, also those nobody could read."""
-    hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
-    return turn.round.face_down(hand, index)
+    return turn.round.face_down(args.hand, args.index)
 
 
 def due_hand(turn: Turn) -> str | None:
@@ -91,7 +84,7 @@ def due_hand(turn: Turn) -> str | None:
 
 def expose(turn: Turn) -> None:
     """The dealer, or the Player who holds the hand, turns the named cards of it."""
-    seen = named_to_expose(turn)
+    seen = named_to_expose(turn, checked(turn, ExposedCards))
     reveal(turn, seen, passing.note_exposure(turn, seen[0].hand))
 
 
@@ -142,6 +135,12 @@ def announce_totals(turn: Turn) -> None:
     for hand in ("player", "banker"):
         data = {"hand": hand, "total": total(turn.round.hand(hand)[:2])}
         turn.announce("round.total_announced", data, by="announce_totals")
+
+
+def call_totals(turn: Turn) -> None:
+    """The dealer announces both totals, and play goes on."""
+    announce_totals(turn)
+    advance(turn)
 
 
 def want_third_card(turn: Turn) -> None:

@@ -16,11 +16,8 @@ from .irregularities import stack
 from .irregularities.grounds import halt_of, something_is_missing
 from .irregularities.reviewing import OUTAGE, REVIEW
 from .irregularities.stack import is_held, is_paused
-from .rows import Objection
 from .state import TableState
 from .turn import Turn
-
-OPEN_ALREADY = message("refused_paused_already")
 
 # What was seen.
 
@@ -30,31 +27,31 @@ def is_open(now: TableState) -> bool:
     return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
-def may_pause(turn: Turn) -> bool:
-    """It is not paused."""
-    return not is_open(turn.now)
+def check_pause(turn: Turn, _args: object = None) -> Message | None:
+    """What stands against a pause: the table is paused already."""
+    return message("refused_paused_already") if is_open(turn.now) else None
 
 
-def may_resume(turn: Turn) -> bool:
-    """Nothing that came since is open, and nothing is missing where the table goes back to."""
-    return against_resuming(turn) is None
-
-
-def why_not_resume(turn: Turn) -> Objection:
-    """What is in the way."""
-    return Objection(against_resuming(turn) or message("refused_nothing_in_the_way"))
-
-
-def against_resuming(turn: Turn) -> Message | None:
-    """What keeps the table paused, None where *resume* would be done."""
+def check_resume(turn: Turn, _args: object = None) -> Message | None:
+    """What keeps the table paused: something came since, or is missing where it goes back to."""
     if not (is_open(turn.now) or is_held(turn.now)):
         return message("refused_halted_otherwise")
     if not is_paused(turn):
         return message("refused_decide_first")
-    return something_is_missing(turn) if len(halt_of(turn).stack) == 1 else None
+    return something_is_missing(turn) if _is_last(turn) else None
+
+
+def _is_last(turn: Turn) -> bool:
+    """With the pause the halt ends."""
+    return len(halt_of(turn).stack) == 1
 
 
 # What is done.
+
+
+def call_pause(turn: Turn) -> None:
+    """Somebody pauses the table."""
+    turn.then("paused")
 
 
 def pause(turn: Turn) -> None:
@@ -75,8 +72,8 @@ def halt_for_outage(turn: Turn) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """The table is where it was."""
-    if len(halt_of(turn).stack) == 1:
+    """The pause is over: play resumes, or what was open before goes on."""
+    if _is_last(turn):
         turn.then("halt_ended")
     stack.lift(turn)
     deciding.resume(turn)

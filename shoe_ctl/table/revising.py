@@ -44,23 +44,16 @@ class Revision(arguments.Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def why_not(turn: Turn) -> Objection | Message | None:
+def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | None:
     """What stands against revising the round announced, or the last one settled."""
     last = _told(turn)
     if last is None:
-        return why_no_outcome(turn)
-    if isinstance(args := arguments.read(turn, Revision), Message):
-        return args
+        return message("refused_no_outcome_to_revise")
+    if args is None:
+        return None
     if args.round not in (None, last.round.id):
         return message("refused_only_last_round", round_id=last.round.id)
-    if not turn.command.reason:
-        return message("refused_revision_without_reason")
-    return entering.lacks_second(turn) or _why_no_hands(turn, last, args)
-
-
-def why_no_outcome(turn: Turn) -> Message | None:
-    """What stands against revising any round, whatever its cards are."""
-    return message("refused_no_outcome_to_revise") if _told(turn) is None else None
+    return _check_hands(turn, last, args)
 
 
 def _told(turn: Turn) -> Settled | None:
@@ -73,7 +66,7 @@ def _told(turn: Turn) -> Settled | None:
     return now.last
 
 
-def _why_no_hands(turn: Turn, last: Settled, args: Revision) -> Message | None:
+def _check_hands(turn: Turn, last: Settled, args: Revision) -> Message | None:
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
@@ -84,9 +77,9 @@ def _why_no_hands(turn: Turn, last: Settled, args: Revision) -> Message | None:
     mine = list(before.values()) if _same_shoe(turn, last) else []
     for at, code in enumerate(new):
         besides = new[:at].count(code) - mine.count(code)
-        if (why := entering.why_not(turn, code, besides=besides)) is not None:
+        if (why := entering.check_card(turn, code, besides=besides)) is not None:
             return why
-    return by_hand.why_incomplete(entered)
+    return by_hand.check_complete(entered)
 
 
 def _same_shoe(turn: Turn, last: Settled) -> bool:

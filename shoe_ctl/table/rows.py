@@ -1,7 +1,7 @@
-"""The grammar of the round's table: rows, how lines spell them, how a command is refused.
+"""How a command is refused: what stands against it, and the answer that says so.
 
-In: lines as machine.py writes them. Out: a Row for each state that they name.
-Must not know: which states and triggers there are, what an action does.
+In: an objection to a command. Out: its refusal, told to whoever gave the command.
+Must not know: which commands and states there are, what an action does.
 """
 
 from __future__ import annotations
@@ -16,82 +16,52 @@ from .turn import Turn
 
 
 class Objection(NamedTuple):
-    """Why a command cannot be taken, and what it would need."""
+    """Why a command cannot be taken, and what it would need.
+
+    ``tell`` refuses the command where another event than ``command.refused`` says it.
+    """
 
     why: Message
     needs: Mapping[str, str] = {}
+    tell: Callable[[Turn], None] | None = None
 
 
-Why = Callable[[Turn], Message | Objection | None]
-"""Finds what stands against a command, or nothing."""
+Check = Callable[[Turn, Any], Message | Objection | None]
+"""What stands against a command with these arguments, or, with None, whatever it is given."""
 
 
-class Row(NamedTuple):
-    """In ``state``, on ``trigger``, if every ``when`` holds: go to ``dest``, then ``do``."""
+def check_nothing(_turn: Turn, _args: object = None) -> None:
+    """Nothing stands against it."""
 
-    trigger: str
-    state: str
-    dest: str
-    when: tuple[Callable[[Turn], bool], ...]
-    do: tuple[Callable[[Turn], None], ...]
+
+def refuse(turn: Turn, objection: Message | Objection) -> None:
+    """Refuse the command for this."""
+    why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
+    if tell is None:
+        turn.refuse(why, **needs)
+    else:
+        tell(turn)
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """An action that refuses the command; ``why``, where the state itself would take it.
+    """An action that refuses the command in a state that does not take it.
 
-    ``states`` are those that take it, where this one does not.
+    ``states`` are those that take it. ``why`` finds what else is said in this state, or nothing.
     """
 
-    why: Message | Why | None = None
-    states: tuple[str, ...] = ()
+    states: tuple[str, ...]
+    why: Callable[[Turn], Message | Objection | None] | None = None
 
     def __call__(self, turn: Turn) -> None:
-        command = turn.command.command
-        if self.why is None:
-            error = message("refused_in_this_state", command=command, state=turn.source)
-            turn.refuse(error, state=", ".join(s for s in self.states if s != turn.source))
-        else:
-            found = self.why if isinstance(self.why, Message) else self.why(turn)
-            assert found is not None, "the row above takes it"
-            why, needs = found if isinstance(found, Objection) else (found, {})
-            turn.refuse(why, **needs)
+        """Refuse it."""
+        if self.why is not None and (objection := self.why(turn)) is not None:
+            refuse(turn, objection)
+            return
+        error = message("refused_in_this_state", command=turn.command.command, state=turn.state)
+        turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
 
 
-def spell(*lines: tuple[Any, ...]) -> tuple[Row, ...]:
-    """Spell the rows out: one for each source state, ``=`` for the state itself.
-
-    Where a row above takes the trigger whatever the conditions, a later one says nothing.
-    """
-    spelt: list[Row] = []
-    taken: set[tuple[str, str]] = set()
-    for trigger, source, dest, when, do in lines:
-        for state in (source,) if isinstance(source, str) else source:
-            if (trigger, state) not in taken:
-                spelt.append(Row(trigger, state, state if dest == "=" else dest, when, do))
-            if not when:
-                taken.add((trigger, state))
-    return tuple(spelt)
-
-
-def fire(trigger: str) -> Callable[[Turn], None]:
-    """An action that gives the table this trigger: its line in ROUND says where that leads."""
-
-    def go_on(turn: Turn) -> None:
-        turn.then(trigger)
-
-    return go_on
-
-
-def unless(
-    why: Why, command: str, states: tuple[str, ...], do: Callable[[Turn], None]
-) -> tuple[tuple[Any, ...], ...]:
-    """Lines for a command that changes no state: done in these unless something is against it."""
-
-    def finds_nothing(turn: Turn) -> bool:
-        return why(turn) is None
-
-    return (
-        (command, states, "=", (finds_nothing,), (do,)),
-        (command, states, "=", (), (Refuse(why),)),
-    )
+def not_taken(states: tuple[str, ...]) -> Objection:
+    """That the state does not take the command; these do."""
+    return Objection(message("refused_not_now"), tell=Refuse(states))

@@ -60,7 +60,7 @@ def cards_are_lost(turn: Turn) -> bool:
     return shoe is not None and shoe.told_drawn > shoe.drawn
 
 
-def why_not_declare_cutting_card(turn: Turn) -> Message | None:
+def check_cutting_card(turn: Turn, _args: object = None) -> Message | None:
     """What stands against declaring that the cutting card came."""
     if no_shoe_is_known(turn):
         return message("refused_no_shoe")

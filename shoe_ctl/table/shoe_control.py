@@ -14,28 +14,29 @@ from shoe_ctl.games.game import Settlement
 from shoe_ctl.texts.message import Message, message
 
 from . import methods
-from .arguments import Args, OfPlayer, by_whom, checked, player, read
+from .arguments import Args, NamedPlayer, by_whom, checked, player
 from .turn import Turn
 
 
-class Ended(Args, frozen=True, kw_only=True):
+class ControlEnd(Args, frozen=True, kw_only=True):
     """Why the Player's control of the shoe ends."""
 
     because: Literal["relinquished", "wager_lost"] = "relinquished"
 
 
-# What was seen.
+# What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def why_not_offer(turn: Turn) -> Message | None:
+def check_offer(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against this Player's taking the shoe."""
-    args = _named(turn)
-    if isinstance(args, Message):
-        return args
+    if (why := check_named(turn, args)) is not None:
+        return why
     control, wagers = turn.now.control, turn.now.wagers
     if control.holder is not None:
         why = message("refused_shoe_is_held", player=control.holder.named)
         return why.citing(_clause(turn, "relinquished"))
+    if args is None:
+        return _check_anyone_may_draw(turn)
     taker = player(turn, args)
     if methods.is_fed(wagers) and taker.id is None:
         return message("refused_name_player_by_id")
@@ -47,54 +48,43 @@ def why_not_offer(turn: Turn) -> Message | None:
     return why.citing(_clause(turn, "without_wager"))
 
 
-def why_not_allow(turn: Turn) -> Message | None:
+def _check_anyone_may_draw(turn: Turn) -> Message | None:
+    """After *no more bets* that no Player has a wager or leave; where wagers are recorded."""
+    control, wagers = turn.now.control, turn.now.wagers
+    if wagers.betting != "closed" or not methods.is_fed(wagers):
+        return None
+    if any(held.amount for held in wagers.standing) or any(one.id for one in control.leaves):
+        return None
+    why = message("refused_nobody_has_wager")
+    return why.citing(_clause(turn, "without_wager"))
+
+
+def check_leave(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against the leave to draw without a wager: a leave that was given already."""
-    args = _named(turn)
-    if isinstance(args, Message):
-        return args
+    if (why := check_named(turn, args)) is not None or args is None:
+        return why
     if methods.has_leave(player(turn, args), turn.now.control):
         return message("refused_has_leave")
     return None
 
 
-def why_not_relinquish(turn: Turn) -> Message | None:
-    """What stands against giving the shoe back: no Player has it."""
-    why = why_no_holder(turn)
-    if why is not None:
-        return why
-    args = read(turn, Ended)
-    return args if isinstance(args, Message) else None
-
-
-def why_not_declare(turn: Turn) -> Message | None:
-    """What stands against declaring that the shoe was out of full view: no Player has it."""
-    why = why_no_holder(turn)
-    if why is not None:
-        return why
-    args = read(turn, Args)
-    return args if isinstance(args, Message) else None
-
-
-def why_no_holder(turn: Turn) -> Message | None:
+def check_holder(turn: Turn, _args: object = None) -> Message | None:
     """That no Player has the shoe."""
-    out = out_of_method(turn)
+    out = check_method(turn)
     if out is None and turn.now.control.holder is None:
         return message("refused_shoe_with_dealer")
     return out
 
 
-def _named(turn: Turn) -> OfPlayer | Message:
-    """The Player that the command names, or what stands against any."""
-    out = out_of_method(turn)
-    if out is not None:
-        return out
-    args = read(turn, OfPlayer)
-    if not isinstance(args, Message) and not args.is_named:
+def check_named(turn: Turn, args: NamedPlayer | None) -> Message | None:
+    """What stands against any Player, or that none is named."""
+    out = check_method(turn)
+    if out is None and args is not None and not args.is_named:
         return message("refused_name_player")
-    return args
+    return out
 
 
-def out_of_method(turn: Turn) -> Message | None:
+def check_method(turn: Turn, _args: object = None) -> Message | None:
     """Only in Method C does a Player have the shoe; in the others the dealer keeps it."""
     if turn.method == "C":
         return None
@@ -113,7 +103,7 @@ def _clause(turn: Turn, name: str) -> str | None:
 
 def offer(turn: Turn) -> None:
     """A Player takes the shoe, and has it until they give it back or their wager loses."""
-    taker = player(turn, checked(turn, OfPlayer))
+    taker = player(turn, checked(turn, NamedPlayer))
     turn.change(control=msgspec.structs.replace(turn.now.control, holder=taker))
     data = {"holder": "player", "seat": taker.seat, "rule": _clause(turn, "player_draws")}
     secret = {"player": taker.id, **by_whom(turn)}
@@ -122,13 +112,13 @@ def offer(turn: Turn) -> None:
 
 def relinquish(turn: Turn) -> None:
     """The shoe is back with the dealer: given up, or the wager lost where none is recorded."""
-    ended = checked(turn, Ended).because
+    ended = checked(turn, ControlEnd).because
     give_back(turn, _clause(turn, ended), because=ended, **by_whom(turn))
 
 
 def allow(turn: Turn) -> None:
     """Leave to draw without a wager (N/T 3.12.2, F 3.11.2), as long as the control it is for."""
-    allowed = player(turn, checked(turn, OfPlayer))
+    allowed = player(turn, checked(turn, NamedPlayer))
     control = turn.now.control
     leaves = (*control.leaves, allowed)
     turn.change(control=msgspec.structs.replace(control, leaves=leaves))

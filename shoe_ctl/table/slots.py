@@ -48,7 +48,15 @@ def is_drawn_ahead(card: UnplacedCard) -> bool:
     return card.named_slot is not None and card.named_slot[0] == ASIDE
 
 
+DEALT_IN = ("closed", "dealing", "drawing")
+"""The states in which a card may be drawn, however announcements are made."""
+
+BEGUN_BY_A_CARD = ("idle", "betting")
+"""Those in which one may be drawn besides where announcements are implied: they follow it."""
+
+_ALL = (*BEGUN_BY_A_CARD, *DEALT_IN)
+
+
 def takes_cards(*, implied: bool) -> tuple[str, ...]:
-    """The states in which a card may be drawn; implied announcements follow the first card."""
-    dealt = ("closed", "dealing", "drawing")
-    return ("idle", "betting", *dealt) if implied else dealt
+    """The states in which a card may be drawn."""
+    return _ALL if implied else DEALT_IN

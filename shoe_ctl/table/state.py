@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.records import key_difference
 from shoe_ctl.texts.message import Message
 
 from .effects import Answer
@@ -134,7 +135,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """The cards of this hand that are known, in order, revealed or not."""
-        return tuple(d.card for d in self.cards if d.hand == name and d.card is not None)
+        return tuple([d.card for d in self.cards if d.hand == name and d.card is not None])
 
     def face_down(self, hand: str | None, index: int | None = None) -> list[DealtCard]:
         """The cards of this hand that nobody has seen; with ``index`` only the one there."""
@@ -499,5 +500,14 @@ def to_bytes(state: TableState) -> bytes:
 
 
 def from_bytes(body: bytes) -> TableState:
-    """The state that ``to_bytes`` gave. Raises ValueError on anything else."""
-    return _decoder.decode(body)
+    """The state that ``to_bytes`` gave.
+
+    Raises:
+        ValueError: anything else, also a state with other keys; one line says which.
+    """
+    state = _decoder.decode(body)
+    written = to_bytes(state)
+    if written != body:
+        differs = key_difference(msgspec.json.decode(body), msgspec.json.decode(written))
+        raise ValueError(differs or "it is not as this version writes it")
+    return state

@@ -17,11 +17,9 @@ from shoe_ctl.texts.message import Message, message
 from . import (
     conduct,
     link_facts,
-    offering,
+    offers,
     outbox,
     parked,
-    positions,
-    review,
     situations,
     status_hands,
     status_wagers,
@@ -36,7 +34,6 @@ from .settings import TableSettings
 from .shoe import arming
 from .slots import next_slot
 from .state import DealtCard, Halt, Opened, Round, TableState
-from .trying import Trial
 from .turn import TableView
 
 HANDS = ("player", "banker")
@@ -59,7 +56,7 @@ def status(
     the layout; once the outcome is announced each with what it is paid or loses.
     """
     at = TableView(now, game, settings, procedures)
-    choices = offering.choices(at)
+    choices = offers.choices(at)
     trouble = link_facts.trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
@@ -76,7 +73,7 @@ def status(
         "round": None if now.round is None else _round(now.round),
         "wagers": status_wagers.shown(now, game, settings, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
-        "takes": [offer.told for offer in offering.offers(at)],
+        "takes": [offer.public() for offer in offers.offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
         "parked": parked.shown(now, restricted=False),
@@ -252,8 +249,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
 
 def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
     """A pause is over when a person says so, and not while something is in the way."""
-    trial = Trial(at)
-    why = trial.asks(review.against_resuming, "resume", positions.needed("resume", at.game))
+    why = offers.objection(at, "resume")
     if why is None:
         return _do("resume", prompt)
     return _wait(message("next_resume_waits", next=prompt, why=why))

@@ -82,27 +82,35 @@ def told(standing: TableView) -> dict[str, Any]:
     return {"gone": [dealt.place for dealt in gone(standing)]}
 
 
-def why_nothing_is_gone(turn: Turn) -> Message | None:
+def check_taken(turn: Turn, args: OfTaken | None) -> Message | None:
     """What stands against declaring that a Player left with these cards."""
-    args = checked(turn, OfTaken)
-    if _face_down(turn.round, args.hand, args.index):
+    hand, index = ("both", None) if args is None else (args.hand, args.index)
+    if _face_down(turn.round, hand, index):
         return None
     return message("refused_no_such_card_gone")
 
 
-def why_not_seen(turn: Turn) -> Message | None:
+def check_seen(turn: Turn, args: OfCards | None) -> Message | None:
     """What is wrong with the cards that surveillance names."""
-    return _why_not(turn, checked(turn, OfCards).cards)
+    return None if args is None else _check_codes(turn, args.cards)
 
 
-def why_not_known(turn: Turn) -> Objection | Message | None:
+def check_source(turn: Turn, args: OfSource | None) -> Objection | Message | None:
     """What stands against going on with the value: whoever is named does not know it."""
-    args = checked(turn, OfSource)
+    if args is None:
+        why = _check_surveillance(turn)
+        return None if why is None else _check_shoe(turn) and why
     if args.against_reading and (low := entering.too_low_against_reading(turn)) is not None:
         return low
-    if args.source == "surveillance":
-        known = "cards" in turn.current.noted
-        return None if known else message("refused_surveillance_first")
+    return _check_surveillance(turn) if args.source == "surveillance" else _check_shoe(turn)
+
+
+def _check_surveillance(turn: Turn) -> Message | None:
+    known = "cards" in turn.current.noted
+    return None if known else message("refused_surveillance_first")
+
+
+def _check_shoe(turn: Turn) -> Message | None:
     unknown = [dealt for dealt in gone(turn) if dealt.card is None]
     if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
         return message("refused_drawn_with_others")
@@ -126,23 +134,24 @@ def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     return not pulls.can_be(turn.now, unknown)
 
 
-def why_no_count(turn: Turn) -> Message | None:
+def check_count(turn: Turn, args: OfCount | None) -> Message | None:
     """What is wrong with the cards that were counted."""
-    args = checked(turn, OfCount)
-    if (why := _why_not(turn, args.cards)) is not None or args.short is None:
+    if args is None:
+        return None
+    if (why := _check_codes(turn, args.cards)) is not None or args.short is None:
         return why
     wanted = len(gone(turn)) + len(turn.now.ahead)
-    return _why_not_cards(turn, args.short, wanted)
+    return _check_cards(turn, args.short, wanted)
 
 
-def _why_not(turn: Turn, codes: str) -> Message | None:
-    return _why_not_cards(turn, codes, len(gone(turn)))
+def _check_codes(turn: Turn, codes: str) -> Message | None:
+    return _check_cards(turn, codes, len(gone(turn)))
 
 
-def _why_not_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
+def _check_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
     """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
     for code in codes.split():
-        if (why := entering.why_not_of_deck(turn, code)) is not None:
+        if (why := entering.check_card_of_deck(turn, code)) is not None:
             return why
     named = len(codes.split())
     if named == wanted:

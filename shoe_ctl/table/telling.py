@@ -13,7 +13,7 @@ import msgspec
 from shoe_ctl.texts.message import Message, message
 
 from . import outbox
-from .arguments import Args, checked, read
+from .arguments import Args, checked
 from .errands import Command
 from .irregularities import device_reset
 from .irregularities.grounds import CARDS_OUT, halt_of, note
@@ -21,34 +21,34 @@ from .link_facts import is_met
 from .turn import Turn
 
 
-class OfQuestion(Args, frozen=True, kw_only=True):
+class Question(Args, frozen=True, kw_only=True):
     """What the shoe is asked."""
 
     what: str
 
 
-class OfError(Args, frozen=True, kw_only=True):
+class ErrorClearance(Args, frozen=True, kw_only=True):
     """What becomes of an overdrawn card, where that is the error."""
 
     overdraw: Literal["keep", "discard"] | None = None
 
 
-class OfKeyId(Args, frozen=True, kw_only=True):
+class KeyId(Args, frozen=True, kw_only=True):
     """Which key of the key file; never the key. Without it the daemon has put one in."""
 
     key_id: Annotated[int, msgspec.Meta(ge=1, lt=2**32)] | None = None
 
 
-class OfText(Args, frozen=True, kw_only=True):
+class DisplayText(Args, frozen=True, kw_only=True):
     """What stands on its display: printable ASCII; empty is dark."""
 
     text: Annotated[str, msgspec.Meta(max_length=64, pattern="^[ -~]*$")]
 
 
-# What was seen.
+# What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def why_not(turn: Turn, command: Command) -> Message | None:
+def check_told(turn: Turn, command: Command) -> Message | None:
     """What stands against telling the shoe this: it cannot, may not, or was told so just now."""
     now = turn.now
     if not now.link.up:
@@ -69,55 +69,49 @@ def why_not(turn: Turn, command: Command) -> Message | None:
     return None
 
 
-def why_not_reset(turn: Turn) -> Message | None:
+def check_reset(turn: Turn, _args: object = None) -> Message | None:
     """The same; once bets are closed a reset is a procedure, with a window first (5.9)."""
-    if isinstance(args := read(turn, Args), Message):
-        return args
     halt = turn.now.halt
     if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset(turn):
         return message("refused_declare_device_reset")
-    return why_not(turn, "reset")
+    return check_told(turn, "reset")
 
 
-def why_not_test(turn: Turn) -> Message | None:
+def check_test(turn: Turn, _args: object = None) -> Message | None:
     """The same for a self-test."""
-    args = read(turn, Args)
-    return args if isinstance(args, Message) else why_not(turn, "self_test")
+    return check_told(turn, "self_test")
 
 
-def why_not_ask(turn: Turn) -> Message | None:
+def check_question(turn: Turn, args: Question | None) -> Message | None:
     """The same for a question; of those that such a shoe can answer."""
-    args = read(turn, OfQuestion)
-    if isinstance(args, Message):
-        return args
-    if (why := why_not(turn, "query")) is not None:
+    if (why := check_told(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
-    if args.what in tells:
+    if tells if args is None else args.what in tells:
         return None
     return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
 
 
-def why_not_clear(turn: Turn) -> Message | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """The same for clearing an error. Which one is open, only the shoe knows."""
-    args = read(turn, OfError)
-    return args if isinstance(args, Message) else why_not(turn, "clear_error")
+    return check_told(turn, "clear_error")
 
 
-def why_not_rotate(turn: Turn) -> Message | None:
+def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:
     """The same for a new key; whether the key file has it is looked at before."""
-    args = read(turn, OfKeyId)
-    if isinstance(args, Message):
-        return args
-    if (why := why_not(turn, "rotate_key")) is not None:
+    if (why := check_told(turn, "rotate_key")) is not None:
         return why
-    return message("refused_no_key_id") if args.key_id is None else None
+    return message("refused_no_key_id") if args is not None and args.key_id is None else None
 
 
-def why_not_show(turn: Turn) -> Message | None:
+def check_display(turn: Turn, _args: object = None) -> Message | None:
     """The same for a text on its display."""
-    args = read(turn, OfText)
-    return args if isinstance(args, Message) else why_not(turn, "show")
+    return check_told(turn, "show")
+
+
+def _kind(turn: Turn) -> str:
+    profile = turn.now.link.profile
+    return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
 
 
 def _is_at_reset(turn: Turn) -> bool:
@@ -142,19 +136,19 @@ def test(turn: Turn) -> None:
 
 def ask(turn: Turn) -> None:
     """The shoe is asked."""
-    outbox.give(turn, "query", checked(turn, OfQuestion).what)
+    outbox.give(turn, "query", checked(turn, Question).what)
 
 
 def clear(turn: Turn) -> None:
     """The shoe's error is dealt with."""
-    outbox.give(turn, "clear_error", checked(turn, OfError).overdraw)
+    outbox.give(turn, "clear_error", checked(turn, ErrorClearance).overdraw)
 
 
 def rotate(turn: Turn) -> None:
     """The shoe takes a new key: from its next connection on it proves itself with that."""
-    outbox.give(turn, "rotate_key", checked(turn, OfKeyId).key_id)
+    outbox.give(turn, "rotate_key", checked(turn, KeyId).key_id)
 
 
 def show(turn: Turn) -> None:
     """The shoe shows what people wrote: nothing of it comes from a card that was not revealed."""
-    outbox.give(turn, "show", checked(turn, OfText).text)
+    outbox.give(turn, "show", checked(turn, DisplayText).text)

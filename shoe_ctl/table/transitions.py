@@ -19,12 +19,10 @@ from . import (
     heard_later,
     known_commands,
     link_facts,
-    machine,
     outcome,
     overdrawn,
     parked,
     pending,
-    positions,
     pushed_back,
     replayed,
     review,
@@ -37,12 +35,13 @@ from . import (
 )
 from .by_hand import enter_round
 from .causes import halt
+from .commands import command_rows
 from .cutting import gives_leave, offer_withdrawal
 from .dealing import close_bets, deal, is_implied, open_round
 from .dealing import look_at_differential as check_differential_late
-from .deciding import decide, is_heard, void_for_want_of_cards
 from .deciding import go_on as resume_play
 from .deciding import hear as answer_step
+from .deciding import is_heard, raise_declared, take_choice, void_for_want_of_cards
 from .early import deal_opening, look_for_opening, set_aside_opening
 from .link_facts import lose_alignment
 from .outcome import announce_outcome, end_round
@@ -53,7 +52,6 @@ from .replacing import replaced as cards_replaced
 from .reset import look_for_cards
 from .revealing import advance, reveal_due, want_third_card
 from .round.card_check import CardCase, classify_card
-from .rows import Refuse
 from .set_aside import deal_next as deal_card_set_aside
 from .shoe import arming
 from .shoe.error_check import ErrorCase, classify_error
@@ -128,7 +126,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                     set_aside_opening),
     ("idle",        "change_shoe",         "shoe_change", cards_replaced, announce_change,
                     set_aside_opening),
-    ("idle",        "change_decided",      "shoe_change", decide),                           # 5.13
+    ("idle",        "change_decided",      "shoe_change", take_choice),                      # 5.13
     # -- shoe_change: these cards deal no further round -------------------------------------------
     ("shoe_change", "set.admitted",        "idle",        cards_replaced, admit_kept_set),
     ("shoe_change", "set.refused",         "no_shoe",     cards_replaced, refuse_set),
@@ -168,7 +166,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("resolved",    "round_over",          "idle",        end_round),
     # -- suspended: something is open that is decided first ---------------------------------------
     ("suspended",   "halt_ended",          RESUME,        resume_play),
-    ("suspended",   "round_voided",        "idle",        decide),
+    ("suspended",   "round_voided",        "idle",        take_choice),
     ("suspended",   "round_entered",       "resolved",    enter_round),                      # 6.3
 )
 # fmt: on
@@ -356,6 +354,10 @@ ALWAYS: Mapping[str, Cell] = {
         ),
         does(),
     ),
+    # -- what people say --
+    "paused": halts(review.pause),
+    "irregularity_declared": halts(raise_declared),
+    "unread_exposed": halts(unread.halt_for_exposed),
     # -- what the table finds --
     "drawn_together": halts(together.halt),  # 5.8
     "face_up_first": halts("first_card_face_up"),  # 6.1
@@ -488,7 +490,8 @@ OWN_TRIGGERS = frozenset({
     "card_unread", "face_up_first", "cards_placed", "one_too_many", "cards_ran_out",
     "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
     "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
-    "change_decided", "halt_ended", "round_voided", "round_entered",
+    "change_decided", "halt_ended", "round_voided", "round_entered", "paused",
+    "irregularity_declared", "unread_exposed",
 })  # fmt: skip
 """Triggers that the table gives itself, only in the states that they are meant for."""
 
@@ -505,8 +508,8 @@ UNFORESEEN = "unforeseen"
 class Line(NamedTuple):
     """In ``state``, on ``trigger``, if every ``when`` holds: go ``to`` a state, then ``do``.
 
-    Only commands have conditions, and a halted table has up to three lines for a trigger: which of
-    them holds follows from the state that it left for the halt.
+    A halted table has up to three lines for a trigger: which of them holds follows from the state
+    that it left for the halt. All others have one.
     """
 
     state: str
@@ -522,17 +525,11 @@ def lines() -> Mapping[tuple[str, str], tuple[Line, ...]]:
     found: dict[tuple[str, str], list[Line]] = {}
     for line in (*_of_commands(), *_of_the_round(), *_of_the_shoe(), *_of_every_situation()):
         found.setdefault((line.state, line.trigger), []).append(line)
-    for command in positions.COMMANDS:
-        refuse = Refuse(states=states_that_take(command))
-        for state in STATES:
-            of_it = found.setdefault((state, command), [])
-            if not of_it or of_it[-1].when:
-                of_it.append(Line(state, command, state, (refuse,)))
     return {pair: tuple(each) for pair, each in found.items()}
 
 
 def _of_commands() -> list[Line]:
-    return [Line(r.state, r.trigger, r.dest, r.do, r.when) for r in machine.ROWS]
+    return [Line(row.state, row.name, row.state, (row.do,)) for row in command_rows()]
 
 
 def _of_the_round() -> list[Line]:
@@ -572,14 +569,6 @@ def _of_every_situation() -> list[Line]:
         for message, cell in ALWAYS.items()
         for state in STATES
     ]
-
-
-@functools.cache
-def states_that_take(command: str) -> tuple[str, ...]:
-    """The states in which this command may do something."""
-    of_it = (line for line in (*_of_commands(), *_of_the_round()) if line.trigger == command)
-    takes = (line.state for line in of_it if not isinstance(line.do[0], Refuse))
-    return tuple(dict.fromkeys(takes))
 
 
 def cases(trigger: str) -> tuple[str, ...]:

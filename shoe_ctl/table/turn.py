@@ -1,7 +1,7 @@
 """One input being handled: the table as it changes, and the effects it asks for.
 
 In: a TableState and one input. Out: the next TableState and the effects, taken by the controller.
-Must not know: which state follows which (machine.py), clocks, I/O.
+Must not know: which state follows which, clocks, I/O.
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ class Turn(TableView):
     ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
     ``triggers`` are those that the table has given itself and that wait for their turn.
     ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
+    ``args`` are the arguments of the command, once they were read.
     """
 
     def __init__(
@@ -120,6 +121,12 @@ class Turn(TableView):
         self.resumes_in = ""
         self.refusal: Answer | None = None
         self._event: ShoeEvent | None = None
+        self.args: Any = None
+
+    def look(self, now: TableState) -> None:
+        """Stand at this state with no input: for checks that are asked without a command."""
+        self.now = now
+        self.state = self.source = now.state
 
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
@@ -130,6 +137,7 @@ class Turn(TableView):
         self.triggers.clear()
         self.effects = []
         self.refusal = None
+        self.args = None
 
     # What is being handled.
 

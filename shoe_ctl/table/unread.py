@@ -9,12 +9,13 @@ from __future__ import annotations
 from shoe_ctl.texts.message import message
 
 from . import placing, pulls
+from .arguments import checked
 from .cause import Cause
 from .irregularities import stack
 from .irregularities.double_draw import KEY as DOUBLE_DRAW
 from .irregularities.double_draw import NAME
 from .irregularities.misread import KEY, KNOWN, READ
-from .revealing import named_to_expose, shows_cards_at_once
+from .revealing import ExposedCards, advance, expose, named_to_expose, shows_cards_at_once
 from .state import DealtCard, Opened
 from .turn import Turn
 
@@ -36,7 +37,8 @@ def waits_for_a_reading(turn: Turn) -> bool:
 
 def exposes_unread(turn: Turn) -> bool:
     """The command turns a card that nobody could read."""
-    return any(dealt.card is None for dealt in named_to_expose(turn))
+    named = named_to_expose(turn, checked(turn, ExposedCards))
+    return any(dealt.card is None for dealt in named)
 
 
 def is_due_for_entry(turn: Turn) -> bool:
@@ -78,10 +80,20 @@ def halt_for_unread(turn: Turn) -> None:
         stack.raise_irregularity(turn, _cause(turn, dealt))
 
 
+def expose_cards(turn: Turn) -> None:
+    """The named cards lie open; where one is unread the table halts, else play goes on."""
+    halts = exposes_unread(turn)
+    expose(turn)
+    if halts:
+        turn.then("unread_exposed")
+    else:
+        advance(turn)
+
+
 def halt_for_exposed(turn: Turn) -> None:
     """Those exposed now are entered now, the first of the hand first."""
-    hand, index = turn.command.args.get("hand"), turn.command.args.get("index")
-    waiting = [opened for opened in turn.now.waiting if _is_of(opened, hand, index)]
+    args = checked(turn, ExposedCards)
+    waiting = [opened for opened in turn.now.waiting if _is_of(opened, args.hand, args.index)]
     for opened in reversed(waiting):
         stack.halt_for_waiting(turn, opened, opened.step)
 

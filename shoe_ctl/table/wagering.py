@@ -1,21 +1,21 @@
 """Wagers in the round: commands to the ledger, its answers told, money lines at the round's end.
 
 In: wager commands, *no more bets*, the outcome, a void. Out: the ledger's answers, to be told.
-Must not know: which state takes a command (machine.py), how the ledger decides or pays.
+Must not know: which state takes a command, how the ledger decides or pays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from shoe_ctl.games.settlement import Settlement
 from shoe_ctl.texts.message import Message, message
 
-from . import arguments
-from .rows import Objection, Refuse
+from . import arguments, link_facts
+from .rows import Objection
 from .turn import Turn
 from .wager_events import needs_of, refuse, tell_accepted, tell_settled
 from .wagers import differential, ledger
@@ -29,7 +29,7 @@ from .wording import what_is_wrong
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class _WhichWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _NamedWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments that name a wager. A Player's id may be given as a number."""
 
     player: _Name | int
@@ -41,7 +41,7 @@ class _WhichWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return Asked(player=str(self.player), seat=self.seat, wager=self.wager, by=by)
 
 
-class _WhichStake(_WhichWager, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewStake(_NamedWager, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments that name a wager and an amount, in minor units."""
 
     amount: int
@@ -52,7 +52,7 @@ class _WhichStake(_WhichWager, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
 
-class _LyingWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StandingWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments that name a wager that lies there; its Player may be left out.
 
     Then it is that of the only Player who has it at the seat.
@@ -68,60 +68,101 @@ class _LyingWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return Asked(player=str(self.player), seat=self.seat, wager=self.wager, by=by)
 
 
-class _HowMany(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AreaRestriction(arguments.Args, frozen=True, kw_only=True):
     """Arguments of a restriction; null lifts it."""
 
     number: int | None
 
 
 class _Act(NamedTuple):
-    args: type[_WhichWager | _LyingWager]
+    """``offered``: what stands against it, whatever wager is named."""
+
+    args: type[_NamedWager | StandingWager]
     do: Callable[[Wagers, Any, WagerRules], Answered]
+    offered: Callable[[Wagers, WagerRules], Refused | None]
 
 
 _ACTS = {
-    "place_wager": _Act(_WhichStake, ledger.place),
-    "increase_wager": _Act(_WhichStake, ledger.increase),
-    "decrease_wager": _Act(_WhichStake, ledger.decrease),
-    "withdraw_wager": _Act(_LyingWager, ledger.withdraw),
+    "place_wager": _Act(NewStake, ledger.place, ledger.check_placing),
+    "increase_wager": _Act(NewStake, ledger.increase, ledger.check_increasing),
+    "decrease_wager": _Act(NewStake, ledger.decrease, ledger.check_decreasing),
+    "withdraw_wager": _Act(StandingWager, ledger.withdraw, ledger.check_withdrawing),
 }
 
-KINDS: Mapping[str, type[msgspec.Struct]] = {
-    **{command: act.args for command, act in _ACTS.items()},
-    "restrict_wagers": _HowMany,
-}
-"""What the commands about wagers take."""
 
-_Args = TypeVar("_Args", bound=msgspec.Struct)
+# What was seen. Each check is asked with what is given, or with None: of whatever is given.
 
 
-# What was seen.
+def check_change(command: str, turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What the ledger has against a command about wagers."""
+    wagers = _opened(turn)
+    if given is None:
+        refused = _ACTS[command].offered(wagers, turn.wager_rules)
+        return None if refused is None else objection(refused)
+    answer = _consider(turn, wagers)
+    return objection(answer) if isinstance(answer, Refused) else None
 
 
-def would_be_taken(turn: Turn) -> bool:
-    """The ledger takes this wager as a round's first, which opens the round."""
-    return isinstance(_consider(turn, ledger.open_bets(turn.now.wagers)), Accepted)
+def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
+    """The same; where announcements are implied a round's first wager opens it."""
+    first = turn.state == "idle" and turn.implied
+    unaligned = link_facts.check_aligned(turn) if first else None
+    return unaligned or check_change("place_wager", turn, given)
 
 
-def is_taken(turn: Turn) -> bool:
-    """The ledger takes what is asked of the wagers as they stand."""
-    return isinstance(_consider(turn, turn.now.wagers), Accepted)
+def check_increasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """The same of more on a wager."""
+    return check_change("increase_wager", turn, given)
 
 
-def why_not_restrict(turn: Turn) -> Objection | None:
+def check_decreasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """The same of less on a wager."""
+    return check_change("decrease_wager", turn, given)
+
+
+def out_of_time(turn: Turn) -> Objection | None:
+    """What the ledger says in a state in which no wager changes; while halted, of closed bets."""
+    halted = turn.state == "suspended" and not bets_are_closed(turn)
+    if halted or turn.state == "no_shoe":
+        return None
+    return check_change(turn.command.command, turn, turn.command.args)
+
+
+def _opened(turn: Turn) -> Wagers:
+    """The wagers as they stand, or, where the first would open the round, as they would then."""
+    opens = turn.implied and turn.state == "idle"
+    return ledger.open_bets(turn.now.wagers) if opens else turn.now.wagers
+
+
+def objection(refused: Refused) -> Objection:
+    """What the ledger has against a command, told as an event of wagers."""
+
+    def tell(turn: Turn) -> None:
+        refuse(turn, refused)
+
+    return Objection(refused.why, needs_of(refused), tell)
+
+
+def check_restriction(turn: Turn, args: AreaRestriction | None) -> Objection | None:
     """What stands against a lower number of wagers per playing area."""
-    answer = _restricted(turn)
+    if args is None:
+        if turn.game.limits.lowered_by is not None:
+            return None
+        return Objection(message("refused_no_restriction_in_game", game=turn.game.id))
+    answer = _restricted(turn, args)
     if isinstance(answer, Accepted):
         return None
     return Objection(answer.why.citing(answer.rule), needs_of(answer))
 
 
-def _restricted(turn: Turn) -> Answered:
-    args = _args(turn, _HowMany)
-    if isinstance(args, Refused):
-        return args
+def _restricted(turn: Turn, args: AreaRestriction) -> Answered:
     asked = Restriction(number=args.number, by=by_whom(turn, on_behalf=False))
     return ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
+
+
+def rule_of_restricting(turn: Turn, _args: object = None) -> str | None:
+    """The rule that leaves it to a Pit Manager how many wagers an area takes."""
+    return turn.game.clause("wagers_per_area_lowered")
 
 
 def bets_are_closed(turn: Turn) -> bool:
@@ -129,29 +170,14 @@ def bets_are_closed(turn: Turn) -> bool:
     return turn.now.wagers.betting == "closed"
 
 
-def why_not_clear(turn: Turn) -> Objection | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """What stands against taking all wagers back at once."""
     if not turn.game.options.clear_bets:
-        return Objection(message("refused_no_clear_bets", game=turn.game.id))
-    if isinstance(args := arguments.read(turn, arguments.Args), Message):
-        return Objection(args)
-    if turn.now.wagers.standing:
-        return None
-    return Objection(message("refused_no_wagers"))
+        return message("refused_no_clear_bets", game=turn.game.id)
+    return None if turn.now.wagers.standing else message("refused_no_wagers")
 
 
 # What is done.
-
-
-class RefuseWager(Refuse):
-    """An action that lets the ledger of wagers say why it does not take the command."""
-
-    def __call__(self, turn: Turn) -> None:
-        """Refuse it."""
-        refuse_wager(turn)
-
-
-refuse_by_ledger = RefuseWager()
 
 
 def open_bets(turn: Turn) -> None:
@@ -188,9 +214,18 @@ def look_at_differential_again(turn: Turn) -> None:
         look_at_differential(turn)
 
 
+def place(turn: Turn) -> None:
+    """A wager is placed; where announcements are implied a round's first one opens it."""
+    if turn.state == "idle":
+        turn.then("first_wager")
+    else:
+        change_wager(turn)
+
+
 def change_wager(turn: Turn) -> None:
-    """The ledger has taken the command: tell what it made of it."""
-    take_on(turn, _consider(turn, turn.now.wagers))
+    """The ledger takes the command: tell what it makes of it."""
+    act = _ACTS[turn.command.command]
+    take_on(turn, act.do(turn.now.wagers, turn.args, turn.wager_rules))
 
 
 def clear_bets(turn: Turn) -> None:
@@ -209,19 +244,10 @@ def take_on(turn: Turn, answer: Answered) -> None:
         tell_accepted(turn, answer.entry)
 
 
-def refuse_wager(turn: Turn) -> None:
-    """Tell why the ledger does not take the command, now or, where it could be, as a first."""
-    now = turn.now.wagers
-    opens = turn.implied and turn.source == "idle"
-    answer = _consider(turn, ledger.open_bets(now) if opens else now)
-    assert isinstance(answer, Refused), "the row above takes it"
-    refuse(turn, answer)
-
-
 def restrict(turn: Turn) -> None:
     """A Pit Manager's lower number of wagers per playing area, from the next round."""
-    answer = _restricted(turn)
-    assert isinstance(answer, Accepted), "the row asks before"
+    answer = _restricted(turn, arguments.checked(turn, AreaRestriction))
+    assert isinstance(answer, Accepted), "the check asks before"
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
     data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
@@ -249,26 +275,29 @@ def return_all(turn: Turn, rule: str | None) -> None:
 def _consider(turn: Turn, wagers: Wagers) -> Answered:
     """The ledger's answer to the command."""
     act = _ACTS[turn.command.command]
-    args = _args(turn, act.args)
-    if isinstance(args, _LyingWager):
-        args = _with_player(turn, args)
-    if isinstance(args, Refused):
-        return args
-    return act.do(wagers, args.asked(by_whom(turn, on_behalf=args.on_behalf)), turn.wager_rules)
+    asked = read_request(turn, act.args)
+    return asked if isinstance(asked, Refused) else act.do(wagers, asked, turn.wager_rules)
 
 
-def named(turn: Turn) -> Asked | Refused:
-    """The wager that the command names, or what is wrong with its arguments."""
-    args = _args(turn, _LyingWager)
-    if isinstance(args, Refused):
-        return args
-    args = _with_player(turn, args)
-    if isinstance(args, Refused):
-        return args
-    return args.asked(by_whom(turn, on_behalf=args.on_behalf))
+def read_request(
+    turn: Turn, kind: type[_NamedWager | StandingWager] = StandingWager
+) -> Asked | Refused:
+    """Read what is asked of the ledger and keep it with the turn, or say what is wrong with it."""
+    try:
+        args = msgspec.convert(turn.command.args, kind)
+    except msgspec.ValidationError as error:
+        return Refused(why=what_is_wrong(str(error), kind, turn.command.args))
+    if isinstance(args, StandingWager):
+        whose = _with_player(turn, args)
+        if isinstance(whose, Refused):
+            return whose
+        args = whose
+    asked = args.asked(by_whom(turn, on_behalf=args.on_behalf))
+    turn.args = asked
+    return asked
 
 
-def _with_player(turn: Turn, args: _LyingWager) -> _LyingWager | Refused:
+def _with_player(turn: Turn, args: StandingWager) -> StandingWager | Refused:
     """With the Player whose wager it is, where nobody was named."""
     whose = player_of(turn, args.player, args.seat, args.wager)
     return whose if isinstance(whose, Refused) else msgspec.structs.replace(args, player=whose)
@@ -284,14 +313,6 @@ def player_of(turn: Turn, named: str | int | None, seat: int, wager: str) -> str
     if players:
         return Refused(why=message("refused_several_with_wager", wager=wager, seat=seat))
     return Refused(why=message("refused_no_wager_at_seat", wager=wager, seat=seat))
-
-
-def _args(turn: Turn, kind: type[_Args]) -> _Args | Refused:
-    """The command's arguments, or what is wrong with them."""
-    try:
-        return msgspec.convert(turn.command.args, kind)
-    except msgspec.ValidationError as error:
-        return Refused(why=what_is_wrong(str(error), kind, turn.command.args))
 
 
 def by_whom(turn: Turn, *, on_behalf: bool) -> By:

@@ -270,7 +270,6 @@ TEXTS: Mapping[str, str] = {
     "seen_storage_failed_in_round": (
         "the storage failed and the controller closed the link in a round"
     ),
-    "seen_third_card_due": "{hand:hand}'s third card is due",
     "seen_too_few_cards_left": "fewer cards are left than should be",
     "seen_too_many_cards_left": "more cards are left than the ledger allows",
     "seen_too_many_counted": "more cards of one face were counted than the decks hold",
@@ -355,6 +354,7 @@ TEXTS: Mapping[str, str] = {
     # People at the table.
     "player_by_id": "Player {player}",
     "player_by_seat": "seat {seat}",
+    "player_of_highest_wager": "the Player with the highest wager",
     "player_not_named": "the Player",
     # What came of a command.
     "done": "{happened:clauses}; next: {next}",
@@ -415,6 +415,10 @@ TEXTS: Mapping[str, str] = {
     "refused_no_such_command": "no such command: {command}",
     "refused_command_misspelt": "no such command: {command} (is it {meant}?)",
     "refused_in_this_state": "{command} cannot be taken now (the table is {state:state})",
+    "refused_not_now": "it cannot be taken now",
+    "refused_each": "{reasons:clauses}",
+    "refused_nothing_to_decide": "there is nothing to decide now",
+    "refused_nothing_to_declare": "there is nothing to declare now",
     "refused_position_too_low": "{what} needs {position:a_position}",
     "refused_needs_higher": (
         "that needs {least:a_position} or a higher position, not {position:a_position}"
@@ -482,7 +486,6 @@ TEXTS: Mapping[str, str] = {
     "refused_discretion_without_reason": (
         "this is at reasonable discretion: record it with a reason"
     ),
-    "refused_nothing_fits": "no Player, wager or card fits it now",
     # Why a command was not taken: the round and its cards.
     "refused_no_round": "no round is open",
     "refused_round_not_complete": "the round is not complete",
@@ -493,6 +496,8 @@ TEXTS: Mapping[str, str] = {
     "refused_cards_revealed": "cards are revealed already",
     "refused_no_card_face_down": "no such card lies face down",
     "refused_no_card_open": "no such card lies open",
+    "refused_no_card_dealt": "no card is dealt",
+    "refused_third_card_due": "{hand:hand}'s third card is due",
     "refused_hand_size": "a hand has two cards or three",
     "refused_hand_must_draw": "the round is not complete: {hand:hand} draws",
     "refused_no_round_of_so_many": "no round has {player} cards for Player and {banker} for Banker",
@@ -583,6 +588,7 @@ TEXTS: Mapping[str, str] = {
     "refused_draws_without_wager": (
         "{player} has no wager, and draws only by an assistant casino manager's leave"
     ),
+    "refused_nobody_has_wager": "no Player has a wager, and one draws only by an assistant casino manager's leave",
     "refused_has_leave": "that Player has leave already",
     "refused_game_has_no_methods": "{game} has no methods to choose from",
     "refused_no_such_method": "{game} has no Method {method}, it has {methods}",
@@ -594,12 +600,12 @@ TEXTS: Mapping[str, str] = {
     "refused_paused_already": "the table is paused for review already",
     "refused_halted_otherwise": "the table is halted for another reason: decide",
     "refused_decide_first": "what came since is decided first",
-    "refused_nothing_in_the_way": "nothing is in the way",
     "refused_cards_without_place": "cards were drawn that have no place in the round",
     "refused_no_card_before_it": "no card of the round was dealt before it",
     "refused_nothing_to_set_aside": "no cards are there to be set aside",
     "refused_round_wants_cards": "the round may want the cards",
     "refused_name_two_cards": "name two different cards",
+    "refused_no_two_cards": "no two cards that are known lie there unseen",
     "refused_no_card_there": "no card lies there: {place:place}",
     "refused_card_stays": "everyone has seen {place:place}: it stays where it is",
     "refused_card_not_known": "it is not known what {place:place} is: name it when it lies open",
@@ -642,6 +648,8 @@ TEXTS: Mapping[str, str] = {
     "refused_nothing_to_withdraw": "{player} has no wager that may be withdrawn",
     "refused_nothing_to_withdraw_at": "{player} has no wager that may be withdrawn at seat {seat}",
     "refused_nothing_at_seat": "there is no wager that may be withdrawn at seat {seat}",
+    "refused_none_goes_alone": "no wager can be withdrawn alone",
+    "refused_nothing_left_to_withdraw": "no wager is left that may be withdrawn",
     "refused_several_at_seat": "several Players have wagers at seat {seat}: say player=...",
     # Why a command was not taken: wagers.
     "refused_say_whose_wager": "say whose wager it is",
@@ -654,6 +662,7 @@ TEXTS: Mapping[str, str] = {
     "refused_late_withdrawal": "after no more bets no wager may be withdrawn",
     "refused_too_many_players": "{game} takes {most:count Player Players} at once",
     "refused_area_is_full": "seat {seat} takes {most:count wager wagers} on {wager}",
+    "refused_every_area_is_full": "every area has as many wagers as it takes",
     "refused_under_minimum": "{amount} on {wager} is under the minimum of {minimum}",
     "refused_over_maximum": "{amount} on {wager} is over the maximum of {maximum}",
     "refused_player_without_wager": "{player} has no wager on {wager} at seat {seat}",
@@ -667,6 +676,7 @@ TEXTS: Mapping[str, str] = {
     "refused_restriction_to_none": "an area takes at least one wager",
     "refused_restriction_too_high": "a restriction is to fewer than {most} wagers, not {number}",
     "refused_differential_not_exceeded": "the table differential is not exceeded",
+    "refused_no_wager_to_change": "there is no wager to {change}",
     "refused_not_of_differential": "{wager} does not count for the differential",
     "refused_increase_widens": "to increase wagers on {hand} would widen it",
     "refused_decrease_widens": "to decrease wagers on {hand} would widen it",
@@ -688,6 +698,8 @@ TEXTS: Mapping[str, str] = {
     ),
     "refused_has_that_wager": "{player} has that wager already: increase it",
     "refused_wager_is_less": "the wager is {amount}: it cannot be {less} less",
+    "refused_none_can_be_more": "there is no wager that can be more",
+    "refused_none_can_be_less": "there is no wager that can be less",
     "refused_nothing_left": "nothing would be left of the wager: withdraw it",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",

@@ -14,15 +14,16 @@ from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import schema as module
-from shoe_ctl.config.resolve import check
+from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import Config, load
 from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
 from shoe_ctl.daemon.refusal_budget import STRETCH_US
 from shoe_ctl.daemon.requests import gid_of, users_of
+from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.known_commands import MOST_REFUSED, MOST_REFUSED_OF_A_USER
-from shoe_ctl.table.positions import COMMANDS, POSITIONS
+from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.recording import RECORDED
 from shoe_ctl.table.status import status
 from tests.table.playing import Playing
@@ -47,7 +48,7 @@ def test_the_example_is_a_configuration_that_would_run(tmp_path: Path) -> None:
         "gaming_shift_manager",
     }
     assert gid_of(config.socket) == 0
-    for table in check(config):
+    for table in resolve(config):
         refuse_what_needs_people(table.settings, way_in=True)
 
 
@@ -83,7 +84,7 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
 
 
 def test_every_command_is_on_the_staffs_page_with_its_position() -> None:
-    for command, position in COMMANDS.items():
+    for command, position in ((c.name, c.position) for c in COMMANDS.values()):
         row_of = rf"^\| `{command}` \| ([^|]*) \|.*shoectl table {command}"
         (row,) = re.findall(row_of, STAFF, re.MULTILINE)
         assert row == position.replace("_", " ")

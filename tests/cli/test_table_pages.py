@@ -18,13 +18,14 @@ from shoe_ctl.cli import table_pages
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table import _argument
 from shoe_ctl.games import catalog
-from shoe_ctl.table import arguments, filling, positions, situations, transitions
+from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.recording import RECORDED
+from shoe_ctl.table.situations import STATES
 from tests.cli.test_table import Ran, pasted
 from tests.cli.test_table import shoectl as run_shoectl
 
-EVERY = (*table_pages.REQUESTS, *table_pages.ABOUT_THE_JOURNAL, *positions.COMMANDS)
+EVERY = (*table_pages.REQUESTS, *table_pages.ABOUT_THE_JOURNAL, *COMMANDS)
 WIDTH = 80
 
 
@@ -55,26 +56,25 @@ def test_a_page_fits_eighty_columns_and_shows_an_example_that_can_be_pasted(comm
     assert table_pages.PAGES[command].summary in shown
 
 
-@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_has_the_positions_the_arguments_and_the_states_of_the_tables(command: str) -> None:
     shown = " ".join(help_of(command).split())
-    assert f"given by {positions.COMMANDS[command].replace('_', ' ')} " in shown
-    states = transitions.states_that_take(command)
-    everywhere = len(states) == len(situations.STATES)
+    assert f"given by {COMMANDS[command].position.replace('_', ' ')} " in shown
+    states = COMMANDS[command].states
+    everywhere = len(states) == len(STATES)
     assert ("when in every state" if everywhere else f"when {', '.join(states)}") in shown
     assert " rule " in shown
-    kind = filling.ALL_KINDS.get(command, arguments.Args)
+    kind = COMMANDS[command].args
     for field in msgspec.structs.fields(kind):
         assert f" {field.name}=" in shown
     assert ("Arguments:" in shown) is bool(msgspec.structs.fields(kind))
-    assert not (command in positions.BARE and msgspec.structs.fields(kind))
 
 
-@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_example_has_arguments_that_the_command_takes(command: str) -> None:
     words = shlex.split(table_pages.example(command))[3:]
     given = dict(_argument(word) for word in words if re.match(r"[a-z_]+=", word))
-    more: type[Any] = filling.ALL_KINDS.get(command, arguments.Args)
+    more: type[Any] = COMMANDS[command].args
     if command == "declare":
         assert given["key"] in {*RECORDED, *PROCEDURES}
     if command == "decide":
@@ -82,7 +82,7 @@ def test_the_example_has_arguments_that_the_command_takes(command: str) -> None:
     msgspec.convert(given, more)
 
 
-@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_rule_that_is_cited_is_one_of_a_game(command: str) -> None:
     if not table_pages.PAGES[command].cites:
         return
@@ -93,7 +93,7 @@ def test_a_rule_that_is_cited_is_one_of_a_game(command: str) -> None:
         assert any(f'"{number}"' in source for source in sources)
 
 
-@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_rule_that_is_cited_is_the_one_that_the_game_knows(command: str) -> None:
     cites = table_pages.PAGES[command].cites.split()
     shown = table_pages.rules(command)
@@ -129,15 +129,6 @@ def test_whatever_can_be_declared_or_decided_is_on_its_page_with_its_arguments()
     assert "stand [player=NAME] [seat=NUMBER] (dealer)" in shown
 
 
-def test_a_command_without_a_page_is_in_the_help_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(positions.COMMANDS, "wave_flag", "pit_manager")
-    assert "wave_flag" in help_of()
-    monkeypatch.setattr(transitions, "states_that_take", lambda _: ("idle",))
-    assert "pit manager or a higher position" in " ".join(help_of("wave_flag").split())
-
-
 DOCS = Path(__file__).parents[2] / "docs"
 SHOWN = [
     (path, words)
@@ -147,7 +138,7 @@ SHOWN = [
 
 
 def test_every_command_that_the_docs_show_is_one_with_its_arguments() -> None:
-    assert len(SHOWN) > len(positions.COMMANDS)
+    assert len(SHOWN) > len(COMMANDS)
     for path, words in SHOWN:
         command, *rest = shlex.split(words.replace("…", "..."))
         assert command in EVERY, (path, words)
@@ -187,7 +178,7 @@ async def test_help_does_not_load_the_table() -> None:
         assert child.returncode == 0
         loaded[words] = {name for name in out.decode().split() if "shoe_ctl.table" in name}
     assert loaded[("--help",)] == loaded[("games", "--help")] == set()
-    assert loaded[("table", "--help")] == {"shoe_ctl.table", "shoe_ctl.table.positions"}
+    assert loaded[("table", "--help")] == set()
 
 
 # Completion, as bash asks for it.

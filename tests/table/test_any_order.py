@@ -23,10 +23,11 @@ from firmware_proto.events import (
     Status,
 )
 from shoe_ctl.table import inputs, state
+from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
-from shoe_ctl.table.positions import APART, COMMANDS
+from shoe_ctl.table.positions import APART
 from shoe_ctl.table.recording import RECORDED
 from tests.table.playing import SHIFT, Playing
 from tests.table.sessions import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 
 from shoe_ctl.table import inputs, positions
+from shoe_ctl.table.arguments import Args
+from shoe_ctl.table.commands import COMMANDS, may_give
 from shoe_ctl.table.controller import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
@@ -34,13 +36,13 @@ def table_at_idle() -> Playing:
     return Playing(**WAYS[0]).open_shoe()
 
 
-@pytest.mark.parametrize("command", positions.COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("position", [*LADDER, "surveillance", "assistant_casino_manager", "", "x"])
 def test_a_command_above_ones_position_names_the_position_it_needs(
     command: str, position: str
 ) -> None:
-    needed = positions.COMMANDS[command]
-    apart = position == positions.APART and command in positions.GIVEN_APART
+    needed = COMMANDS[command].position
+    apart = position == positions.APART and COMMANDS[command].apart
     high_enough = position == needed or needed in BELOW.get(position, ()) or apart
     answer = table_at_idle().asks(command, position=position, choice="void", reason="r")
     if high_enough:
@@ -74,8 +76,8 @@ def test_surveillance_stands_apart_from_the_ladder() -> None:
 
 
 def test_surveillance_decides_nothing_that_is_not_named_for_it() -> None:
-    assert positions.may_give("surveillance", "decide", "dealer")
-    assert not positions.may_give("surveillance", "declare", "dealer")
+    assert may_give("surveillance", "decide", "dealer")
+    assert not may_give("surveillance", "declare", "dealer")
     table = table_at_idle()
     table.does("declare", key="other", reason="a fire alarm")
     refused = table.asks("decide", choice="play_on", reason="r", position="surveillance")
@@ -360,7 +362,9 @@ def test_a_command_that_takes_no_argument_does_nothing_with_one() -> None:
         assert msgspec.structs.replace(table.now, t_us=0, inputs=0, answered={}) == before
         table.asks(command, position="gaming_shift_manager")
 
-    for command in ("align", "pause", "resume", "place_your_bets", "no_more_bets"):
+    for command in ("reset_shoe", "test_shoe", "align", "pause", "resume", "place_your_bets"):
+        does(command)
+    for command in ("clear_bets", "no_more_bets", "declare_out_of_view"):
         does(command)
     table.deal("7D 7C TS TH")
     table.turn_over()
@@ -369,4 +373,4 @@ def test_a_command_that_takes_no_argument_does_nothing_with_one() -> None:
         "declare_new_shoe",
     ):  # fmt: skip
         does(command)
-    assert tried == positions.BARE
+    assert tried == {command.name for command in COMMANDS.values() if command.args is Args}

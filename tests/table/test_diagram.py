@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.table import diagram, positions, situations, transitions
+from shoe_ctl.table import diagram, situations, transitions
+from shoe_ctl.table.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "contributor" / "state-diagram.md"
@@ -38,7 +39,7 @@ def test_every_change_of_state_in_the_round_is_an_edge_of_the_diagram() -> None:
 def test_all_that_halts_a_table_stands_beside_the_diagram() -> None:
     page = diagram.page()
     for (state, trigger), lines in transitions.lines().items():
-        if state != "suspended" and trigger not in positions.COMMANDS:
+        if state != "suspended" and trigger not in COMMANDS:
             words = trigger.replace(".", " ").replace("_", " ")
             assert words in page or not any(line.to == "suspended" for line in lines)
 

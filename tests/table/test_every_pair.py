@@ -7,7 +7,8 @@ import functools
 import pytest
 
 from firmware_proto.events import EVENTS
-from shoe_ctl.table import engine, positions, transitions
+from shoe_ctl.table import engine, transitions
+from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.situations import (
     BEGUN,
@@ -53,7 +54,7 @@ def test_the_inputs_tried_cover_every_trigger_from_outside() -> None:
 def test_every_shoe_event_and_command_is_a_trigger() -> None:
     named = {event.type for event in EVENTS_TRIED} - {"command"}
     assert named <= EVENTS.keys()
-    assert set(OUTSIDE) == {*named, *FACTS, *positions.COMMANDS, UNFORESEEN}
+    assert set(OUTSIDE) == {*named, *FACTS, *COMMANDS, UNFORESEEN}
 
 
 def test_there_are_ten_states() -> None:
@@ -97,13 +98,11 @@ def test_every_pair_ends_in_one_line(state: str, trigger: str) -> None:
 
 
 @pytest.mark.parametrize("trigger", OUTSIDE)
-def test_only_commands_have_conditions(trigger: str) -> None:
-    if trigger in positions.COMMANDS:
-        return
+def test_only_a_halted_table_has_more_than_one_line_for_a_trigger(trigger: str) -> None:
     for case in transitions.cases(trigger):
         for state in STATES:
             lines = transitions.lines().get((state, case), ())
-            assert len(lines) <= 1 or state == "suspended"
+            assert len(lines) <= 1 or (state == "suspended" and trigger not in COMMANDS)
 
 
 def test_no_line_stands_for_a_case_that_nothing_is() -> None:
@@ -145,7 +144,7 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
     }
     stands: dict[str, set[str]] = {}
     for state, trigger in OF_THE_ROUND:
-        if trigger not in positions.COMMANDS:
+        if trigger not in COMMANDS:
             stands.setdefault(trigger, set()).add(state)
     assert stands == meant
 
@@ -172,7 +171,7 @@ def test_a_tables_states_survive_their_bytes() -> None:
 @functools.cache
 def listed(state: str, trigger: str) -> frozenset[str]:
     """Where the table may be after this trigger, with what it gives itself on the way."""
-    reached = {state} if trigger in positions.COMMANDS else set()
+    reached = {state} if trigger in COMMANDS else set()
     reached |= _led_to(state, trigger)
     while more := {d for s in reached for t in transitions.OWN_TRIGGERS for d in _led_to(s, t)}:
         if more <= reached:
@@ -230,14 +229,14 @@ def distinct() -> list[tuple[str, int, TableState]]:
 
 @pytest.mark.parametrize(
     "command",
-    [c for c in positions.COMMANDS if "no_shoe" not in transitions.states_that_take(c)],
+    [name for name, command in COMMANDS.items() if "no_shoe" not in command.states],
 )
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
-    lowest = positions.COMMANDS[command]
+    lowest = COMMANDS[command].position
     refused = Playing().asks(command, position=lowest, choice="void", reason="r")
     assert not refused.accepted
     takes = refused.needs["state"].split(", ")
-    assert takes == list(transitions.states_that_take(command))
+    assert takes == list(COMMANDS[command].states)
     assert takes and "no_shoe" not in takes
     assert refused.error == f"{command} cannot be taken now (the table is no_shoe)"
 

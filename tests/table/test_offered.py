@@ -67,9 +67,19 @@ def ways(at: At, command: str) -> Iterator[Args]:
         yield hands
     if command == "revise_round":
         yield from itertools.islice(complete_hands(at), 12)
+    if command == "declare":
+        yield from of_an_earlier_round(at)
     for named, found in (("decide", decisions(at)), ("declare", declarations(at))):
         if named == command:
             yield from ({n: v for n, v in args.items() if n != "position"} for args in found)
+
+
+def of_an_earlier_round(at: At) -> Iterator[Args]:
+    """A wager outside the limits that an earlier round settled."""
+    low, high = at.settings.limits.of("tie")
+    for key, amount in (("under_minimum", low - 1), ("over_maximum", (high or 0) + 1)):
+        of = {"player": "ann", "seat": 1, "wager": "tie", "amount": amount}
+        yield {"key": key, **of, "earlier": True}
 
 
 def complete_hands(at: At) -> Iterator[Args]:

@@ -12,9 +12,9 @@ from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.records import Audience
 from shoe_ctl.table import positions, situations, transitions
 from shoe_ctl.table.controller import TableController
-from shoe_ctl.table.irregularities import procedure as procedure_form
 from shoe_ctl.table.irregularities.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
+from shoe_ctl.table.rows import check_nothing
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
@@ -30,7 +30,7 @@ STEPS = [
 DECLARABLE = [
     key
     for key, p in PROCEDURES.items()
-    if p.declared is not None and p.declared.unless is procedure_form.nothing
+    if p.declared is not None and p.declared.unless is check_nothing
 ]
 """What may be declared whatever the method, whoever holds what."""
 

@@ -20,9 +20,10 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CardPushedBack, CardsDrawn, ShoeEvent
 from shoe_ctl.games import catalog
 from shoe_ctl.table import inputs, state
+from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
-from shoe_ctl.table.positions import COMMANDS, POSITIONS
+from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.alphabet import by_hand
 from tests.table.following import at, follow

@@ -49,7 +49,7 @@ from firmware_proto.events import (
     UnknownFirmware,
     Warned,
 )
-from shoe_ctl.table import machine, positions, transitions
+from shoe_ctl.table import commands, transitions
 from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
@@ -94,7 +94,7 @@ KINDS = (
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
-WAGER_COMMANDS = machine.WAGER_COMMANDS
+WAGER_COMMANDS = ("place_wager", "increase_wager", "decrease_wager", "withdraw_wager")
 
 
 def hello(**more: object) -> Hello:
@@ -136,7 +136,7 @@ CHOICES = (
     "toss_a_coin",
 )
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
-    *((command, {}) for command in positions.COMMANDS),
+    *((command, {}) for command in commands.COMMANDS),
     *((command, {"hand": "player", "seat": 3}) for command in ("pass_cards", "name_holder")),
     *((command, {"hand": "banker"}) for command in ("refuse_cards", "set_first_hand")),
     ("allow_squeeze", {"hand": "banker", "designee": "eve"}),
@@ -203,7 +203,7 @@ def said(event: ShoeEvent, t_us: int) -> Tried:
 def asked(at: At, command: str, args: dict[str, Any], position: str | None = None) -> Tried:
     """Somebody says so who may, with a reason and the consent of another."""
     if position is None:
-        position = positions.needed(command, at.game, args)
+        position = commands.needed(command, at.game, args)
     return command, TableCommand(
         t_us=at.now.t_us + 1, command_id=f"new-{at.now.inputs}", command=command, args=args,
         person="kim", position=position, reason="r", consented_by="lee",

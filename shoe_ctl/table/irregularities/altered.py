@@ -61,7 +61,7 @@ def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
-def _why_not(turn: Turn) -> Message | None:
+def _why_not(turn: Turn, _args: object = None) -> Message | None:
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     return shoe_cannot_go_on(turn)

@@ -160,7 +160,7 @@ DOUBLE_DRAW = Procedure(
         (*CARDS_OUT, "suspended"),
         message("seen_double_draw_declared"),
         pulled.OfTogether,
-        pulled.why_not_declared,
+        pulled.check_together,
     ),
     begins=(NAME,),
     of_cards=True,

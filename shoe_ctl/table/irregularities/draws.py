@@ -35,7 +35,7 @@ def _may_be_void(at: TableView) -> bool:
     return at.now.loaded is not None or at.resume_state in (*CARDS_OUT, "resolved")
 
 
-def _why_not_reconstructed(turn: Turn) -> Message | None:
+def _why_not_reconstructed(turn: Turn, _args: object = None) -> Message | None:
     """A card still lies nowhere, or the round could not go on."""
     return shoe_is_not_ready(turn)
 

@@ -36,8 +36,8 @@ class OfTwoCards(OfChoice, frozen=True, kw_only=True):
 def exchange(then: str) -> Choice:
     """Two cards were recorded in each other's place: what was seen decides, not a guess."""
     return Choice(
-        "exchange", "pit_supervisor", then, (_exchange,), _why_not, in_round=True, second=True,
-        takes=OfTwoCards, when=_two_lie_face_down,
+        "exchange", "pit_supervisor", then, (_exchange,), _check_exchange, in_round=True,
+        second=True, takes=OfTwoCards, when=_two_lie_face_down,
     )  # fmt: skip
 
 
@@ -54,8 +54,10 @@ def _lying(at: TableView) -> dict[str, CardOnTable]:
     return lying
 
 
-def _why_not(turn: Turn) -> Message | None:
-    args = checked(turn, OfTwoCards)
+def _check_exchange(turn: Turn, args: OfTwoCards | None) -> Message | None:
+    if args is None:
+        known = [one for one in _lying(turn).values() if one.card and not one.seen]
+        return None if len(known) > 1 else message("refused_no_two_cards")
     if args.one == args.other:
         return message("refused_name_two_cards")
     lying = _lying(turn)

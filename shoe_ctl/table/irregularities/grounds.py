@@ -88,12 +88,12 @@ def same_shoe_is_back(turn: Turn) -> bool:
     return device == (link.device_id, link.boot_id) and not shoe_sets.another_set(turn)
 
 
-def cards_have_no_place(turn: Turn) -> Message | None:
+def cards_have_no_place(turn: Turn, _args: object = None) -> Message | None:
     """Cards were drawn that the round has no place for."""
     return message("refused_cards_without_place") if own_kept(turn) else None
 
 
-def something_is_missing(turn: Turn) -> Message | None:
+def something_is_missing(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the table from going on where it was."""
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
@@ -116,7 +116,7 @@ def shoe_cannot_go_on(turn: Turn) -> Message | None:
     return None
 
 
-def shoe_is_not_ready(turn: Turn) -> Message | None:
+def shoe_is_not_ready(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the round from going on by rule, without anyone's ruling."""
     now = turn.now
     if (missing := something_is_missing(turn)) is not None:
@@ -126,7 +126,7 @@ def shoe_is_not_ready(turn: Turn) -> Message | None:
     return ALIGN_FIRST
 
 
-def first_card_is_not_out(turn: Turn) -> Message | None:
+def first_card_is_not_out(turn: Turn, _args: object = None) -> Message | None:
     """No card of a round was dealt: the rule for what is found later does not hold."""
     played = turn.now.round
     if played is None or not played.cards:
@@ -134,12 +134,12 @@ def first_card_is_not_out(turn: Turn) -> Message | None:
     return something_is_missing(turn)
 
 
-def no_card_to_set_aside(turn: Turn) -> Message | None:
+def no_card_to_set_aside(turn: Turn, _args: object = None) -> Message | None:
     """No card was drawn that could be laid aside."""
     return None if own_kept(turn) else message("refused_nothing_to_set_aside")
 
 
-def cards_are_in_play(turn: Turn) -> Message | None:
+def cards_are_in_play(turn: Turn, _args: object = None) -> Message | None:
     """Cards cannot be laid aside: there are none, or the round may want them."""
     if (none := no_card_to_set_aside(turn)) is not None:
         return none

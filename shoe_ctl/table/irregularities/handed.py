@@ -5,15 +5,15 @@ In: nothing. Out: their procedures. Must not know: cards' values, who has which 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from shoe_ctl.table import conduct, passing, revealing, shoe_control, taking
+from shoe_ctl.table import conduct, methods, passing, revealing, shoe_control, taking
 from shoe_ctl.table.arguments import (
     HandToPlayer,
     Name,
+    NamedPlayer,
     OfChoice,
     OfKey,
-    OfPlayer,
     checked,
     player,
 )
@@ -88,13 +88,14 @@ def _names_its_hand(standing: TableView) -> dict[str, str]:
 # A hand that went to the wrong Player, to none, or was seen.
 
 
-def _why_no_delivery(turn: Turn) -> Message | None:
+def _check_delivery(turn: Turn, args: OfDelivery | None) -> Message | None:
     """What stands against declaring that a hand was passed, dealt or exposed wrongly."""
-    hand = checked(turn, OfDelivery).hand
     if turn.faces == "face_up":
         return message("refused_all_face_up")
-    if not any(d.hand == hand for d in turn.round.cards):
-        return message("refused_hand_not_dealt", hand=hand)
+    if args is None:
+        return None if turn.round.cards else message("refused_no_card_dealt")
+    if not any(d.hand == args.hand for d in turn.round.cards):
+        return message("refused_hand_not_dealt", hand=args.hand)
     return None
 
 
@@ -110,10 +111,14 @@ def _some_lie_face_down(standing: TableView) -> bool:
     return bool(_face_down(standing, _noted_hand(standing)))
 
 
+def _named(args: OfRightPlayer) -> NamedPlayer:
+    """The Player to whom the hand is to be passed."""
+    return NamedPlayer(player=args.player, seat=args.seat)
+
+
 def _right_player(turn: Turn) -> HandToPlayer:
-    """The Player named, as one to whom the hand is passed."""
-    args = checked(turn, OfRightPlayer)
-    hand = _noted_hand(turn)
+    """The same with the hand."""
+    args, hand = checked(turn, OfRightPlayer), _noted_hand(turn)
     assert hand in ("player", "banker")
     return HandToPlayer(
         hand="player" if hand == "player" else "banker", player=args.player, seat=args.seat
@@ -131,20 +136,32 @@ def _someones(standing: TableView) -> bool:
     return not _pit_names(standing)
 
 
-def _why_not_pass_on(turn: Turn) -> Message | None:
-    return passing.why_not_deliver(turn, _right_player(turn)) or shoe_is_not_ready(turn)
+def _check_passing_on(turn: Turn, args: OfRightPlayer | None) -> Message | None:
+    to, hand = None if args is None else _named(args), str(_noted_hand(turn))
+    return passing.check_delivery(turn, hand, to) or shoe_is_not_ready(turn)
 
 
-def _why_not_named(turn: Turn) -> Message | None:
-    return passing.why_not_named(turn, _right_player(turn)) or shoe_is_not_ready(turn)
+def _check_naming(turn: Turn, args: OfRightPlayer | None) -> Message | None:
+    to, hand = None if args is None else _named(args), str(_noted_hand(turn))
+    return passing.check_named(turn, hand, to) or shoe_is_not_ready(turn)
 
 
-def _why_not_seen(turn: Turn) -> Message | None:
-    return None if _seen(turn) else message("refused_no_card_face_down")
+def _wants_whom(standing: TableView) -> dict[str, Any]:
+    """A seat, or a Player, where it does not follow from the wagers or from who has the shoe."""
+    now, settings = standing.now, standing.settings
+    method = conduct.method(now, settings)
+    by_wagers = method == "A" and methods.is_fed(now.wagers) and not _pit_names(standing)
+    to_holder = method == "C" and now.control.holder is not None
+    return {} if by_wagers or to_holder else {"seat": None}
 
 
-def _seen(turn: Turn) -> list[DealtCard]:
-    index = checked(turn, OfSeen).index
+def _check_seen(turn: Turn, args: OfSeen | None) -> Message | None:
+    if not _seen(turn, None if args is None else args.index):
+        return message("refused_no_card_face_down")
+    return shoe_is_not_ready(turn)
+
+
+def _seen(turn: Turn, index: int | None) -> list[DealtCard]:
     return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
 
 
@@ -152,7 +169,7 @@ def _take_back(turn: Turn) -> None:
     hand, noted = str(_noted_hand(turn)), turn.current.noted
     taker = turn.round.hands.of(hand).holder
     if taker is None or not {"player", "seat"}.isdisjoint(noted):
-        taker = player(turn, OfPlayer(player=noted.get("player"), seat=noted.get("seat")))
+        taker = player(turn, NamedPlayer(player=noted.get("player"), seat=noted.get("seat")))
     passing.retrieve(turn, hand, taker, turn.game.rule("wrong_player", "retrieved"))
 
 
@@ -167,7 +184,8 @@ def _pass_on_as_named(turn: Turn) -> None:
 def _show(turn: Turn) -> None:
     """What was dealt face up or exposed in error is seen: no wrong delivery (5.7.1)."""
     rule = turn.game.rule("wrong_player", "stands")
-    revealing.reveal(turn, _seen(turn), {"by": "in_error", "rule": rule})
+    seen = _seen(turn, checked(turn, OfSeen).index)
+    revealing.reveal(turn, seen, {"by": "in_error", "rule": rule})
 
 
 WRONG_PLAYER = Procedure(
@@ -183,8 +201,7 @@ WRONG_PLAYER = Procedure(
                 ),
                 Choice(
                     "exposed", "dealer", "no_wrong_delivery", (_show,),
-                    lambda turn: _why_not_seen(turn) or shoe_is_not_ready(turn),
-                    reason=False, takes=OfSeen, when=_some_lie_face_down,
+                    _check_seen, reason=False, takes=OfSeen, when=_some_lie_face_down,
                 ),
                 Choice(
                     "not_passed", "dealer", "no_wrong_delivery", unless=shoe_is_not_ready,
@@ -199,12 +216,13 @@ WRONG_PLAYER = Procedure(
             message("prompt_wrong_player_pass_on"),
             (
                 Choice(
-                    "pass_on", "dealer", "retrieved", (_pass_on,), _why_not_pass_on,
-                    reason=False, takes=OfRightPlayer, when=_someones,
+                    "pass_on", "dealer", "retrieved", (_pass_on,), _check_passing_on,
+                    reason=False, takes=OfRightPlayer, when=_someones, wants=_wants_whom,
                 ),
                 Choice(
                     "pass_on", "pit_supervisor", "retrieved", (_pass_on_as_named,),
-                    _why_not_named, reason=False, takes=OfRightPlayer, when=_pit_names,
+                    _check_naming, reason=False, takes=OfRightPlayer, when=_pit_names,
+                    discretion=passing.rule_of_naming, wants=_wants_whom,
                 ),
                 *RULINGS,
             ),
@@ -224,7 +242,7 @@ WRONG_PLAYER = Procedure(
         (*CARDS_OUT, "resolved", "suspended"),
         message("seen_wrong_player_declared"),
         OfDelivery,
-        _why_no_delivery,
+        _check_delivery,
         "hand",
     ),
     of_cards=True,
@@ -234,18 +252,24 @@ WRONG_PLAYER = Procedure(
 # Whoever has the cards, or the shoe, is not there.
 
 
-def _why_nobody_is_absent(turn: Turn) -> Message | None:
+def _check_absence(turn: Turn, args: OfAbsence | None) -> Message | None:
     """What stands against declaring that a Player who handles cards or the shoe is away."""
-    hand = checked(turn, OfAbsence).hand
-    if hand is not None:
-        holder = None if turn.now.round is None else turn.round.hands.of(hand).holder
-        return None if holder is not None else message("refused_nobody_holds_hand", hand=hand)
-    if (none := shoe_control.why_no_holder(turn)) is not None:
+    if args is None and any(_is_held(turn, hand) for hand in ("player", "banker")):
+        return None
+    if args is not None and args.hand is not None:
+        if _is_held(turn, args.hand):
+            return None
+        return message("refused_nobody_holds_hand", hand=args.hand)
+    if (none := shoe_control.check_holder(turn)) is not None:
         return message("refused_say_which_hand", why=none)
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
     if back_to == "revealing" or next_slot(turn.now) is None:
         return message("refused_no_draw_say_hand")
     return None
+
+
+def _is_held(turn: Turn, hand: str) -> bool:
+    return turn.now.round is not None and turn.round.hands.of(hand).holder is not None
 
 
 def _left_a_hand(standing: TableView) -> bool:
@@ -322,7 +346,7 @@ HOLDER_ABSENT = Procedure(
         ("closed", *CARDS_OUT, "suspended"),
         message("seen_holder_absent_declared"),
         OfAbsence,
-        _why_nobody_is_absent,
+        _check_absence,
         "hand",
     ),
 )  # fmt: skip

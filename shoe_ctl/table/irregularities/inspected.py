@@ -22,12 +22,12 @@ from .grounds import (
 from .procedure import Choice, End, Step
 
 
-def cannot_correct(turn: Turn) -> Message | None:
+def cannot_correct(turn: Turn, args: entering.EnterCard | None) -> Message | None:
     """No card was kept, or the one that is named is none of the shoe's."""
     kept = own_kept(turn)
     if not kept or kept[0].card is None:
         return message("refused_no_card_inspected")
-    return entering.no_card_of_the_shoe(turn)
+    return None if args is None else entering.check_card(turn, args.card)
 
 
 def correct(turn: Turn) -> None:

@@ -17,13 +17,15 @@ from .grounds import something_is_missing
 from .procedure import Choice, End, Procedure, Step
 
 
-def cannot_replace(turn: Turn) -> Message | None:
+def cannot_replace(turn: Turn, wanted: entering.CardThere | None) -> Message | None:
     """No such card lies open, or with the one that is named the round could not be."""
-    wanted = checked(turn, entering.CardThere)
+    if wanted is None:
+        any_open = any(dealt.revealed for dealt in turn.round.cards)
+        return something_is_missing(turn) if any_open else message("refused_no_card_open")
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
         return message("refused_no_card_open")
-    if (wrong := entering.why_not(turn, wanted.card)) is not None:
+    if (wrong := entering.check_card(turn, wanted.card)) is not None:
         return wrong
     return something_is_missing(turn) or _no_such_round(turn, wanted)
 

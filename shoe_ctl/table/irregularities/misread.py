@@ -59,7 +59,7 @@ def contradicts_reading(turn: Turn) -> bool:
     return not args.against_reading and not entering.may_be(turn, dealt, entering.seen(turn))
 
 
-def no_place_for_it(turn: Turn) -> Message | None:
+def no_place_for_it(turn: Turn, _args: object = None) -> Message | None:
     """No card was due, or others came as well."""
     if belated.free_slot(turn) is None:
         return message("refused_no_card_due")
@@ -106,7 +106,7 @@ KNOWN = End("known", "known_otherwise", ENTERED)
 """It was named as a part of something else: what waited for a reading is over."""
 
 NAME_CARD = Choice(
-    "enter", "dealer", "entered", unless=entering.no_card_to_name, reason=False, second=True,
+    "enter", "dealer", "entered", unless=entering.check_seen, reason=False, second=True,
     takes=entering.SeenCard, contradicts=contradicts_reading,
 )  # fmt: skip
 

@@ -6,7 +6,9 @@ Must not know: why the cards were missed.
 
 from __future__ import annotations
 
-from shoe_ctl.table import belated, counts, entering, retaking, shoe_cards
+from typing import Any
+
+from shoe_ctl.table import belated, conduct, counts, entering, retaking, shoe_cards
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
@@ -23,7 +25,6 @@ from .grounds import (
 )
 from .procedure import Choice, End
 
-INSPECTED = ("foreign_card", "extra_card")
 DRAWN_AS_ONE = "draws"
 """Noted with cards that the shoe told as one: the numbers it gave them."""
 
@@ -41,7 +42,7 @@ def none_were_entered(standing: TableView) -> bool:
     return not some_were_entered(standing)
 
 
-def cannot_enter(turn: Turn) -> Message | None:
+def cannot_enter(turn: Turn, args: entering.MissedCard | None) -> Message | None:
     """No card was missed, none is due, or the one that is named cannot be it."""
     number, kept = first_missed(turn), turn.now.held
     if (no_slot := _no_slot(turn)) is not None:
@@ -50,18 +51,25 @@ def cannot_enter(turn: Turn) -> Message | None:
         return message("refused_no_card_missed")
     if kept and unplaced.draw_of(kept[0]) < number:
         return message("refused_place_kept_first")
-    code = checked(turn, entering.MissedCard).card
+    if args is None:
+        return None
+    code = args.card
     if turn.faces != "face_up":
         return None if code is None else message("refused_card_face_down")
-    return message("refused_name_open_card") if code is None else entering.why_not(turn, code)
+    return message("refused_name_open_card") if code is None else entering.check_card(turn, code)
 
 
-def cannot_place(turn: Turn) -> Message | None:
+def _wants_card(at: TableView) -> dict[str, Any]:
+    """The card, where it lies open."""
+    return {"card": None} if conduct.faces(at.now, at.settings) == "face_up" else {}
+
+
+def cannot_place(turn: Turn, _args: object = None) -> Message | None:
     """No card was kept, none is due, or one before it was missed."""
     kept = turn.now.held
     if not kept:
         return message("refused_no_card_kept")
-    if any(opened.key in INSPECTED for opened in turn.halt.stack):
+    if any(turn.procedures[opened.key].inspection for opened in turn.halt.stack):
         return message("refused_card_inspected")
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
@@ -112,7 +120,7 @@ def first_missed(turn: Turn) -> int | None:
     return None if counts_no_more else shoe.drawn + 1
 
 
-def cannot_take_back(turn: Turn) -> Message | None:
+def cannot_take_back(turn: Turn, _args: object = None) -> Message | None:
     """What was made of the card, or came after it, stands on it."""
     last, played = counts.last_entered(turn), turn.round
     assert last is not None, "else it is no choice"
@@ -123,7 +131,7 @@ def cannot_take_back(turn: Turn) -> Message | None:
     return None
 
 
-def counts_differ(turn: Turn) -> Message | None:
+def counts_differ(turn: Turn, _args: object = None) -> Message | None:
     """The shoe would refuse the next draw; else what keeps the table from going on."""
     if counts.shoe_has_fewer(turn):
         return message("refused_shoe_counts_fewer")
@@ -186,7 +194,7 @@ def recount(turn: Turn) -> None:
 
 ENTER = Choice(
     "enter", "pit_supervisor", "ruling", (enter,), cannot_enter, second=True,
-    takes=entering.MissedCard,
+    takes=entering.MissedCard, wants=_wants_card,
 )  # fmt: skip
 PLACE = Choice("place", "pit_supervisor", "ruling", (place,), cannot_place, second=True)
 TAKE_BACK = Choice(

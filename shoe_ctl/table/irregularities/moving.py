@@ -17,7 +17,7 @@ _ALTERED = "order_altered_while_moving"
 _MOVES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
-def _not_ready(turn: Turn) -> Message | None:
+def _not_ready(turn: Turn, _args: object = None) -> Message | None:
     return something_is_missing(turn) if turn.now.round is None else shoe_is_not_ready(turn)
 
 
@@ -52,7 +52,7 @@ EXPOSED_WHILE_MOVING = Procedure(
         "dealer",
         _MOVES,
         message("seen_seen_while_moved_declared"),
-        unless=shoe_control.out_of_method,
+        unless=shoe_control.check_method,
     ),
 )  # fmt: skip
 
@@ -83,6 +83,6 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
         "dealer",
         _MOVES,
         message("seen_altered_while_moved_declared"),
-        unless=shoe_control.out_of_method,
+        unless=shoe_control.check_method,
     ),
 )  # fmt: skip

@@ -45,7 +45,7 @@ def _may_be_exposed(at: TableView) -> bool:
     return _is_of_no_round(at) and card is not None and not card.seen
 
 
-def _why_not_first(turn: Turn) -> Message | None:
+def _why_not_first(turn: Turn, _args: object = None) -> Message | None:
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
     card = _card(turn)

@@ -63,14 +63,14 @@ def _held(turn: Turn) -> list[str]:
     return [hand for hand in ("player", "banker") if passing.is_held_unseen(turn, hand)]
 
 
-def _some_are_being_seen(turn: Turn) -> Message | None:
+def _some_are_being_seen(turn: Turn, _args: object = None) -> Message | None:
     """A card lies open that the room has not had its time to see: it may decide a wager."""
     opens = turn.faces == "face_up"
     down = any(not dealt.revealed and dealt.card is not None for dealt in turn.round.cards)
     return message("refused_cards_being_seen") if opens and down else None
 
 
-def _is_not_ready(turn: Turn) -> Message | None:
+def _is_not_ready(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the round from going on: the shoe, or cards that it has no place for.
 
     Before the first card a shoe that names its hands need not be aligned: that card aligns it.

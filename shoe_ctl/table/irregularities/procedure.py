@@ -10,16 +10,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from shoe_ctl.table import rows
+from shoe_ctl.games.game import Game
 from shoe_ctl.table.arguments import OfChoice, OfKey
+from shoe_ctl.table.rows import Check, check_nothing
 from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message
 
-Standing = TableView
-
 Condition = Callable[[Turn], bool]
 Seen = Callable[[TableView], bool]
-Objection = Callable[[Turn], Message | rows.Objection | None]
+Rule = Callable[[Turn, Any], str | None]
 Action = Callable[[Turn], None]
 Facts = Callable[[Turn], dict[str, Any]]
 Shown = Callable[[TableView], dict[str, Any]]
@@ -33,10 +32,6 @@ VOID = "void"
 
 DECIDES = "decides"
 """Instead of a position: whoever the game says decides what its rules do not cover."""
-
-
-def nothing(turn: Turn) -> None:
-    """No objection."""
 
 
 def no_facts(standing: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
@@ -67,9 +62,14 @@ class Choice(NamedTuple):
     """What a person may answer at a step.
 
     ``by`` is the lowest position, or DECIDES. ``then`` is the name of the next step or of an end.
-    ``unless`` says why it cannot be taken now; ``in_round``: only with an open round, or only
-    without one. ``reason`` and ``second``: a reason must be given, another person must consent.
-    ``takes`` are its arguments. ``when``: it is a choice at all, and shown as one, only then: it
+    ``unless`` says why it cannot be taken now: what it finds without arguments is shown in public,
+    and names no Player and no card that is not revealed. ``in_round``: only with an open round, or
+    only without one. ``reason`` and ``second``: a reason must be given, another person must
+    consent.
+    ``discretion`` is the rule that leaves it to somebody's discretion: a reason must be given where
+    the game wants one for that. ``takes`` are its arguments; ``wants`` are those of them that could
+    be left out and must be given as the table stands, with the value that the room can see it has,
+    or None. ``when``: it is a choice at all, and shown as one, only then: it
     must not see a card that is not revealed. Of one name a step may have several, if never more
     than one of them is a choice. ``instead``: where it leads if what is asked for has this effect;
     that too must not see such a card. ``contradicts``: what is said is not what the shoe has read:
@@ -80,7 +80,7 @@ class Choice(NamedTuple):
     by: str
     then: str
     do: tuple[Action, ...] = ()
-    unless: Objection = nothing
+    unless: Check = check_nothing
     in_round: bool | None = None
     reason: bool = True
     second: bool = False
@@ -88,11 +88,18 @@ class Choice(NamedTuple):
     when: Seen = always
     instead: tuple[Condition, str] | None = None
     contradicts: Condition = agrees
+    discretion: Rule | None = None
+    wants: Shown = no_facts
 
     def is_offered(self, standing: TableView) -> bool:
         """Whether it is a choice at all, as the table stands."""
         in_round = standing.now.round is not None
         return self.in_round in (None, in_round) and self.when(standing)
+
+    def needs_reason(self, game: Game) -> bool:
+        """Whether a reason must be given for it in this game."""
+        at_discretion = self.discretion is not None and game.options.reason_for_discretion
+        return self.reason or at_discretion
 
     @property
     def args(self) -> tuple[str, ...]:
@@ -103,7 +110,7 @@ class Choice(NamedTuple):
 class Hears(NamedTuple):
     """What a step takes from the shoe, by the event's type, if ``when`` holds.
 
-    The machine hands on only those triggers that it has rows for (``machine.HEARD``).
+    The machine hands on only those triggers that it has lines for (``transitions.HEARD``).
     """
 
     trigger: str
@@ -165,7 +172,7 @@ class Declared(NamedTuple):
     states: tuple[str, ...]
     seen: Message
     takes: type[OfKey] = OfKey
-    unless: Objection = nothing
+    unless: Check = check_nothing
     subject: str | None = None
     begins: tuple[Seen, str] | None = None
 

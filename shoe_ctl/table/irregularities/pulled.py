@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from shoe_ctl.table import ordering
-from shoe_ctl.table.arguments import OfKey, checked
+from shoe_ctl.table.arguments import OfKey
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable
 from shoe_ctl.table.turn import TableView, Turn
@@ -32,10 +32,14 @@ _DEALS = ("closed", "dealing")
 _PLAYS = ("closed", *CARDS_OUT)
 
 
+_FEWEST = 2
+"""So many cards at least are drawn together."""
+
+
 class OfTogether(OfKey, frozen=True, kw_only=True):
     """How many cards came together: those drawn last."""
 
-    cards: Annotated[int, msgspec.Meta(ge=2, le=4)] = 2
+    cards: Annotated[int, msgspec.Meta(ge=_FEWEST, le=4)] = _FEWEST
 
 
 def _is_declared(at: TableView) -> bool:
@@ -122,14 +126,14 @@ def some_may_be_missing(at: TableView) -> bool:
     return at.resume_state in _PLAYS and (missed or _is_declared(at))
 
 
-def why_not_declared(turn: Turn) -> Message | None:
+def check_together(turn: Turn, args: OfTogether | None) -> Message | None:
     """Fewer cards of the round are out than came together."""
-    count = checked(turn, OfTogether).cards
+    count = _FEWEST if args is None else args.cards
     out = len(ordering.drawn_last(turn.now, count))
     return None if out == count else message("refused_fewer_cards_out", cards=out)
 
 
-def why_not_laid(turn: Turn) -> Message | None:
+def why_not_laid(turn: Turn, _args: object = None) -> Message | None:
     """What keeps them from being laid in order by rule, without anyone's ruling."""
     if turn.now.shoe is None:
         return message("refused_no_shoe_set_aside")

@@ -99,7 +99,7 @@ def _offer(choice: Choice, game: Game) -> dict[str, Any]:
     offer: dict[str, Any] = {"choice": choice.name, "position": who_takes(choice, game)}
     if choice.args:
         offer["args"] = list(choice.args)
-    if choice.reason:
+    if choice.needs_reason(game):
         offer["reason"] = True
     return offer | ({"second_person": True} if choice.second else {})
 

@@ -113,7 +113,9 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
             return asked
         return act(turn.now.wagers, asked, turn.wager_rules)
 
-    def why_not(turn: Turn) -> Message | None:
+    def check(turn: Turn, args: OfWager | None) -> Message | None:
+        if args is None:
+            return _check_any(turn, name) or cards_have_no_place(turn)
         made = answer(turn)
         if isinstance(made, Refused):
             return made.why.citing(made.rule)
@@ -128,9 +130,18 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
         return not differential.assess(made.wagers, turn.wager_rules).exceeded
 
     return Choice(
-        name, by, step, (change,), why_not, reason=name == "remove", takes=takes,
+        name, by, step, (change,), check, reason=name == "remove", takes=takes,
         when=_is_exceeded, instead=(is_met, met),
     )  # fmt: skip
+
+
+def _check_any(turn: Turn, name: str) -> Message | None:
+    """No wager may be decreased, or none increased; on the higher hand one can be removed."""
+    found = _assess(turn)
+    rooms = {"decrease": found.decrease, "increase": found.increase}
+    if rooms.get(name, found.exceeded):
+        return None
+    return message("refused_no_wager_to_change", change=name)
 
 
 def _asked(turn: Turn, args: OfWager) -> Asked | Refused:

@@ -6,6 +6,7 @@ In: nothing. Out: its procedure. Must not know: how cards are counted, what the 
 from __future__ import annotations
 
 from shoe_ctl.table import set_aside, shoe_cards, taking
+from shoe_ctl.table.rows import Objection
 from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -73,7 +74,11 @@ def _first_is(which: str) -> tuple[Choice, Choice]:
     return to_window, to_window._replace(then="sort", when=_asks_nobody)
 
 
-def _why_not_unknown(turn: Turn) -> Message | None:
+def _check_known(turn: Turn, args: taking.OfSource | None) -> Objection | Message | None:
+    return taking.check_source(turn, args) or something_is_missing(turn)
+
+
+def _why_not_unknown(turn: Turn, _args: object = None) -> Message | None:
     """What stands against going by the count: two cards could not complete the round."""
     if turn.resume_state != "revealing":
         return message("refused_initial_deal_open")
@@ -85,7 +90,7 @@ def _must_be_replaced(turn: Turn) -> None:
 
 
 _COUNTED = Choice(
-    "determined", DECIDES, "replace", (taking.note_count,), taking.why_no_count,
+    "determined", DECIDES, "replace", (taking.note_count,), taking.check_count,
     reason=False, second=True, takes=taking.OfCount,
 )  # fmt: skip
 
@@ -97,13 +102,13 @@ CARD_TAKEN = Procedure(
             message("prompt_card_taken_value"),
             (
                 Choice(
-                    "seen", "surveillance", "value", (taking.note_seen,), taking.why_not_seen,
+                    "seen", "surveillance", "value", (taking.note_seen,), taking.check_seen,
                     reason=False, takes=taking.OfCards,
                 ),
                 Choice(
                     "value_known", "pit_supervisor", "known",
                     (taking.take_value, _must_be_replaced, align),
-                    lambda turn: taking.why_not_known(turn) or something_is_missing(turn),
+                    _check_known,
                     reason=False, second=True, takes=taking.OfSource,
                     contradicts=taking.contradicts_reading,
                 ),
@@ -176,7 +181,7 @@ CARD_TAKEN = Procedure(
         ("dealing", "revealing", "suspended"),
         message("seen_card_taken_declared"),
         taking.OfTaken,
-        taking.why_nothing_is_gone,
+        taking.check_taken,
     ),
     of_cards=True,
 )  # fmt: skip

@@ -14,12 +14,12 @@ import msgspec
 from shoe_ctl.games.decided import decide
 from shoe_ctl.table import methods, passing, wager_events, wagering
 from shoe_ctl.table.arguments import Name, OfChoice, checked
-from shoe_ctl.table.rows import Refuse
+from shoe_ctl.table.rows import Objection, not_taken
 from shoe_ctl.table.state import Opened, Window
 from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.table.wagers import leaving
 from shoe_ctl.table.wagers.leaving import Leave, Scope
-from shoe_ctl.table.wagers.request import Accepted, Answered, Refused
+from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, Refused
 from shoe_ctl.texts.message import Message, message
 
 from .grounds import set_top
@@ -53,12 +53,12 @@ def window_step(name: str, prompt: Message, window: str, then: str, *more: Choic
     """
     answers = (
         Choice(
-            WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _why_no_answer, reason=False,
-            takes=OfThePlayer, when=_asks_players,
+            WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _check_answer, reason=False,
+            takes=OfThePlayer, when=_asks_players, wants=_wants_whom,
         ),
         Choice(
-            STAND, "dealer", name, (_stand,), _why_no_answer, reason=False,
-            takes=OfThePlayer, when=_asks_players,
+            STAND, "dealer", name, (_stand,), _check_answer, reason=False,
+            takes=OfThePlayer, when=_asks_players, wants=_wants_whom,
         ),
         Choice(CLOSE, "dealer", then, (close_window,), reason=False),
     )  # fmt: skip
@@ -124,43 +124,58 @@ def is_open(standing: TableView) -> bool:
     return halt is not None and halt.top.window is not None
 
 
-def one_may_go(turn: Turn) -> bool:
-    """The step to be decided now has a window, and this wager may go in it."""
-    return is_open(turn) and isinstance(_without_one(turn), Accepted)
+def check_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against taking a wager back: while bets are open, or in a window."""
+    if turn.state == "suspended" and is_open(turn):
+        return _check_one(turn, given)
+    if turn.state == "suspended" and not wagering.bets_are_closed(turn):
+        return not_taken(("betting",))
+    return wagering.check_change("withdraw_wager", turn, given)
 
 
-def _without_one(turn: Turn) -> Answered:
+def _check_one(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
+    """What stands against taking one wager back in the window, or any."""
+    if given is None:
+        goes = _some_go_alone(turn)
+        return None if goes else Objection(message("refused_none_goes_alone"))
+    asked = wagering.read_request(turn)
+    answer = asked if isinstance(asked, Refused) else _without(turn, asked)
+    return wagering.objection(answer) if isinstance(answer, Refused) else None
+
+
+def _some_go_alone(turn: Turn) -> bool:
+    """A wager of somebody who has not answered may go, and need not take others with it."""
+    window = _window(turn)
+    waited = _waited_for(turn, window)
+    players = [held.player for held in leaving.may_go(turn.now.wagers, _leave(window))]
+    return any(window.scope == "any" or players.count(held.player) == 1 for held in waited)
+
+
+def _without(turn: Turn, asked: Asked) -> Answered:
     """The wagers without the one that the command names, or why it stays."""
-    window, asked = _window(turn), wagering.named(turn)
-    if isinstance(asked, Refused):
-        return asked
+    window = _window(turn)
     if asked.player in window.answered:
         return Refused(why=_has_answered(asked.player), rule=window.rule)
     return leaving.withdraw_one(turn.now.wagers, asked, turn.wager_rules, _leave(window))
 
 
-def withdraw_one(turn: Turn) -> None:
+def withdraw(turn: Turn) -> None:
+    """A Player takes one wager back, while bets are open or in a window."""
+    if turn.state == "suspended":
+        _withdraw_one(turn)
+    else:
+        wagering.change_wager(turn)
+
+
+def _withdraw_one(turn: Turn) -> None:
     """A Player takes one wager back; who has none left has answered."""
-    window, done = _window(turn), _without_one(turn)
-    assert isinstance(done, Accepted) and done.entry is not None, "the row asks before"
+    window, done = _window(turn), _without(turn, turn.args)
+    assert isinstance(done, Accepted) and done.entry is not None, "the check asks before"
     turn.change(wagers=done.wagers)
     wager_events.tell_accepted(turn, done.entry)
     player = done.entry.player
     if not leaving.may_go(turn.now.wagers, _leave(window), player):
         _answer(turn, player, (done.entry.seat,), "withdrawn")
-
-
-class RefuseOne(Refuse):
-    """An action that says why this one wager does not go."""
-
-    def __call__(self, turn: Turn) -> None:
-        """Refuse it."""
-        refused = _without_one(turn)
-        assert isinstance(refused, Refused), "the row above takes it"
-        wager_events.refuse(turn, refused)
-
-
-refuse_one = RefuseOne()
 
 
 def _withdraw_all(turn: Turn) -> None:
@@ -200,8 +215,11 @@ def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> Non
     turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
 
 
-def _why_no_answer(turn: Turn) -> Message | None:
+def _check_answer(turn: Turn, args: OfThePlayer | None) -> Message | None:
     """Why this Player, or whoever sits at this seat, has nothing to answer."""
+    if args is None:
+        waited = _waited_for(turn, _window(turn))
+        return None if waited else message("refused_nothing_left_to_withdraw")
     found = _answering_player(turn)
     return found.why if isinstance(found, Refused) else None
 
@@ -259,7 +277,7 @@ def _leave(window: Window) -> Leave:
 
 
 def _who_answers(turn: Turn) -> str:
-    """The Player who is named, where ``_why_no_answer`` found nothing wrong before."""
+    """The Player who is named, where ``_check_answer`` found nothing wrong before."""
     found = _answering_player(turn)
     assert isinstance(found, str), found
     return found
@@ -314,6 +332,12 @@ def next_seat_to_answer(standing: TableView) -> int | None:
         return None
     seats = sorted({one.seat for one in _waited_for(standing, window)})
     return next((s for s in seats if len(players_at(standing, window, s)) == 1), None)
+
+
+def _wants_whom(standing: TableView) -> dict[str, Any]:
+    """The seat that answers next; where none can by its number, a Player."""
+    seat = next_seat_to_answer(standing)
+    return {"player": None} if seat is None else {"seat": seat}
 
 
 def _seats(turn: Turn, player: str) -> tuple[int, ...]:

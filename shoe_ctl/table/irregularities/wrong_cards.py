@@ -6,13 +6,14 @@ In: nothing. Out: their procedures. Must not know: how a card is judged to be wr
 from __future__ import annotations
 
 from shoe_ctl.table import face_up
+from shoe_ctl.table.rows import check_nothing
 from shoe_ctl.table.shoe_cards import announce_change
 from shoe_ctl.texts.message import message
 
 from . import inspected
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, lay_aside, stands, void
 from .grounds import first_card_is_not_out, something_is_missing
-from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step, nothing
+from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
 
 _INSPECT = message("prompt_inspection")
 # One prompt for both, and one set of choices: in public the two must look alike.
@@ -28,7 +29,7 @@ def _earlier(key: str) -> End:
 
 
 def _inspected(key: str) -> Procedure:
-    laid_aside = _earlier_stand(lay_aside)._replace(unless=nothing)
+    laid_aside = _earlier_stand(lay_aside)._replace(unless=check_nothing)
     choices = (inspected.CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
     return Procedure(
         key,

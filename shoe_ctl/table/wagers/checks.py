@@ -6,6 +6,8 @@ Must not know: how the ledger changes, the state of the round beyond *betting*.
 
 from __future__ import annotations
 
+import itertools
+
 from shoe_ctl.texts.message import message
 
 from .held import Wager, Wagers
@@ -104,6 +106,18 @@ def no_room(wagers: Wagers, asked: Asked, rules: WagerRules) -> Refused | None:
     clause = "wagers_per_area" if most == game.limits.wagers_per_area else "wagers_per_area_lowered"
     why = message("refused_area_is_full", seat=asked.seat, wager=asked.wager, most=most)
     return Refused(why=why, rule=game.clause(clause))
+
+
+def no_room_at_all(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """No area takes another wager, or only of more Players than are permitted."""
+    playing = {held.player for held in wagers.standing}
+    most_players, most = rules.game.limits.players, wagers_per_area(wagers, rules)
+    others_may = most_players is None or len(playing) < most_players
+    for area in itertools.product(rules.seats, rules.offered):
+        here = [held.player for held in wagers.standing if held.amount > 0 and held.area == area]
+        if (most is None or len(here) < most) and (others_may or playing - {*here}):
+            return None
+    return Refused(why=message("refused_every_area_is_full"))
 
 
 def wagers_per_area(wagers: Wagers, rules: WagerRules) -> int | None:

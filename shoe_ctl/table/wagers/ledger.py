@@ -94,6 +94,44 @@ def restrict(wagers: Wagers, asked: Restriction, rules: WagerRules) -> Answered:
     return Accepted(wagers=msgspec.structs.replace(wagers, restriction_next=asked.number))
 
 
+# Whether any wager can change so, whatever is asked.
+
+
+def check_placing(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """No area takes another wager of anybody who may play."""
+    late = checks.too_late(wagers, rules, adds=True)
+    return late or checks.no_room_at_all(wagers, rules)
+
+
+def check_increasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """Every wager is as much as it may be."""
+    late = checks.too_late(wagers, rules, adds=True)
+    if late is not None or any(_may_grow(held, rules) for held in wagers.standing):
+        return late
+    return Refused(why=message("refused_none_can_be_more"))
+
+
+def _may_grow(held: Wager, rules: WagerRules) -> bool:
+    most = rules.maximum(held.wager)
+    return most is None or held.amount < most
+
+
+def check_decreasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """Every wager is as little as it may be."""
+    late = checks.too_late(wagers, rules, adds=False)
+    if late is not None or any(w.amount > rules.minimum(w.wager) for w in wagers.standing):
+        return late
+    return Refused(why=message("refused_none_can_be_less"))
+
+
+def check_withdrawing(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """No wager lies there."""
+    late = checks.too_late(wagers, rules, adds=False)
+    if late is not None or wagers.standing:
+        return late
+    return Refused(why=message("refused_no_wagers"))
+
+
 # What the other parts of the ledger build on: these change the wagers, unchecked.
 
 

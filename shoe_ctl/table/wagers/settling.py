@@ -64,6 +64,8 @@ def settle(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Settled
     returned ever after; a push leaves that one round to come. What is over the maximum is not
     played. The result does not depend on the order in which wagers were placed.
     """
+    if not wagers.standing:
+        return Settled(_over(wagers, wagers.settled_once), ())
     lines = tuple(
         _line(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
         for held in in_order(wagers.standing, rules)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Locked
-from shoe_ctl.table.positions import needed
+from shoe_ctl.table.commands import needed
 from tests.table.methods.handing import CASINO, STAND, at, dealt, refused, secret
 from tests.table.playing import SHIFT, Playing, game
 
