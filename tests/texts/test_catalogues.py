@@ -74,7 +74,13 @@ def test_chinese_has_a_name_for_every_state_and_every_irregularity() -> None:
 
 
 def test_chinese_texts_are_in_chinese() -> None:
-    bare = {"seen_by_person", "refused_argument", "refused_arguments", "daemon_failed", "refused_each"}
+    bare = {
+        "seen_by_person",
+        "refused_argument",
+        "refused_arguments",
+        "daemon_failed",
+        "refused_each",
+    }
     bare |= {"next_with_trouble", "done_cards_revealed", "done_totals_announced"}
     bare |= {"done_hand_shows", "done_irregularity_raised", "done_irregularity_resolved"}
     for code, template in language("zh").TEXTS.items():
