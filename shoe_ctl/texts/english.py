@@ -588,7 +588,9 @@ TEXTS: Mapping[str, str] = {
     "refused_draws_without_wager": (
         "{player} has no wager, and draws only by an assistant casino manager's leave"
     ),
-    "refused_nobody_has_wager": "no Player has a wager, and one draws only by an assistant casino manager's leave",
+    "refused_nobody_has_wager": (
+        "no Player has a wager, and one draws only by an assistant casino manager's leave"
+    ),
     "refused_has_leave": "that Player has leave already",
     "refused_game_has_no_methods": "{game} has no methods to choose from",
     "refused_no_such_method": "{game} has no Method {method}, it has {methods}",
