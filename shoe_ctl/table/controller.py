@@ -113,7 +113,8 @@ class TableController:
         turn = self._turn
         turn.begin(self.state, happened)
         link_facts.identify(turn)
-        outbox.heed(turn)
+        if turn.now.outbox.waiting:
+            outbox.heed(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):

@@ -22,7 +22,7 @@ class Trigger(Event):
     up the state's lines and takes the first that holds.
     """
 
-    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+    def trigger(self, model: object, *_: object, **__: object) -> bool:
         """Take the model's line.
 
         Raises:
@@ -32,9 +32,9 @@ class Trigger(Event):
         moves = self.transitions.get(model.state)
         if moves is None:
             raise MachineError(f"no line for {self.name} in the state {model.state}")
-        data = EventData(None, self, self.machine, model, args, kwargs)
-        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
-            if move.execute(data):
+        for move in moves:
+            assert isinstance(move, Move)
+            if move.take(self.machine, model):
                 return True
         return False
 
@@ -52,14 +52,17 @@ class Move(Transition):
 
     def execute(self, event_data: EventData) -> bool:
         """Take the line, if its conditions hold: first the state changes, then it acts."""
-        turn = event_data.model
-        assert isinstance(turn, Turn)
+        assert isinstance(event_data.model, Turn)
+        return self.take(event_data.machine, event_data.model)
+
+    def take(self, machine: Machine, turn: Turn) -> bool:
+        """Do the same for this turn: no line asks for the library's event data."""
         for holds in self._when:
             if not holds(turn):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            event_data.machine.set_state(to, turn)
+            machine.set_state(to, turn)
         for act in self._do:
             act(turn)
         return True

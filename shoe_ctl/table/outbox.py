@@ -100,9 +100,7 @@ def give(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 
 def heed(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of an errand, where one waits."""
-    if not turn.now.outbox.waiting:
-        return
+    """Before anything else is made of an input: what it says of an errand."""
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _hear(turn, happened.event)

@@ -148,15 +148,17 @@ def _result_data(each: WagerResult) -> dict[str, str]:
 
 def end_round(turn: Turn) -> None:
     """*Settled*: wagers are collected and paid, the round of play is over."""
-    settlement = _settle(turn)
-    last = Settled(
-        round=turn.round, wagers=turn.now.wagers, shoe_id=turn.shoe.id, method=turn.method
-    )
+    wagers = turn.now.wagers
+    last = Settled(round=turn.round, wagers=wagers, shoe_id=turn.shoe.id, method=turn.method)
     turn.change(last=last)
-    loses_shoe = shoe_control.loses_shoe(turn, settlement)
-    wagering.settle(turn, settlement)
-    if loses_shoe:
-        shoe_control.lose_shoe(turn)
+    if wagers.standing or turn.now.control.holder is not None:
+        settlement = _settle(turn)
+        loses_shoe = shoe_control.loses_shoe(turn, settlement)
+        wagering.settle(turn, settlement)
+        if loses_shoe:
+            shoe_control.lose_shoe(turn)
+    else:
+        wagering.settle_none(turn)
     turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
     close_round(turn)
 

@@ -34,8 +34,7 @@ def replaced(turn: Turn) -> None:
 
 def _answered(turn: Turn, name: str) -> None:
     """What was done next answers the question, where it is open."""
-    asked = _asked(turn)
-    if asked is None:
+    if not turn.now.waiting or (asked := _asked(turn)) is None:
         return
     end = AFTER_VOID.end(name)
     assert end is not None

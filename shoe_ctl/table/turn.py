@@ -27,6 +27,7 @@ from .wagers.limits import WagerRules
 if TYPE_CHECKING:
     from .irregularities.procedure import Procedure
 
+PUBLIC, RESTRICTED = Audience.PUBLIC, Audience.RESTRICTED
 _Event = TypeVar("_Event", bound=ShoeEvent)
 
 
@@ -203,19 +204,18 @@ class Turn(TableView):
     @property
     def subject(self) -> str | None:
         """The round in progress, else the shoe."""
-        if self.now.round is not None:
-            return self.now.round.id
-        return self.now.shoe.id if self.now.shoe is not None else None
+        about = self.now.round or self.now.shoe
+        return None if about is None else about.id
 
     def tell(
         self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
     ) -> None:
         """A public event; ``restricted`` is the data of its restricted copy where it differs."""
-        self.effects.append(TableEvent(kind, Audience.PUBLIC, self.subject, data, restricted))
+        self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
 
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """An event that only the restricted stream carries."""
-        self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+        self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
 
     def emit_irregularity(
         self, kind: str, key: str, data: dict[str, Any], **restricted: object

@@ -22,6 +22,7 @@ from .wagers import differential, ledger
 from .wagers.held import Wagers
 from .wagers.limits import WagerRules
 from .wagers.request import Accepted, Answered, Asked, By, Refused, Restriction, Staked
+from .wagers.settling import after_round
 from .wagers.settling import settle as settle_wagers
 from .wagers.settling import void as void_wagers
 from .wording import what_is_wrong
@@ -262,6 +263,11 @@ def settle(turn: Turn, settlement: Settlement) -> None:
     settled = settle_wagers(before, settlement, turn.wager_rules)
     turn.change(wagers=settled.wagers)
     tell_settled(turn, before, settled.lines)
+
+
+def settle_none(turn: Turn) -> None:
+    """The round is finished, and no wager stands in it."""
+    turn.change(wagers=after_round(turn.now.wagers))
 
 
 def return_all(turn: Turn, rule: str | None) -> None:

@@ -53,8 +53,8 @@ def order(turn: Turn, slot: tuple[str, int] | None) -> None:
     now = turn.now
     draw = None if now.shoe is None or slot is None else (now.shoe.drawn + 1, *slot)
     if draw != now.armed:
+        turn.effects.append(Locked() if draw is None else Armed(*draw))
         turn.change(arming=_withdrawn(now) if draw is None else _armed(now, *draw))
-        turn.effects.append(ordered(turn.now))
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))

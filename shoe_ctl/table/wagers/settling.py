@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe_ctl.games.settlement import Settlement, WagerResult
 
@@ -64,21 +65,19 @@ def settle(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Settled
     returned ever after; a push leaves that one round to come. What is over the maximum is not
     played. The result does not depend on the order in which wagers were placed.
     """
-    if not wagers.standing:
-        return Settled(_over(wagers, wagers.settled_once), ())
     lines = tuple(
         _line(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
         for held in in_order(wagers.standing, rules)
     )
     once = {line.player for line in lines if any(a[:2] == _ONCE for a in line.applied)}
     settled_once = tuple(sorted(once.union(wagers.settled_once)))
-    return Settled(_over(wagers, settled_once), lines)
+    return Settled(replace(after_round(wagers), settled_once=settled_once), lines)
 
 
 def void(wagers: Wagers, rule: str | None, rules: WagerRules) -> Settled:
     """Return every wager of a void round, decided ones too; ``rule`` made the round void."""
     lines = tuple(_line_of(held, "returned", rule) for held in in_order(wagers.standing, rules))
-    return Settled(_over(wagers, wagers.settled_once), lines)
+    return Settled(after_round(wagers), lines)
 
 
 def line_data(line: Line) -> dict[str, Any]:
@@ -106,11 +105,9 @@ def line_data(line: Line) -> dict[str, Any]:
 _ONCE = ("under_minimum", "once")
 
 
-def _over(wagers: Wagers, settled_once: tuple[str, ...]) -> Wagers:
+def after_round(wagers: Wagers) -> Wagers:
     """The wagers between rounds: nothing stands; the history stays until the next begins."""
-    return msgspec.structs.replace(
-        wagers, betting="between", standing=(), settled_once=settled_once
-    )
+    return replace(wagers, betting="between", standing=())
 
 
 def in_order(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
@@ -161,7 +158,7 @@ def _won(
     if paid.capped:
         applied = (*applied, Applied("payout_cap", "capped", None))
     line = _line_of(held, "win", done.rule, applied=applied)
-    return msgspec.structs.replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
+    return replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
 
 
 def _remarks(held: Wager, rules: WagerRules) -> tuple[Applied, ...]:
