@@ -171,10 +171,10 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                 for asked in ({"request": "status"}, ruling(command="resume")):
                     assert (await caller.asks(**asked))["error"]["text"] == lines[0]
                 for wrong, why in (
-                    ({"reason": None}, "needs a reason"),
+                    ({"reason": None}, "a reason is missing"),
                     ({"consented_by": None}, "another person"),
                     ({"consented_by": "Ines"}, "another person"),
-                    ({"position": "pit_manager"}, "takes a gaming shift manager"),
+                    ({"position": "pit_manager"}, "needs a gaming shift manager"),
                     ({"position": "surveillance"}, "acts up to"),
                     ({"args": {"x": 3}}, "accept_loss takes no x"),
                     ({"round_id": "zzz"}, "accept_loss takes no round"),
