@@ -14,6 +14,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
 from tests.table.playing import Playing
 from tests.table.sessions import WAYS
 
@@ -156,6 +157,13 @@ def test_who_ruled_and_why_is_not_public() -> None:
 
 def codes_in(event: TableEvent) -> set[str]:
     return set(CODE.findall(msgspec.json.encode(event.data).decode()))
+
+
+def test_a_card_among_the_arguments_of_a_message_is_found_like_any_other() -> None:
+    inner = message("refused_card_was_seen", hand="player", index=1, card="7D")
+    seen = message("refused_each", reasons=[inner]).as_data()
+    told = TableEvent("irregularity.raised", Audience.PUBLIC, None, {"seen": seen})
+    assert codes_in(told) == {"7D"}
 
 
 @pytest.mark.parametrize("codes", ALIKE)
