@@ -18,7 +18,6 @@ from .slots import (
     next_slot,
     pending_cards,
     phase,
-    takes_cards,
 )
 from .state import UnplacedCard
 from .turn import TableView, Turn
@@ -93,7 +92,7 @@ def deals_pending_next(turn: Turn) -> bool:
     card = turn.now.pending
     if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
-    return turn.state in takes_cards(implied=turn.implied)
+    return turn.takes_card_in(turn.state)
 
 
 def deal_pending(turn: Turn) -> None:
@@ -148,9 +147,7 @@ def _follow_all(turn: Turn, laid: int) -> None:
 
 
 def stand(turn: Turn) -> None:
-    """Bring the state up to the cards on the table: now, or once the halt is over."""
-    state, halt = phase(turn.now), turn.now.halt
-    if halt is not None:
-        turn.change(halt=msgspec.structs.replace(halt, back_to=state))
-    elif turn.state != state:
-        turn.then("cards_placed")
+    """Let play resume in the state that the cards on the table stand for, once the halt is over."""
+    halt = turn.now.halt
+    assert halt is not None, "people place cards while the table is halted"
+    turn.change(halt=msgspec.structs.replace(halt, back_to=phase(turn.now)))

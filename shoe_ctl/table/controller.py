@@ -112,7 +112,9 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        link_facts.identify(turn)
+        said_who = isinstance(happened, ShoeSaid) and type(happened.event) in link_facts.SAYS_WHO
+        if said_who or turn.now.link.claim is not None:
+            link_facts.identify(turn)
         if turn.now.outbox.waiting:
             outbox.heed(turn)
         if isinstance(happened, TableCommand):
@@ -121,7 +123,9 @@ class TableController:
             said = happened.event.type
             engine.run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
-                outbox.tell_again(turn, happened.event)
+                turn.set_link(met=True)
+                if turn.now.outbox.waiting or turn.now.link.obeys:
+                    outbox.tell_again(turn, happened.event)
         else:
             engine.run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
@@ -243,10 +247,10 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return replayed.shows_at_us(now, settings)
+        return replayed.shows_at_us(now, settings) if settings.faces == "face_up" else None
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if conduct.faces(now, settings) == "face_up":
+    if settings.faces == "face_up" and not conduct.is_handed(now, settings):
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000

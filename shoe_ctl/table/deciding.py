@@ -309,11 +309,13 @@ def go_on(turn: Turn) -> None:
         pending.set_down(turn)
         turn.then("set_shown")
         return
-    pending.deal(turn)
-    if wagering.differential_has_changed(turn):
+    if turn.now.pending is not None:
+        pending.deal(turn)
+    if turn.now.wagers.standing and wagering.differential_has_changed(turn):
         wagering.look_at_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
-        unread.close_known(turn)
+        if turn.now.waiting:
+            unread.close_known(turn)
         revealing.reveal_due(turn)
         revealing.advance(turn)
         shoe_cards.look_if_empty(turn)

@@ -11,7 +11,7 @@ import functools
 from transitions import Event, EventData, Machine, MachineError, Transition
 
 from .situations import STATES
-from .transitions import Line, case_of, lines
+from .transitions import CASES, CHECKS, Line, lines
 from .turn import Turn
 
 
@@ -62,7 +62,7 @@ class Move(Transition):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            machine.set_state(to, turn)
+            machine.set_state(machine.states[to], turn)
         for act in self._do:
             act(turn)
         return True
@@ -78,6 +78,17 @@ def run(turn: Turn, trigger: str) -> None:
     while waiting:
         turn.source = turn.state
         events[case_of(turn, waiting.popleft())].trigger(turn)
+
+
+def case_of(turn: Turn, trigger: str) -> str:
+    """What this trigger is, as the table stands."""
+    check = CHECKS.get(trigger)
+    if check is not None:
+        return check[0](turn)
+    for case, holds in CASES.get(trigger, ()):
+        if holds(turn):
+            return case
+    return trigger
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from . import shoe_cards
 from .cause import Cause
 from .methods import may_draw
 from .shoe import arming
-from .slots import INITIAL_DEAL, next_slot, takes_cards
+from .slots import INITIAL_DEAL, next_slot
 from .turn import Turn
 
 DRAWN_EARLY = Cause("overdraw", message("seen_drawn_early"))
@@ -36,13 +36,14 @@ def what_is_wrong(turn: Turn) -> Cause | None:
 
 def _is_out_of_turn(turn: Turn) -> Cause | None:
     """The irregularity that this card is wherever it comes, whatever its face."""
-    drawn, slot = turn.drawn, next_slot(turn.now)
-    if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
-        came = message("seen_draw_out_of_turn", draw=drawn.number, next=turn.shoe.drawn + 1)
+    drawn, slot, shoe = turn.drawn, next_slot(turn.now), turn.now.shoe
+    assert shoe is not None
+    if drawn.number is not None and drawn.number != shoe.drawn + 1:
+        came = message("seen_draw_out_of_turn", draw=drawn.number, next=shoe.drawn + 1)
         return Cause("gap", came)
     if is_left_over(turn):
         return LEFT_OVER
-    if slot is None or turn.source not in takes_cards(implied=turn.implied):
+    if slot is None or not turn.takes_card_in(turn.source):
         return DRAWN_EARLY
     if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
         # The shoe names hands from cards that the room may not have seen.
@@ -105,13 +106,13 @@ def unaligned(turn: Turn) -> bool:
 
 def ends_a_missed_round(turn: Turn) -> bool:
     """Not aligned, and no new round begins with this card: it belongs to one that was missed."""
-    return unaligned(turn) and not aligns(turn)
+    return not turn.now.link.aligned and not aligns(turn)
 
 
 def repeats_a_slot(turn: Turn) -> bool:
     """The shoe names a slot that holds this very card already: it is sent again."""
     drawn, played = turn.drawn, turn.now.round
-    if played is None or unaligned(turn) or drawn.hand is None or drawn.number is not None:
+    if played is None or drawn.hand is None or drawn.number is not None or unaligned(turn):
         return False
     named = (drawn.hand, drawn.index, drawn.card)
     return any((d.hand, d.index, d.card) == named for d in played.cards)

@@ -128,17 +128,17 @@ def unproved_us(now: TableState) -> int | None:
 
 # What is done.
 
-_SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
 
 
 def identify(turn: Turn) -> None:
     """Before anything else is made of an input: what it says of who is at the other end."""
     happened = turn.happened
     if isinstance(happened, Tick):
-        claim, due_us = turn.now.link.claim, unproved_us(turn.now)
-        if claim is not None and due_us is not None and turn.now.t_us >= due_us:
+        claim = turn.now.link.claim
+        if claim is not None and turn.now.t_us >= claim.t_us + PROOF_US:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid) and type(happened.event) in _SAYS_WHO:
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in SAYS_WHO:
         match happened.event:
             case Challenged(device_id=who) if not is_met(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))

@@ -122,7 +122,6 @@ def tell_again(turn: Turn, hello: Hello) -> None:
     By its id it knows what it has done already. The time it is told once for each hello: later it
     would be wrong.
     """
-    turn.set_link(met=True)
     if can(turn.now, "set_time"):
         _set(turn, count=turn.now.outbox.count + 1)
         number = _number(turn, turn.now.outbox.count)

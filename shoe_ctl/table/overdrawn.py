@@ -81,8 +81,6 @@ def is_undecided_objection(turn: Turn) -> bool:
 
 def tell_unarmed(turn: Turn) -> None:
     """The shoe was not armed for a card that is due: it came early, and is that hand's *(5.7)*."""
-    if turn.drawn.armed is not False:
-        return
     cause = _cause(turn, fitting.UNARMED)
     end = OVERDRAW.end("kept")
     assert end is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from . import belated, dealing, face_up, fitting, replacing, set_aside, shoe_cards
 from .round import unplaced
 from .shoe import arming
-from .slots import is_drawn_ahead, next_slot, takes_cards
+from .slots import is_drawn_ahead, next_slot
 from .turn import Turn
 
 # What was seen.
@@ -43,7 +43,7 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
         return False
     if place[0] == set_aside.HAND:
         return played is not None and len(turn.now.ahead) + 1 == place[1]
-    return halt.back_to in takes_cards(implied=turn.implied) and next_slot(turn.now) == place
+    return turn.takes_card_in(halt.back_to) and next_slot(turn.now) == place
 
 
 def was_armed_to_set_aside(turn: Turn) -> bool:

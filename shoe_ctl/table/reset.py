@@ -59,7 +59,7 @@ def bet_again(turn: Turn) -> None:
     wagering.open_bets(turn)
 
 
-def look_for_cards(turn: Turn) -> None:
+def place_cards_drawn_before(turn: Turn) -> None:
     """Where *no more bets* is said anew, the cards that lie there are the round's first."""
     if turn.round.cards:
         turn.then("cards_placed")

@@ -31,7 +31,7 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 
 def shows_cards_at_once(turn: Turn) -> bool:
     """Cards are dealt face up: time alone reveals them."""
-    return turn.faces == "face_up"
+    return turn.settings.faces == "face_up" and turn.faces == "face_up"
 
 
 def check_exposing(turn: Turn, args: ExposedCards | None) -> Message | None:
@@ -99,13 +99,13 @@ def reveal_due(turn: Turn) -> None:
 
 def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | None = None) -> None:
     """The room has seen these cards; one that nobody could read stays as it is."""
-    known = [(d, d.card) for d in seen if d.card is not None]
-    shown = [dealt for dealt, _ in known]
+    shown = [dealt for dealt in seen if dealt.card is not None]
     cards = [replace(d, revealed=True) if d in shown else d for d in turn.round.cards]
     turn.set_round(cards=tuple(cards))
-    for dealt, card in known:
-        shoe_cards.show(turn, card)
-        data = {"hand": dealt.hand, "index": dealt.index, "card": card.code}
+    for dealt in shown:
+        assert dealt.card is not None
+        shoe_cards.show(turn, dealt.card)
+        data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
         turn.tell("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
 
 

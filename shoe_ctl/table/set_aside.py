@@ -51,11 +51,6 @@ def has_the_next(turn: Turn) -> bool:
     return bool(turn.now.ahead)
 
 
-def shoe_is_sorted(turn: Turn) -> bool:
-    """The round gets no card from the shoe any more: what becomes of it touches the next ones."""
-    return turn.now.round is not None and turn.now.round.shoe_sorted
-
-
 # What is done.
 
 

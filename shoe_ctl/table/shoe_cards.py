@@ -30,7 +30,8 @@ def not_a_card_of_play(turn: Turn) -> bool:
 
 def one_too_many(turn: Turn, card: Card) -> bool:
     """The decks hold no further card with this face, by all that the shoe has read."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
     return known >= shoe.decks
 
@@ -45,7 +46,8 @@ def has_too_many(turn: Turn) -> bool:
 
 def is_empty(turn: Turn) -> bool:
     """Every card of the set is out."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
 
 
@@ -168,18 +170,20 @@ def _count_unplaced(
 
 def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
     """Enter a card in the ledger under its number: no card twice, those passed over as unseen."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     number = shoe.drawn + 1 if number is None else number
     if number <= shoe.drawn:
         return
-    counts, unseen = shoe.counts, shoe.unseen + number - shoe.drawn - 1
-    if card is None:
-        unseen += 1
-    else:
-        counts = _one_more(counts, card)
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
     if number > shoe.drawn + 1:
-        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
+        passed_over = range(shoe.drawn + 1, number)
+        missed = (*shoe.missed, *passed_over)
+        turn.set_shoe(missed=missed, unseen=shoe.unseen + len(passed_over))
+    if card is None:
+        turn.set_shoe(drawn=number, unseen=turn.shoe.unseen + 1)
+    else:
+        counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
+        turn.set_shoe(drawn=number, counts=counts)
 
 
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:

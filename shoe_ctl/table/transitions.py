@@ -41,22 +41,25 @@ from .dealing import close_bets, deal, is_implied, open_round
 from .dealing import look_at_differential as check_differential_late
 from .deciding import go_on as resume_play
 from .deciding import hear as answer_step
-from .deciding import is_heard, raise_declared, take_choice, void_for_want_of_cards
-from .early import deal_opening, look_for_opening, set_aside_opening
+from .deciding import is_heard, raise_declared, take_choice
+from .deciding import void_for_want_of_cards as void_insufficient_cards
+from .early import deal_opening, set_aside_opening
+from .early import look_for_opening as check_opening
 from .link_facts import lose_alignment
 from .outcome import announce_outcome, end_round
 from .overdrawn import take as take_early_card
-from .overdrawn import tell_unarmed
-from .replacing import kept as cards_kept
-from .replacing import replaced as cards_replaced
-from .reset import look_for_cards
+from .overdrawn import tell_unarmed as note_unarmed
+from .replacing import kept as answer_kept
+from .replacing import replaced as answer_replaced
+from .reset import place_cards_drawn_before
 from .revealing import advance, reveal_due, want_third_card
-from .round.card_check import CardCase, classify_card
+from .round.card_check import CardCase, classify_card, take_turn
 from .set_aside import deal_next as deal_card_set_aside
 from .shoe import arming
 from .shoe.error_check import ErrorCase, classify_error
 from .shoe.hello_check import HelloCase, classify_hello
-from .shoe_cards import announce_change, look_if_empty, note_status
+from .shoe_cards import announce_change, note_status
+from .shoe_cards import look_if_empty as check_empty
 from .shoe_sets import (
     admit_kept_set,
     admit_unnamed_set,
@@ -103,71 +106,76 @@ RESUME: Destination = _resumes_in
 
 
 # The round: how a table moves through its states. Read a line as: in this state, when this comes,
-# go to that state and do this. A command's own check is asked before its line.
+# go to that state and do this. A command's own check is asked before its line; what halts the
+# table, in SHOE and ALWAYS, leads to suspended.
+#
+# set       a set of cards that the shoe shows
+# pull      cards that were drawn as one
+# answer    answer_kept, answer_replaced: after a void round, whether its cards are replaced (5.13)
+# unarmed   note_unarmed: the card is due, but the shoe was not armed for it (5.7)
+# opening   cards drawn before the round that were ruled to be its first (6.1)
 # fmt: off
 ROUND: tuple[tuple[Any, ...], ...] = (
     # in            when this comes        to             do this
     # -- no_shoe: no set of cards is known --------------------------------------------------------
-    ("no_shoe",     "set.admitted",        "idle",        cards_replaced, admit_kept_set),
-    ("no_shoe",     "set.refused",         "no_shoe",     cards_replaced, refuse_set),
-    ("no_shoe",     "set.taken_out",       "no_shoe",     cards_replaced, take_out),
+    ("no_shoe",     "set.admitted",        "idle",        answer_replaced, admit_kept_set),
+    ("no_shoe",     "set.refused",         "no_shoe",     answer_replaced, refuse_set),
+    ("no_shoe",     "set.taken_out",       "no_shoe",     answer_replaced, take_out),
     # -- idle: a shoe is ready, no round is open --------------------------------------------------
-    ("idle",        "set.admitted",        "idle",        cards_replaced, admit_kept_set),
-    ("idle",        "set.refused",         "no_shoe",     cards_replaced, refuse_set),
-    ("idle",        "set.taken_out",       "no_shoe",     cards_replaced, take_out),
-    ("idle",        "place_your_bets",     "betting",     cards_kept, open_round),           # 3.1
-    ("idle",        "first_wager",         "betting",     cards_kept, open_round, change_wager),
-    ("idle",        "card.in_turn",        "dealing",     cards_kept, tell_unarmed, open_round,
-                    close_bets, deal_opening, deal, check_differential_late, reveal_due),
-    ("idle",        "pull.opens_round",    "closed",      cards_kept, open_round, close_bets,
-                    ask_for_order, check_differential),                                      # 5.8
-    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
-    ("idle",        "change_due",          "shoe_change", cards_replaced, announce_change,
+    ("idle",        "set.admitted",        "idle",        answer_replaced, admit_kept_set),
+    ("idle",        "set.refused",         "no_shoe",     answer_replaced, refuse_set),
+    ("idle",        "set.taken_out",       "no_shoe",     answer_replaced, take_out),
+    ("idle",        "place_your_bets",     "betting",     answer_kept, open_round),         # 3.1
+    ("idle",        "first_wager",         "betting",     answer_kept, open_round, change_wager),
+    ("idle",        "card.in_turn",        "dealing",     answer_kept, open_round, close_bets,
+                    deal_opening, deal, check_differential_late, reveal_due),
+    ("idle",        "pull.opens_round",    "closed",      answer_kept, open_round, close_bets,
+                    ask_for_order, check_differential),                                     # 5.8
+    ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
+    ("idle",        "change_due",          "shoe_change", answer_replaced, announce_change,
                     set_aside_opening),
-    ("idle",        "change_shoe",         "shoe_change", cards_replaced, announce_change,
+    ("idle",        "change_shoe",         "shoe_change", answer_replaced, announce_change,
                     set_aside_opening),
-    ("idle",        "change_decided",      "shoe_change", take_choice),                      # 5.13
+    ("idle",        "change_decided",      "shoe_change", take_choice),                     # 5.13
     # -- shoe_change: these cards deal no further round -------------------------------------------
-    ("shoe_change", "set.admitted",        "idle",        cards_replaced, admit_kept_set),
-    ("shoe_change", "set.refused",         "no_shoe",     cards_replaced, refuse_set),
-    ("shoe_change", "set.taken_out",       "no_shoe",     cards_replaced, take_out),
-    ("shoe_change", "declare_new_shoe",    "idle",        cards_replaced, admit_unnamed_set),
-    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("shoe_change", "set.admitted",        "idle",        answer_replaced, admit_kept_set),
+    ("shoe_change", "set.refused",         "no_shoe",     answer_replaced, refuse_set),
+    ("shoe_change", "set.taken_out",       "no_shoe",     answer_replaced, take_out),
+    ("shoe_change", "declare_new_shoe",    "idle",        answer_replaced, admit_unnamed_set),
     # -- betting: wagers are taken ----------------------------------------------------------------
-    ("betting",     "no_more_bets",        "closed",      close_bets, look_for_cards,
-                    check_differential, look_for_opening),                                   # 3.2
-    ("betting",     "card.in_turn",        "dealing",     tell_unarmed, close_bets, deal_opening,
-                    deal, check_differential_late, reveal_due),
+    ("betting",     "no_more_bets",        "closed",      close_bets, place_cards_drawn_before,
+                    check_differential, check_opening),                                     # 3.2
+    ("betting",     "card.in_turn",        "dealing",     close_bets, deal_opening, deal,
+                    check_differential_late, reveal_due),
     ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_order,
-                    check_differential),                                                     # 5.8
-    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+                    check_differential),                                                    # 5.8
+    ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- closed: no more bets, no card is out -----------------------------------------------------
-    ("closed",      "card.in_turn",        "dealing",     tell_unarmed, deal, reveal_due),   # 3.12
-    ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),         # 6.1
-    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("closed",      "card.in_turn",        "dealing",     deal, reveal_due),                # 3.12
+    ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),        # 6.1
+    ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
-    ("dealing",     "card.in_turn",        "dealing",     tell_unarmed, deal, reveal_due),   # 3.12
-    ("dealing",     "card.fourth",         "revealing",   tell_unarmed, deal, reveal_due, advance),
-    ("dealing",     "deal.ran_out",        "idle",        void_for_want_of_cards),           # 5.3
-    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("dealing",     "card.in_turn",        "dealing",     deal, reveal_due),                # 3.12
+    ("dealing",     "card.fourth",         "revealing",   deal, reveal_due, advance),
+    ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),         # 5.3
+    ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
     ("revealing",   "third_card_due",      "drawing",     want_third_card),
     ("revealing",   "third_card.early",    "revealing",   want_third_card, take_early_card,
-                    reveal_due, advance),                                                    # 5.7
+                    reveal_due, advance),                                                   # 5.7
     ("revealing",   "third_card.aside",    "revealing",   deal_card_set_aside),             # 5.11.1
-    ("revealing",   "third_card.ran_out",  "idle",        void_for_want_of_cards),           # 5.3
+    ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),         # 5.3
     ("revealing",   "outcome_due",         "resolved",    announce_outcome),
-    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
     # -- drawing: a third card is due -------------------------------------------------------------
-    ("drawing",     "card.in_turn",        "revealing",   tell_unarmed, deal, reveal_due, advance),
-    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance, look_if_empty),
+    ("drawing",     "card.in_turn",        "revealing",   deal, reveal_due, advance),
+    ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance, check_empty),
     # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
     ("resolved",    "settle",              "idle",        end_round),
     ("resolved",    "round_over",          "idle",        end_round),
     # -- suspended: something is open that is decided first ---------------------------------------
     ("suspended",   "halt_ended",          RESUME,        resume_play),
     ("suspended",   "round_voided",        "idle",        take_choice),
-    ("suspended",   "round_entered",       "resolved",    enter_round),                      # 6.3
+    ("suspended",   "round_entered",       "resolved",    enter_round),                     # 6.3
 )
 # fmt: on
 
@@ -311,6 +319,7 @@ ALWAYS: Mapping[str, Cell] = {
     "card.in_pause": halts(overdrawn.halt_in_review),  # 6.1
     "card.in_halt": does(halting.keep_another),
     "card.without_shoe": halts("no_shoe_known", halting.keep),
+    "card.unarmed": does(note_unarmed, take_turn),  # 5.7
     "card.burned": does(shoe_cards.burn),
     "card.of_missed_round": does(shoe_cards.count_unplaced),
     "card.set_aside": does(set_aside.lay),  # 5.11.1
@@ -403,7 +412,7 @@ _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "link_up": (("link_up.first_set", within(("no_shoe",), link_facts.cannot_name_its_set)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", set_aside.shoe_is_sorted),
+        ("link_lost.shoe_sorted", Turn.is_shoe_sorted),
         ("link_lost.unheard", link_facts.cannot_replay),
     ),
     "restarted": (
@@ -416,7 +425,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), shoe_sets.loads_what_is_known)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), set_aside.shoe_is_sorted)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), Turn.is_shoe_sorted)),
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, shoe_sets.new_shoe_shown)),
@@ -578,17 +587,6 @@ def cases(trigger: str) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(case for case, _ in CASES.get(trigger, ())))
     asks = CASES.get(trigger)
     return named if asks and asks[-1][1] is always else (*named, trigger)
-
-
-def case_of(turn: Turn, trigger: str) -> str:
-    """What this trigger is, as the table stands."""
-    check = CHECKS.get(trigger)
-    if check is not None:
-        return check[0](turn)
-    for case, holds in CASES.get(trigger, ()):
-        if holds(turn):
-            return case
-    return trigger
 
 
 @functools.cache

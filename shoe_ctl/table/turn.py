@@ -21,6 +21,7 @@ from . import conduct
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
+from .slots import BEGUN_BY_A_CARD, DEALT_IN
 from .state import Halt, Opened, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
@@ -97,6 +98,14 @@ class TableView:
         """Announcements follow the cards now."""
         return conduct.implied(self.now, self.settings)
 
+    def is_shoe_sorted(self) -> bool:
+        """True if the round gets no card from the shoe any more: its cards lie on the table."""
+        return self.now.round is not None and self.now.round.shoe_sorted
+
+    def takes_card_in(self, state: str) -> bool:
+        """Return whether a card may be drawn in this state; implied announcements follow it."""
+        return state in DEALT_IN or (state in BEGUN_BY_A_CARD and self.implied)
+
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
         return self.procedures[key].public_key or key
@@ -109,7 +118,10 @@ class Turn(TableView):
     ``triggers`` are those that the table has given itself and that wait for their turn.
     ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     ``args`` are the arguments of the command, once they were read.
+    ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
+
+    drawn: CardDrawn
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -133,7 +145,11 @@ class Turn(TableView):
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
-        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
+        if isinstance(event, CardDrawn):
+            self.drawn = event
+        else:
+            self.__dict__.pop("drawn", None)
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -152,13 +168,6 @@ class Turn(TableView):
         """Return the shoe event of this input, which is of this kind."""
         event = self.shoe_event
         assert isinstance(event, kind)
-        return event
-
-    @property
-    def drawn(self) -> CardDrawn:
-        """The card of this input."""
-        event = self._event
-        assert isinstance(event, CardDrawn)
         return event
 
     @property
@@ -247,6 +256,5 @@ class Turn(TableView):
         """An announcement: stamped *inferred* unless the command ``by`` made it."""
         asked = self.happened
         made = isinstance(asked, TableCommand) and asked.command == by
-        stamp = {} if made else {"inferred": True}
-        more = None if restricted is None else {**data, **stamp, **restricted}
-        self.tell(kind, {**data, **stamp}, restricted=more)
+        told = data if made else {**data, "inferred": True}
+        self.tell(kind, told, restricted=None if restricted is None else {**told, **restricted})

@@ -11,9 +11,6 @@ from shoe_ctl.table import engine, transitions
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.procedures import PROCEDURES
 from shoe_ctl.table.situations import (
-    BEGUN,
-    BETWEEN,
-    CARDS_OUT,
     LEFT_FOR_A_HALT,
     NO_ROUND,
     SITUATIONS,
@@ -127,7 +124,7 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "card.in_turn": {"idle", "betting", "closed", "dealing", "drawing"},
         "card.fourth": {"dealing"},
         "pull.opens_round": {"idle", "betting"},
-        "cards_placed": {*BETWEEN, *BEGUN, *CARDS_OUT},
+        "cards_placed": {"idle", "betting", "closed", "dealing", "drawing"},
         "deal.ran_out": {"dealing"},
         "third_card_due": {"revealing"},
         "third_card.early": {"revealing"},

@@ -128,11 +128,11 @@ def raise_irregularity(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     halted = turn.now.halt is not None
     _push(turn, opened)
-    withdrawal.offer(turn, open_step(turn).window)
+    _offer_window(turn)
     _tell_raised(turn, opened, guide(turn))
     if not halted:
         _tell_halted(turn, cause.key)
-    withdrawal.tell_opened(turn)
+    _emit_window(turn)
 
 
 def wait_beside(turn: Turn, cause: Cause) -> None:
@@ -171,11 +171,11 @@ def halt_for_waiting(turn: Turn, waiting: Opened, step: str, **restricted: objec
     halted = turn.now.halt is not None
     turn.change(waiting=rest)
     _push(turn, msgspec.structs.replace(waiting, step=step, covers=False))
-    withdrawal.offer(turn, open_step(turn).window)
+    _offer_window(turn)
     _tell_step(turn, **restricted)
     if not halted:
         _tell_halted(turn, waiting.key)
-    withdrawal.tell_opened(turn)
+    _emit_window(turn)
 
 
 def close_waiting(turn: Turn, waiting: Opened, end: End, **restricted: object) -> None:
@@ -212,6 +212,18 @@ def _next_number(turn: Turn) -> int:
     return number
 
 
+def _offer_window(turn: Turn) -> None:
+    """Open the withdrawal window of the step that is open now, or close the one before it."""
+    window = open_step(turn).window
+    if window is not None or turn.current.window is not None:
+        withdrawal.offer(turn, window)
+
+
+def _emit_window(turn: Turn) -> None:
+    if turn.current.window is not None:
+        withdrawal.tell_opened(turn)
+
+
 def _push(turn: Turn, opened: Opened) -> None:
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
     covers = bool(halt.stack) and halt.top.key in turn.procedures[opened.key].covers
@@ -246,12 +258,12 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
     stays = turn.current.step == step
     set_top(turn, step=step)
     if not stays:
-        withdrawal.offer(turn, open_step(turn).window)
+        _offer_window(turn)
         for action in open_step(turn).enters:
             action(turn)
     _tell_step(turn, **restricted)
     if not stays:
-        withdrawal.tell_opened(turn)
+        _emit_window(turn)
 
 
 def tell_open_step(turn: Turn) -> None:

@@ -37,6 +37,7 @@ CardCase = Literal[
     "card.without_shoe",
     "card.burned",
     "card.of_missed_round",
+    "card.unarmed",
     "card.in_turn",
     "card.fourth",
     "card.set_aside",
@@ -56,11 +57,11 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
         return "card.no_card"  # the shoe shows how many cards it burned
     if fitting.repeats_a_slot(turn):
         return "card.repeated"  # the shoe reports a card again that lies in its slot
-    if heard_later.was_entered(turn):  # people entered this draw (6.3)
+    if _was_entered(turn):  # people entered this draw (6.3)
         return "card.disputed" if heard_later.contradicts(turn) else "card.entered"
     if turn.state == "suspended":
         return _classify_in_halt(turn)
-    if turn.state in CARDS_OUT and unread.waits_for_a_reading(turn):
+    if turn.state in CARDS_OUT and _has_unread_card(turn) and unread.waits_for_a_reading(turn):
         return "card.read_late"  # an unread card lies in the slot that the shoe names
     if turn.state == "no_shoe":
         return "card.without_shoe"
@@ -71,7 +72,7 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
             return "card.of_missed_round"  # the shoe is not aligned, and no round begins with it
     wrong = fitting.what_is_wrong(turn)
     if wrong is None:  # it is due, and for the slot that is due (3.12, 3.13)
-        return "card.fourth" if _completes_the_deal(turn) else "card.in_turn"
+        return "card.unarmed" if turn.drawn.armed is False else _case_in_turn(turn)
     if turn.state == "revealing" and pending.was_armed_to_set_aside(turn):
         return "card.set_aside"  # drawn ahead for a Player who left with cards (5.11.1)
     if wrong.key == overdrawn.KEY:  # it came before its turn (5.7, 6.1)
@@ -97,5 +98,23 @@ def _classify_in_halt(turn: Turn) -> CardCase:
     return "card.in_halt"
 
 
-def _completes_the_deal(turn: Turn) -> bool:
-    return turn.state == "dealing" and len(turn.round.cards) == len(INITIAL_DEAL) - 1
+def _case_in_turn(turn: Turn) -> CardCase:
+    played = turn.now.round
+    dealt = 0 if played is None else len(played.cards)
+    fourth = turn.state == "dealing" and dealt == len(INITIAL_DEAL) - 1
+    return "card.fourth" if fourth else "card.in_turn"
+
+
+def take_turn(turn: Turn) -> None:
+    """Deal the card as one that is due, now that people were told what is odd about it."""
+    turn.then(_case_in_turn(turn))
+
+
+def _was_entered(turn: Turn) -> bool:
+    shoe = turn.now.shoe
+    return shoe is not None and bool(shoe.entered) and turn.drawn.number in shoe.entered
+
+
+def _has_unread_card(turn: Turn) -> bool:
+    played = turn.now.round
+    return played is not None and None in [dealt.card for dealt in played.cards]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
-from shoe_ctl.table.slots import BEGUN_BY_A_CARD, DEALT_IN, next_slot
+from shoe_ctl.table.slots import next_slot
 from shoe_ctl.table.state import Arming, TableState
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
@@ -27,11 +27,7 @@ def wanted(turn: Turn) -> tuple[str, int] | None:
     and where the table is not aligned with it, only a card can mend that.
     """
     now, state = turn.now, turn.now.state
-    is_open = (
-        state in DEALT_IN
-        or (state in BEGUN_BY_A_CARD and turn.implied)
-        or (state == "idle" and not now.link.arm)
-    )
+    is_open = turn.takes_card_in(state) or (state == "idle" and not now.link.arm)
     return next_slot(now) if is_open else None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from shoe_ctl.table import deciding, halting, heard_later, set_aside, shoe_sets
+from shoe_ctl.table import deciding, halting, heard_later, shoe_sets
 from shoe_ctl.table.situations import situation
 from shoe_ctl.table.turn import Turn
 
@@ -32,7 +32,7 @@ def classify_hello(turn: Turn) -> HelloCase:
     halted = turn.state == "suspended"
     if halted and deciding.is_heard(turn):
         return "hello.answers_step"
-    if (halted or where == "cards") and set_aside.shoe_is_sorted(turn):
+    if (halted or where == "cards") and turn.is_shoe_sorted():
         return "hello.shoe_sorted"  # the round gets no further card from it (5.11)
     if where == "between" and shoe_sets.is_empty_handed(turn):
         return "hello.another_set"  # its cards were taken out
