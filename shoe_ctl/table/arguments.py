@@ -1,16 +1,18 @@
 """Arguments of commands about hands and Players, read from what was asked.
 
-In: a command's arguments. Out: values, or one line that says what is wrong with them.
+In: a command's arguments. Out: values, or a message that says what is wrong with them.
 Must not know: what a command does.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
+
+from shoe_ctl.texts.message import Message, message
 
 from .handling import Player
 from .turn import Turn
@@ -67,18 +69,18 @@ class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
 
 _Args = TypeVar("_Args", bound=Args)
 
-_KINDS = {bool: "true or false", int: "a whole number", str: "text"}
+_KINDS: Mapping[Any, str] = {bool: "bool", int: "int", str: "str"}
 
 
 class Argument(NamedTuple):
     """One argument of a command or a choice. ``values`` are all that it may be, where counted.
 
-    ``kind`` says in words what it is else; ``optional``: it may be left out.
+    ``kinds`` (``str``, ``int``) are what it is else; ``optional``: it may be left out.
     """
 
     name: str
     values: tuple[str, ...]
-    kind: str
+    kinds: tuple[str, ...]
     optional: bool
 
 
@@ -90,14 +92,14 @@ def arguments_of(kind: type[msgspec.Struct]) -> list[Argument]:
     ]
 
 
-def _said(kind: Any) -> tuple[tuple[str, ...], str]:
-    """All values that there are, and the kind in words."""
+def _said(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All values that there are, and the kinds that it may be."""
     parts = list(_parts(kind))
     values = tuple(v for part in parts if get_origin(part) is Literal for v in get_args(part))
     if not values and bool in parts:
         values = ("true", "false")
-    words = [_KINDS[part] for part in (str, int) if part in parts]
-    return values, " or ".join(words) or "text"
+    kinds = tuple(_KINDS[part] for part in (str, int) if part in parts)
+    return values, kinds or ("str",)
 
 
 def _parts(kind: Any) -> Iterator[Any]:
@@ -112,7 +114,7 @@ def _parts(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def read(turn: Turn, kind: type[_Args]) -> _Args | str:
+def read(turn: Turn, kind: type[_Args]) -> _Args | Message:
     """Read the command's arguments as this kind and keep them with the turn (``turn.args``).
 
     Return what is wrong with them instead, in one line.
@@ -123,7 +125,7 @@ def read(turn: Turn, kind: type[_Args]) -> _Args | str:
         return what_is_wrong(str(error), kind, turn.command.args)
     seat = getattr(args, "seat", None)
     if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
-        return f"the layout has no seat {seat}"
+        return message("refused_no_such_seat", seat=seat)
     turn.args = args
     return args
 
@@ -143,18 +145,13 @@ def player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player
     return Player(id=name, seat=seat, designee=designee)
 
 
-def cite(why: str, rule: str | None) -> str:
-    """A reason with the rule behind it, where there is one."""
-    return why if rule is None else f"{why} ({rule})"
-
-
 def by_whom(turn: Turn) -> dict[str, str | None]:
     """Who gave the command, as restricted events carry it."""
     return turn.actor()
 
 
-def lacks_reason(turn: Turn, rule: str | None) -> str | None:
+def lacks_reason(turn: Turn, rule: str | None) -> Message | None:
     """Where the game speaks of reasonable discretion: that it comes without its reason."""
     if turn.game.options.reason_for_discretion and not turn.command.reason:
-        return cite("this is at reasonable discretion: record it with a reason", rule)
+        return message("refused_discretion_without_reason").citing(rule)
     return None

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message
+
 
 class Cause(NamedTuple):
-    """What was seen, in words that never hold a card's value.
+    """What was seen: a message that never holds a card's value.
 
     ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
     ``noted`` is what its steps are to know: plain JSON values. It begins at ``step``, else at the
@@ -19,8 +21,8 @@ class Cause(NamedTuple):
     """
 
     key: str
-    seen: str
-    publicly: str | None = None
+    seen: Message
+    publicly: Message | None = None
     subject: str | None = None
     noted: Mapping[str, Any] = MappingProxyType({})
     step: str | None = None

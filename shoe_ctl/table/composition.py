@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import msgspec
 
 from firmware_proto.cards import CARDS
+from shoe_ctl.texts.message import Message, message
 
-from .arguments import Args, Name, by_whom, checked, cite
+from .arguments import Args, Name, by_whom, checked
 from .cause import Cause
 from .turn import Turn
 
@@ -45,28 +46,28 @@ class Remainder(Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def check_record(turn: Turn, args: ShoePreparation | None) -> str | None:
+def check_record(turn: Turn, args: ShoePreparation | None) -> Message | None:
     """What stands against recording how the set was put in."""
     shoe, rule = turn.shoe, turn.game.clause("decks")
     if shoe.recorded:
-        return "how these cards were put in is recorded already"
+        return message("refused_shoe_is_recorded")
     if args is None:
         return None
     if not args.same_backs:
-        return cite("cards with unlike backs are not played: load another set", rule)
+        return message("refused_unlike_backs").citing(rule)
     if args.decks not in (None, shoe.decks):
-        return cite(f"the table counts {shoe.decks} decks: load another set", rule)
+        return message("refused_other_decks", decks=shoe.decks).citing(rule)
     return None
 
 
-def check_count(_turn: Turn, args: Remainder | None) -> str | None:
+def check_count(_turn: Turn, args: Remainder | None) -> Message | None:
     """What stands against counting what is left."""
     if args is None:
         return None
     if (args.left is None) is (args.cards is None):
-        return "say how many cards are left, or which"
+        return message("refused_say_what_is_left")
     unknown = [code for code in (args.cards or "").split() if code not in CARDS]
-    return f"there is no card {unknown[0]}" if unknown else None
+    return message("refused_no_such_card", card=unknown[0]) if unknown else None
 
 
 def causes(turn: Turn) -> list[Cause]:
@@ -74,11 +75,11 @@ def causes(turn: Turn) -> list[Cause]:
     found = _compare(turn)
     told = []
     if found["foreign"]:
-        told.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
+        told.append(Cause("foreign_card", message("seen_foreign_cards_left")))
     if found["extra"] or found["too_many"]:
-        told.append(Cause("extra_card", "more cards are left than the ledger allows"))
+        told.append(Cause("extra_card", message("seen_too_many_cards_left")))
     if found["missing"] or found["too_few"]:
-        told.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
+        told.append(Cause("missing_card_in_shoe", message("seen_too_few_cards_left")))
     return told
 
 

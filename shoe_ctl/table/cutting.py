@@ -6,6 +6,8 @@ Must not know: what Players answer, when the shoe is changed.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from .cause import Cause
 from .irregularities import stack, withdrawal
 from .irregularities.cutting_card import ALLOW, KEY, WINDOW
@@ -32,5 +34,5 @@ def offer_withdrawal(turn: Turn) -> None:
     """It is laid aside and counts as the first card; Players are asked before it goes on."""
     turn.set_shoe(cutting_card_out=True)
     of_right = turn.game.windows[KEY].opened == "of_right"
-    seen = "the cutting card came before the first card"
+    seen = message("seen_cutting_card_first")
     stack.raise_irregularity(turn, Cause(KEY, seen, step=WINDOW if of_right else ALLOW))

@@ -121,8 +121,10 @@ def note_place(turn: Turn) -> None:
     event, moved = turn.shoe_event, _moved(turn)
     assert isinstance(event, Redesignated) and moved is not None
     unplaced.change_card(turn, moved, named_slot=(event.hand, event.index))
-    step = f"the shoe gives it the place {event.hand} {event.index}"
-    turn.tell_restricted("irregularity.step", {"key": "overdraw", "step": step})
+    place = {"hand": event.hand, "index": event.index}
+    turn.tell_restricted(
+        "irregularity.step", {"key": "overdraw", "step": "placed_by_shoe", **place}
+    )
 
 
 def expose(turn: Turn, card: UnplacedCard) -> None:
@@ -178,5 +180,5 @@ def set_aside_opening(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
-        data = {"step": "set aside: its shoe deals no further round"}
+        data = {"step": "set_aside_no_further_round"}
         turn.emit_irregularity("irregularity.step", "overdraw", data)

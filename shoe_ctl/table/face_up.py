@@ -6,6 +6,8 @@ Must not know: which card it is, what the round wants next.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from . import shoe_cards
 from .turn import Turn
 
@@ -13,7 +15,7 @@ KEY = "face_up_in_shoe"
 FIRST = "first_card"
 """The step at which its procedure begins where the shoe says so of a round's first card (6.1)."""
 
-SEEN = "a card lay face up in the shoe"
+SEEN = message("seen_face_up_in_shoe")
 
 
 def look(turn: Turn) -> None:
@@ -35,5 +37,5 @@ def look_at_kept(turn: Turn) -> None:
 
 def _plays_face_down(turn: Turn) -> None:
     rule = turn.game.rule(KEY, "played_as_face_down")
-    turn.tell("irregularity.raised", {"key": KEY, "seen": SEEN, "rule": rule})
+    turn.tell("irregularity.raised", {"key": KEY, "seen": SEEN.as_data(), "rule": rule})
     turn.tell("irregularity.resolved", {"key": KEY, "how": "played_as_face_down", "rule": rule})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from firmware_proto.events import Error, ErrorCleared, Gap, Hello, Warned
+from shoe_ctl.texts.message import message
 
 from . import composition, face_up, fitting, pending, shoe_cards, shoe_sets, slots
 from .cause import Cause
@@ -112,7 +113,7 @@ def halt_for_card(turn: Turn) -> None:
 def halt_for_gap(turn: Turn) -> None:
     """Events are missing that nobody can send again."""
     event = turn.event(Gap)
-    seen = f"the shoe's events {event.first} to {event.last} are lost"
+    seen = message("seen_events_lost", first=event.first, last=event.last)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -120,7 +121,7 @@ def halt_for_missed_cards(turn: Turn) -> None:
     """Cards were drawn that were not heard of and will not be."""
     event = turn.event(Hello)
     missed = event.drawn - turn.shoe.drawn
-    seen = f"{missed} cards were drawn that were not heard of"
+    seen = message("seen_cards_missed", cards=missed)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -155,8 +156,8 @@ def halt_for_fault(turn: Turn) -> None:
     """A part of this program failed on an input: its raw bytes are kept."""
     event = turn.happened
     assert isinstance(event, Fault)
-    seen = f"{event.where} failed: {event.what}"
-    raise_irregularity(turn, Cause("other", seen, "a part of the controller failed"))
+    seen = message("seen_fault", where=event.where, what=event.what)
+    raise_irregularity(turn, Cause("other", seen, message("seen_controller_failed")))
 
 
 def tell_shoe_fault(turn: Turn) -> None:
@@ -185,13 +186,14 @@ def halt_for_too_many(turn: Turn) -> None:
 
 def tell_unforeseen(turn: Turn) -> None:
     """The shoe said something that this table has no step for, where it can do no harm."""
-    turn.tell_restricted("frame.discarded", {"reason": f"not foreseen: {turn.shoe_event.type}"})
+    told = {"reason": "not_foreseen", "event": turn.shoe_event.type}
+    turn.tell_restricted("frame.discarded", told)
 
 
 def halt_for_unforeseen(turn: Turn) -> None:
     """The shoe said something that this table has no step for."""
-    seen = f"the shoe said what no step is known for: {turn.shoe_event.type}"
-    raise_irregularity(turn, Cause("other", seen, "the shoe said what no step is known for"))
+    seen = message("seen_unforeseen_event", event=turn.shoe_event.type)
+    raise_irregularity(turn, Cause("other", seen, message("seen_unforeseen")))
 
 
 def tell_fault_cleared(turn: Turn) -> None:
@@ -220,7 +222,7 @@ def keep_another(turn: Turn) -> None:
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_paused(turn):
         # The next card has a line of its own; this one is not it.
-        raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
+        raise_irregularity(turn, Cause("gap", message("seen_not_the_next_card")))
     keep(turn)
 
 
@@ -230,7 +232,7 @@ def keep(turn: Turn) -> None:
     if fitting.unaligned(turn) and fitting.aligns(turn):
         turn.set_link(aligned=True)
         # Which card the shoe takes for a round's first follows from cards nobody may have seen.
-        data = {"key": _top_key(turn), "step": "the shoe is aligned again"}
+        data = {"key": _top_key(turn), "step": "aligned_again"}
         turn.tell_restricted("irregularity.step", data)
     before = turn.now.shoe
     shoe_cards.count_unplaced(turn)
@@ -246,7 +248,7 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        data = {"step": "aligned by a person"}
+        data = {"step": "aligned_by_person"}
         turn.emit_irregularity("irregularity.step", _top_key(turn), data, **who)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from shoe_ctl.texts.message import Message, message
+
 
 class Player(msgspec.Struct, frozen=True, kw_only=True):
     """A Player at the table, as far as known: by id, by seat, or both.
@@ -20,9 +22,11 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     designee: str | None = None
 
     @property
-    def named(self) -> str:
-        """The Player in words; the id only where no seat is known."""
-        return f"Player {self.id}" if self.seat is None else f"seat {self.seat}"
+    def named(self) -> Message:
+        """The Player by seat; by id only where no seat is known."""
+        if self.seat is None:
+            return message("player_by_id", player=self.id)
+        return message("player_by_seat", seat=self.seat)
 
 
 class Handling(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ now; a contradiction halts. Must not know: why it was not heard in time.
 from __future__ import annotations
 
 from firmware_proto.events import Hello, Status
+from shoe_ctl.texts.message import message
 
 from . import placing, shoe_cards, shoe_sets, unread
 from .cause import Cause
@@ -53,7 +54,7 @@ def halt_for_counts(turn: Turn) -> None:
     """The shoe shows that it counts other cards out than the table: people count them."""
     event = turn.shoe_event
     assert isinstance(event, Hello | Status)
-    seen = f"cards drawn: {event.drawn} by the shoe's count, {turn.shoe.drawn} by the table's"
+    seen = message("seen_counts_differ", shoe=event.drawn, table=turn.shoe.drawn)
     raise_irregularity(turn, Cause("gap", seen, subject=COUNTS, step=COUNTS))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer
 from .inputs import CommandsRefused, TableCommand
@@ -41,16 +42,15 @@ def digest(command: TableCommand) -> str:
     return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:24]
 
 
-def objection(answered: Mapping[str, FirstAnswer], command: TableCommand) -> str | None:
+def objection(answered: Mapping[str, FirstAnswer], command: TableCommand) -> Message | None:
     """Why this is another command than the one that had its id; None where it is not."""
     first = answered.get(command.command_id)
     if first is None:
         return None
-    named = f"command_id {command.command_id} was used before"
     if first.user != command.user:
-        return f"{named}, by another user: give each command an id of its own"
+        return message("refused_id_of_another_user", command_id=command.command_id)
     if first.digest != digest(command):
-        return f"{named}, for another command: give each command an id of its own"
+        return message("refused_id_of_another_command", command_id=command.command_id)
     return None
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from . import positions, shoe_control
-from .arguments import Args, by_whom, checked, cite
+from .arguments import Args, by_whom, checked
 from .turn import Turn
 
 
@@ -22,28 +23,34 @@ class ChosenMethod(Args, frozen=True, kw_only=True):
     method: str
 
 
-def check_change(turn: Turn, args: ChosenMethod | None) -> str | None:
+def check_change(turn: Turn, args: ChosenMethod | None) -> Message | None:
     """What stands against the change: no such method, in force already, not in this area."""
     game = turn.game
     if not game.methods:
-        return f"{game.id} has no methods to choose from"
+        return message("refused_game_has_no_methods", game=game.id)
     if args is None:
         found = {name: _check_method(turn, name) for name in game.methods}
-        return None if None in found.values() else "; ".join(filter(None, found.values()))
+        if None in found.values():
+            return None
+        return message("refused_each", reasons=list(found.values()))
     if args.method not in game.methods:
-        have = ", ".join(game.methods)
-        return cite(f"{game.id} has no Method {args.method}, it has {have}", game.clause("methods"))
+        why = message(
+            "refused_no_such_method", game=game.id, method=args.method, methods=list(game.methods)
+        )
+        return why.citing(game.clause("methods"))
     return _check_method(turn, args.method)
 
 
-def _check_method(turn: Turn, method: str) -> str | None:
+def _check_method(turn: Turn, method: str) -> Message | None:
     if method == turn.method:
-        return f"Method {method} is in force"
+        return message("refused_method_in_force", method=method)
     chosen = turn.game.methods[method]
     if chosen.areas and turn.settings.area not in chosen.areas:
-        where = " and ".join(chosen.areas)
-        why = f"Method {method} is for {where}, and this table stands in {turn.settings.area}"
-        return cite(why, chosen.chosen_under)
+        why = message(
+            "refused_method_not_here",
+            method=method, areas=list(chosen.areas), area=turn.settings.area,
+        )  # fmt: skip
+        return why.citing(chosen.chosen_under)
     return None
 
 

@@ -42,9 +42,10 @@ DONE_BY_EVENT: Final = frozenset({"reset", "self_test", "rotate_key"})
 SECRET: Final = frozenset({"clear_error"})
 """Whether a shoe takes it depends on its error, which may tell of a card: never told in public."""
 
-UNKNOWN: Final = "and nobody knows whether the shoe did it"
-OTHER_SHOE: Final = "another shoe is connected"
-NEW_ONE: Final = "it was told so anew"
+OTHER_SHOE: Final = "another_shoe"
+NEW_ONE: Final = "told_again"
+LOST: Final = "link_lost"
+"""Why nobody knows whether the shoe has done what it was told."""
 
 
 # What was seen.
@@ -108,10 +109,9 @@ def heed(turn: Turn) -> None:
             _give_up(turn, errand, happened.why)
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
         # Its wire carries no ids: told again, it might do it twice, or clear another error.
-        lost = "the link was lost"
-        why = lost if isinstance(happened, LinkLost) else why_restarted(happened)
+        why = LOST if isinstance(happened, LinkLost) else why_restarted(happened)
         for errand in turn.now.outbox.waiting:
-            _give_up(turn, errand, f"{why}, {UNKNOWN}")
+            _give_up(turn, errand, why)
     elif isinstance(happened, Tick):
         _look_at_time(turn)
 

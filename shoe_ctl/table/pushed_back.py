@@ -7,6 +7,7 @@ Must not know: who decides, what becomes of a card that lay in one.
 from __future__ import annotations
 
 from firmware_proto.events import CardPushedBack
+from shoe_ctl.texts.message import message
 
 from . import early, pending, retaking, shoe_cards
 from .cause import Cause
@@ -34,7 +35,7 @@ def halt(turn: Turn) -> None:
     note(turn)
     noted = {} if number is None else {PUSHED_BACK: number}
     subject = None if number is None else early.subject(number)
-    seen = "a card was pushed back into the shoe in a round"
+    seen = message("seen_pushed_back")
     stack.raise_irregularity(turn, Cause(KEY, seen, subject=subject, noted=noted))
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message, message
+
 from . import arguments
-from .arguments import Args, Name, cite
+from .arguments import Args, Name
 from .rows import Objection
 from .turn import Turn
 from .wager_events import needs_of, tell_raised, tell_resolved
@@ -52,7 +54,7 @@ class Recorded(NamedTuple):
     ``names`` are the arguments that it takes; ``alone``: none of them will do as well.
     """
 
-    seen: str
+    seen: Message
     names: tuple[str, ...]
     alone: bool
     ask: _Ask
@@ -64,7 +66,7 @@ def _late(turn: Turn) -> str:
     return "refused" if turn.game.rule("late_wager", "returned") is None else "returned"
 
 
-def _outside(key: str, seen: str) -> Recorded:
+def _outside(key: str, seen: Message) -> Recorded:
     def ask(turn: Turn, asked: Staked) -> Answered:
         return found.outside(turn.now.wagers, asked, turn.wager_rules, key)
 
@@ -73,21 +75,21 @@ def _outside(key: str, seen: str) -> Recorded:
 
 RECORDED: Mapping[str, Recorded] = {
     "late_wager": Recorded(
-        "a wager was placed after no more bets",
+        message("seen_late_wager"),
         _WAGER,
         alone=True,
         ask=lambda turn, asked: found.found_late(turn.now.wagers, asked, turn.wager_rules),
         end=_late,
     ),
     "late_withdrawal": Recorded(
-        "a wager was withdrawn after no more bets",
+        message("seen_late_withdrawal"),
         _WAGER[:-1],
         alone=True,
         ask=lambda turn, asked: found.taken_back(turn.now.wagers, asked, turn.wager_rules),
         end=lambda _: "settled_as_placed",
     ),
-    "under_minimum": _outside("under_minimum", "a wager under the minimum was found"),
-    "over_maximum": _outside("over_maximum", "a wager over the maximum was found"),
+    "under_minimum": _outside("under_minimum", message("seen_under_minimum")),
+    "over_maximum": _outside("over_maximum", message("seen_over_maximum")),
 }
 """By key: what is declared of wagers."""
 
@@ -101,19 +103,20 @@ def check_recorded(turn: Turn, key: str, given: Mapping[str, Any] | None) -> Obj
     if given is None:
         return None if _can_be_found(turn, key) else _not_now(turn, key)
     args = arguments.read(turn, DeclaredWager)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return Objection(args)
     if args.earlier and kind.alone:
-        return Objection(f"{args.key} is declared in its own round")
+        return Objection(message("refused_only_in_its_round", key=args.key))
     if not args.earlier and turn.now.wagers.betting != "closed":
         return _not_now(turn, args.key)
     if args.given != kind.names and (args.given or not kind.alone):
-        return Objection(f"{args.key} takes {', '.join(kind.names)}, not {', '.join(args.given)}")
+        takes, named = list(kind.names), list(args.given)
+        return Objection(message("refused_key_takes", key=args.key, takes=takes, given=named))
     if not args.given:
         return None
     answer = _answer(turn, args)
     if isinstance(answer, Refused):
-        return Objection(cite(answer.why, answer.rule), needs_of(answer))
+        return Objection(answer.why.citing(answer.rule), needs_of(answer))
     return None
 
 
@@ -131,9 +134,9 @@ def _can_be_found(turn: Turn, key: str) -> bool:
 
 def _not_now(turn: Turn, key: str) -> Objection:
     if turn.now.round is None:
-        hint = "" if RECORDED[key].alone else "; what an earlier one settled is earlier=true"
-        return Objection(f"{key}: no round is open{hint}")
-    return Objection(f"{key}: bets are still open: refuse the wager, or change it")
+        alone = RECORDED[key].alone
+        return Objection(message("refused_no_round") if alone else message("refused_say_earlier"))
+    return Objection(message("refused_bets_still_open"))
 
 
 def _answer(turn: Turn, args: DeclaredWager) -> Answered:
@@ -159,7 +162,7 @@ def record(turn: Turn) -> None:
     kind = RECORDED[args.key]
     of = {name: getattr(args, name) for name in args.given if name != "player"}
     of |= {"earlier": True} if args.earlier else {}
-    seen = {"seen": turn.command.reason}
+    seen = {"seen": message("seen_by_person", words=turn.command.reason).as_data()}
     secret = seen if args.player is None else {**seen, "player": str(args.player)}
     tell_raised(turn, args.key, kind.seen, of, **secret)
     open_before = _open_limit(turn, args)

@@ -6,6 +6,8 @@ Must not know: why the round was void, how a set of cards is changed.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from . import shoe_cards
 from .cause import Cause
 from .irregularities import stack
@@ -17,7 +19,7 @@ from .turn import Turn
 def ask(turn: Turn) -> None:
     """The round was void, and nothing says yet whether its cards are played from again."""
     if turn.now.loaded is None and not shoe_cards.change_due(turn):
-        stack.ask_beside(turn, Cause(KEY, "the round was void"))
+        stack.ask_beside(turn, Cause(KEY, message("seen_round_void")))
 
 
 def kept(turn: Turn) -> None:

@@ -7,6 +7,7 @@ table.halted .resumed. Must not know: what is looked at, which irregularities ar
 from __future__ import annotations
 
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from . import deciding
 from .cause import Cause
@@ -26,17 +27,17 @@ def is_open(now: TableState) -> bool:
     return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
-def check_pause(turn: Turn, _args: object = None) -> str | None:
+def check_pause(turn: Turn, _args: object = None) -> Message | None:
     """What stands against a pause: the table is paused already."""
-    return "the table is paused for review already" if is_open(turn.now) else None
+    return message("refused_paused_already") if is_open(turn.now) else None
 
 
-def check_resume(turn: Turn, _args: object = None) -> str | None:
+def check_resume(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the table paused: something came since, or is missing where it goes back to."""
     if not (is_open(turn.now) or is_held(turn.now)):
-        return "the table is halted for another reason: decide"
+        return message("refused_halted_otherwise")
     if not is_paused(turn):
-        return "what came since is decided first"
+        return message("refused_decide_first")
     return something_is_missing(turn) if _is_last(turn) else None
 
 
@@ -55,7 +56,7 @@ def call_pause(turn: Turn) -> None:
 
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn, Cause(REVIEW.key, "the table is paused for review"))
+    stack.pause(turn, Cause(REVIEW.key, message("seen_review")))
 
 
 def halt_for_outage(turn: Turn) -> None:
@@ -66,7 +67,7 @@ def halt_for_outage(turn: Turn) -> None:
     if is_held(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        seen = "nothing could be stored for a while"
+        seen = message("seen_outage")
         stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
 
 

@@ -14,6 +14,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.game import Settlement
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, by_hand, entering, outcome, shoe_cards
 from .effects import TableEvent
@@ -43,15 +44,15 @@ class Revision(arguments.Args, frozen=True, kw_only=True):
 # What was seen.
 
 
-def check_revision(turn: Turn, args: Revision | None) -> Objection | str | None:
+def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | None:
     """What stands against revising the round announced, or the last one settled."""
     last = _told(turn)
     if last is None:
-        return "no outcome was told that can be revised"
+        return message("refused_no_outcome_to_revise")
     if args is None:
         return None
     if args.round not in (None, last.round.id):
-        return f"only the last round can be revised, {last.round.id}"
+        return message("refused_only_last_round", round_id=last.round.id)
     return _check_hands(turn, last, args)
 
 
@@ -65,13 +66,13 @@ def _told(turn: Turn) -> Settled | None:
     return now.last
 
 
-def _check_hands(turn: Turn, last: Settled, args: Revision) -> str | None:
+def _check_hands(turn: Turn, last: Settled, args: Revision) -> Message | None:
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
-        return "those are the cards that were told"
+        return message("refused_same_cards")
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return "a hand has two cards or three"
+        return message("refused_hand_size")
     new = list(entered.values())
     mine = list(before.values()) if _same_shoe(turn, last) else []
     for at, code in enumerate(new):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message, message
+
 from .turn import Turn
 
 
@@ -19,12 +21,12 @@ class Objection(NamedTuple):
     ``tell`` refuses the command where another event than ``command.refused`` says it.
     """
 
-    why: str
+    why: Message
     needs: Mapping[str, str] = {}
     tell: Callable[[Turn], None] | None = None
 
 
-Check = Callable[[Turn, Any], str | Objection | None]
+Check = Callable[[Turn, Any], Message | Objection | None]
 """What stands against a command with these arguments, or, with None, whatever it is given."""
 
 
@@ -32,11 +34,11 @@ def check_nothing(_turn: Turn, _args: object = None) -> None:
     """Nothing stands against it."""
 
 
-def refuse(turn: Turn, objection: str | Objection) -> None:
+def refuse(turn: Turn, objection: Message | Objection) -> None:
     """Refuse the command for this."""
     why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
     if tell is None:
-        turn.refuse(f"{turn.command.command}: {why}", **needs)
+        turn.refuse(why, **needs)
     else:
         tell(turn)
 
@@ -49,17 +51,17 @@ class Refuse:
     """
 
     states: tuple[str, ...]
-    why: Callable[[Turn], str | Objection | None] | None = None
+    why: Callable[[Turn], Message | Objection | None] | None = None
 
     def __call__(self, turn: Turn) -> None:
         """Refuse it."""
         if self.why is not None and (objection := self.why(turn)) is not None:
             refuse(turn, objection)
             return
-        error = f"{turn.command.command} cannot be taken now (the table is {turn.state})"
+        error = message("refused_in_this_state", command=turn.command.command, state=turn.state)
         turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
 
 
 def not_taken(states: tuple[str, ...]) -> Objection:
     """That the state does not take the command; these do."""
-    return Objection("it cannot be taken now", tell=Refuse(states))
+    return Objection(message("refused_not_now"), tell=Refuse(states))

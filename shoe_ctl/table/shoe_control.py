@@ -11,9 +11,10 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.texts.message import Message, message
 
 from . import methods
-from .arguments import Args, NamedPlayer, by_whom, checked, cite, player
+from .arguments import Args, NamedPlayer, by_whom, checked, player
 from .turn import Turn
 
 
@@ -26,71 +27,71 @@ class ControlEnd(Args, frozen=True, kw_only=True):
 # What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def check_offer(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_offer(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against this Player's taking the shoe."""
     if (why := check_named(turn, args)) is not None:
         return why
     control, wagers = turn.now.control, turn.now.wagers
     if control.holder is not None:
-        why = f"{control.holder.named} has it until they give it back or their wager loses"
-        return cite(why, _clause(turn, "relinquished"))
+        why = message("refused_shoe_is_held", player=control.holder.named)
+        return why.citing(_clause(turn, "relinquished"))
     if args is None:
         return _check_anyone_may_draw(turn)
     taker = player(turn, args)
     if methods.is_fed(wagers) and taker.id is None:
-        return "name the Player by id: wagers are recorded, and decide how long the shoe stays"
+        return message("refused_name_player_by_id")
     if wagers.betting != "closed" or methods.has_wager(taker, wagers):
         return None
     if methods.has_leave(taker, control):
         return None
-    why = f"{taker.named} has no wager, and draws only by an Assistant Casino Manager's leave"
-    return cite(why, _clause(turn, "without_wager"))
+    why = message("refused_draws_without_wager", player=taker.named)
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def _check_anyone_may_draw(turn: Turn) -> str | None:
+def _check_anyone_may_draw(turn: Turn) -> Message | None:
     """After *no more bets* that no Player has a wager or leave; where wagers are recorded."""
     control, wagers = turn.now.control, turn.now.wagers
     if wagers.betting != "closed" or not methods.is_fed(wagers):
         return None
     if any(held.amount for held in wagers.standing) or any(one.id for one in control.leaves):
         return None
-    why = "no Player has a wager, and one draws only by an Assistant Casino Manager's leave"
-    return cite(why, _clause(turn, "without_wager"))
+    why = message("refused_nobody_has_wager")
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def check_leave(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_leave(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against the leave to draw without a wager: a leave that was given already."""
     if (why := check_named(turn, args)) is not None or args is None:
         return why
     if methods.has_leave(player(turn, args), turn.now.control):
-        return "that Player has leave already"
+        return message("refused_has_leave")
     return None
 
 
-def check_holder(turn: Turn, _args: object = None) -> str | None:
+def check_holder(turn: Turn, _args: object = None) -> Message | None:
     """That no Player has the shoe."""
     out = check_method(turn)
     if out is None and turn.now.control.holder is None:
-        return "no Player has the shoe: it is with the dealer"
+        return message("refused_shoe_with_dealer")
     return out
 
 
-def check_named(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_named(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against any Player, or that none is named."""
     out = check_method(turn)
     if out is None and args is not None and not args.is_named:
-        return "name the Player, by player or by seat"
+        return message("refused_name_player")
     return out
 
 
-def check_method(turn: Turn, _args: object = None) -> str | None:
+def check_method(turn: Turn, _args: object = None) -> Message | None:
     """Only in Method C does a Player have the shoe; in the others the dealer keeps it."""
     if turn.method == "C":
         return None
     if turn.method is None or not turn.game.methods:
-        return f"in {turn.game.id} nobody is handed a shoe"
-    why = f"in Method {turn.method} only the dealer has the shoe"
-    return cite(why, turn.game.clause("device_control"))
+        return message("refused_no_shoe_in_game", game=turn.game.id)
+    why = message("refused_no_shoe_in_method", method=turn.method)
+    return why.citing(turn.game.clause("device_control"))
 
 
 def _clause(turn: Turn, name: str) -> str | None:
@@ -130,7 +131,8 @@ def declare_out_of_view(turn: Turn) -> None:
     holder = turn.now.control.holder
     assert holder is not None
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
-    more = {"player": holder.id, "seen": "the shoe was out of full view", **by_whom(turn)}
+    seen = message("seen_out_of_view").as_data()
+    more = {"player": holder.id, "seen": seen, **by_whom(turn)}
     turn.tell("method.breached", data, restricted={**data, **more})
 
 

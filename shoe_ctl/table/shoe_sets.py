@@ -7,6 +7,7 @@ Must not know: single cards, hands, halts.
 from __future__ import annotations
 
 from firmware_proto.events import Hello, ShoeLoaded
+from shoe_ctl.texts.message import message
 
 from . import early, shoe_cards
 from .shoe import arming
@@ -165,10 +166,9 @@ def refuse_set(turn: Turn) -> None:
     """A set of cards that this table is not set for: it is not played; another must be loaded."""
     early.set_aside_opening(turn)
     turn.change(shoe=None, loaded=None)
-    want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
-    seen = f"the loaded cards are not the {want} that this table is set for"
-    turn.tell("irregularity.raised", {"key": "other", "seen": seen, "rule": None})
-    turn.tell("irregularity.resolved", {"key": "other", "how": "the set is refused", "rule": None})
+    seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
+    turn.tell("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
+    turn.tell("irregularity.resolved", {"key": "other", "how": "set_refused", "rule": None})
 
 
 def take_out(turn: Turn) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
+from shoe_ctl.texts.message import Message
 
 from .effects import Answer
 from .errands import Outbox
@@ -328,10 +329,10 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     key: str
     step: str
-    seen: str
+    seen: Message
     since_us: int
     subject: str | None = None
-    publicly: str | None = None
+    publicly: Message | None = None
     covers: bool = False
     noted: dict[str, Any] = {}
     window: Window | None = None

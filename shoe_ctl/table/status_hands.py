@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from . import conduct, methods
 from .handling import Player
@@ -21,7 +22,7 @@ class Step(NamedTuple):
     """The command that a hand waits for, and what to do in words."""
 
     command: str
-    text: str
+    says: Message
 
 
 def held_by(played: Round) -> dict[str, Any]:
@@ -46,23 +47,28 @@ def in_order(played: Round) -> tuple[str, str]:
 def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -> Step:
     """What is next with a hand that has cards lying face down."""
     assert now.round is not None
-    named, handling = f"{hand.capitalize()}'s", now.round.hands.of(hand)
+    handling = now.round.hands.of(hand)
     if handling.holder is not None:
-        return Step("expose", f"{_called(handling.holder)} exposes {named} cards")
+        shown = message("next_holder_exposes", player=called(handling.holder), hand=hand)
+        return Step("expose", shown)
     opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
     if conduct.method(now, settings) != "A" or opened or handling.with_dealer:
-        return Step("expose", f"expose {named} cards")
+        return Step("expose", message("next_expose", hand=hand))
     if not methods.is_fed(now.wagers):
-        return Step("expose", f"pass {named} cards to the highest wager, or expose them")
+        return Step("expose", message("next_pass_to_highest_wager", hand=hand))
     rules = WagerRules(game, settings.layout, settings.limits)
     due = methods.recipient(now.wagers, hand, handling.refused, rules)
     if due is None:
-        return Step("expose", f"the pit supervisor names who takes {named} cards, or expose them")
-    return Step("pass_cards", f"pass {named} cards to {_called(due.player)}")
+        return Step("expose", message("next_pit_supervisor_names", hand=hand))
+    given = message("next_pass_cards", hand=hand, player=called(due.player))
+    return Step("pass_cards", given)
 
 
-def _called(player: Player) -> str:
-    return "the Player" if player.seat is None else f"seat {player.seat}"
+def called(player: Player) -> Message:
+    """The Player as everyone at the table may know: by seat, never by id."""
+    if player.seat is None:
+        return message("player_not_named")
+    return message("player_by_seat", seat=player.seat)
 
 
 def waits_for_a_wager(now: TableState) -> bool:

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from . import entering, passing, placing, pulls, revealing, shoe_cards
 from .arguments import OfChoice, OfKey, checked
@@ -81,20 +82,20 @@ def told(standing: TableView) -> dict[str, Any]:
     return {"gone": [dealt.place for dealt in gone(standing)]}
 
 
-def check_taken(turn: Turn, args: OfTaken | None) -> str | None:
+def check_taken(turn: Turn, args: OfTaken | None) -> Message | None:
     """What stands against declaring that a Player left with these cards."""
     hand, index = ("both", None) if args is None else (args.hand, args.index)
     if _face_down(turn.round, hand, index):
         return None
-    return "no such card lies face down: what was seen is known"
+    return message("refused_no_such_card_gone")
 
 
-def check_seen(turn: Turn, args: OfCards | None) -> str | None:
+def check_seen(turn: Turn, args: OfCards | None) -> Message | None:
     """What is wrong with the cards that surveillance names."""
     return None if args is None else _check_codes(turn, args.cards)
 
 
-def check_source(turn: Turn, args: OfSource | None) -> Objection | str | None:
+def check_source(turn: Turn, args: OfSource | None) -> Objection | Message | None:
     """What stands against going on with the value: whoever is named does not know it."""
     if args is None:
         why = _check_surveillance(turn)
@@ -104,16 +105,16 @@ def check_source(turn: Turn, args: OfSource | None) -> Objection | str | None:
     return _check_surveillance(turn) if args.source == "surveillance" else _check_shoe(turn)
 
 
-def _check_surveillance(turn: Turn) -> str | None:
+def _check_surveillance(turn: Turn) -> Message | None:
     known = "cards" in turn.current.noted
-    return None if known else "surveillance did not say yet what was seen: seen"
+    return None if known else message("refused_surveillance_first")
 
 
-def _check_shoe(turn: Turn) -> str | None:
+def _check_shoe(turn: Turn) -> Message | None:
     unknown = [dealt for dealt in gone(turn) if dealt.card is None]
     if any(pulls.find(turn.now, dealt.number) is not None for dealt in unknown):
-        return "it was drawn with others, and the shoe does not know which of them it is"
-    return "the shoe could not read it" if unknown else None
+        return message("refused_drawn_with_others")
+    return message("refused_shoe_did_not_read") if unknown else None
 
 
 def contradicts_reading(turn: Turn) -> bool:
@@ -133,7 +134,7 @@ def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     return not pulls.can_be(turn.now, unknown)
 
 
-def check_count(turn: Turn, args: OfCount | None) -> str | None:
+def check_count(turn: Turn, args: OfCount | None) -> Message | None:
     """What is wrong with the cards that were counted."""
     if args is None:
         return None
@@ -143,17 +144,19 @@ def check_count(turn: Turn, args: OfCount | None) -> str | None:
     return _check_cards(turn, args.short, wanted)
 
 
-def _check_codes(turn: Turn, codes: str) -> str | None:
+def _check_codes(turn: Turn, codes: str) -> Message | None:
     return _check_cards(turn, codes, len(gone(turn)))
 
 
-def _check_cards(turn: Turn, codes: str, wanted: int) -> str | None:
+def _check_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
     """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
     for code in codes.split():
         if (why := entering.check_card_of_deck(turn, code)) is not None:
             return why
     named = len(codes.split())
-    return None if named == wanted else f"{named} cards are named, and {wanted} are missing"
+    if named == wanted:
+        return None
+    return message("refused_cards_named", named=named, missing=wanted)
 
 
 # What is done.
@@ -163,7 +166,7 @@ def note_seen(turn: Turn) -> None:
     """Surveillance says what it saw; those who may know it are told whether the shoe agrees."""
     codes = checked(turn, OfCards).cards.split()
     note(turn, cards=codes)
-    _tell_opinion(turn, "surveillance saw", codes, shoe=_shoes_opinion(turn, codes))
+    _tell_opinion(turn, "surveillance_saw", codes, shoe=_shoes_opinion(turn, codes))
 
 
 def take_value(turn: Turn) -> None:

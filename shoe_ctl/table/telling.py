@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from shoe_ctl.texts.message import Message, message
+
 from . import outbox
 from .arguments import Args, checked
 from .errands import Command
@@ -17,15 +19,6 @@ from .irregularities import device_reset
 from .irregularities.grounds import CARDS_OUT, halt_of, note
 from .link_facts import is_met
 from .turn import Turn
-
-_SAYS: dict[Command, str] = {
-    "reset": "be told to reset itself",
-    "self_test": "be told to test itself",
-    "query": "be asked anything",
-    "clear_error": "be told to clear an error",
-    "rotate_key": "be given a new key",
-    "show": "be told to show anything",
-}
 
 
 class Question(Args, frozen=True, kw_only=True):
@@ -55,62 +48,63 @@ class DisplayText(Args, frozen=True, kw_only=True):
 # What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def check_told(turn: Turn, command: Command) -> str | None:
+def check_told(turn: Turn, command: Command) -> Message | None:
     """What stands against telling the shoe this: it cannot, may not, or was told so just now."""
     now = turn.now
     if not now.link.up:
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     if command not in now.link.obeys:
         keyless = command == "rotate_key" and not now.link.authenticated and now.link.replay
-        without = ", and the link to this one has none" if keyless else ""
-        return f"{_kind(turn)} cannot {_SAYS[command]}{without}"
+        if keyless:
+            return message("refused_link_without_key", profile=now.link.profile)
+        return message("refused_shoe_cannot", profile=now.link.profile, what=command)
     if not now.link.commands:
-        return "no command is sent to this shoe: its configuration does not say commands = true"
+        return message("refused_commands_not_configured")
     if not is_met(now):
-        return "the shoe has not said yet who it is"
+        return message("refused_shoe_not_met")
     # Whether a secret one is on its way may follow from a card: it is never an objection.
     before = None if command in outbox.SECRET else now.outbox.of(command)
     if before is not None and not before.overdue:
-        return "the shoe was told so, and has not answered yet"
+        return message("refused_shoe_not_answered")
     return None
 
 
-def check_reset(turn: Turn, _args: object = None) -> str | None:
+def check_reset(turn: Turn, _args: object = None) -> Message | None:
     """The same; once bets are closed a reset is a procedure, with a window first (5.9)."""
     halt = turn.now.halt
     if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset(turn):
-        return "bets are closed: declare device_reset first, its step resets the shoe"
+        return message("refused_declare_device_reset")
     return check_told(turn, "reset")
 
 
-def check_test(turn: Turn, _args: object = None) -> str | None:
+def check_test(turn: Turn, _args: object = None) -> Message | None:
     """The same for a self-test."""
     return check_told(turn, "self_test")
 
 
-def check_question(turn: Turn, args: Question | None) -> str | None:
+def check_question(turn: Turn, args: Question | None) -> Message | None:
     """The same for a question; of those that such a shoe can answer."""
     if (why := check_told(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
     if tells if args is None else args.what in tells:
         return None
-    return f"{_kind(turn)} can be asked {', '.join(tells)}"
+    return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
 
 
-def check_clearing(turn: Turn, _args: object = None) -> str | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """The same for clearing an error. Which one is open, only the shoe knows."""
     return check_told(turn, "clear_error")
 
 
-def check_rotation(turn: Turn, args: KeyId | None) -> str | None:
+def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:
     """The same for a new key; whether the key file has it is looked at before."""
     if (why := check_told(turn, "rotate_key")) is not None:
         return why
-    return "which key? key_id" if args is not None and args.key_id is None else None
+    return message("refused_no_key_id") if args is not None and args.key_id is None else None
 
 
-def check_display(turn: Turn, _args: object = None) -> str | None:
+def check_display(turn: Turn, _args: object = None) -> Message | None:
     """The same for a text on its display."""
     return check_told(turn, "show")
 

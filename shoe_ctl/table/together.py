@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
+from shoe_ctl.texts.message import Message, message
 
 from . import early, fitting, shoe_cards
 from .cause import Cause
@@ -43,33 +44,33 @@ def halt(turn: Turn) -> None:
     event, halted = turn.shoe_event, turn.now.halt
     assert isinstance(event, CardsDrawn)
     awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
-    seen = f"{len(event.cards)} cards were drawn together"
+    seen = message("seen_drawn_together", cards=len(event.cards))
     if halted is not None and DRAWN_AS_ONE in halted.top.noted:
         _join(turn, event, seen)
     else:
         _raise(turn, event, seen)
     strange = [_keep(turn, place, card) for place, card in enumerate(event.cards)]
     if awaited is not None and event.number not in (None, awaited):
-        passed = f"draw {event.number} came where draw {awaited} was next"
+        passed = message("seen_draw_out_of_turn", draw=event.number, next=awaited)
         raise_irregularity(turn, Cause("gap", passed))
     for cause in strange:
         if cause is not None:
             raise_irregularity(turn, cause)
 
 
-def _raise(turn: Turn, event: CardsDrawn, seen: str) -> None:
+def _raise(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     noted = {ORDER_KNOWN: event.order_known, DRAWN_AS_ONE: _numbers(turn, event)}
     raise_irregularity(turn, Cause(KEY, seen, subject=str(turn.now.inputs), noted=noted))
 
 
-def _join(turn: Turn, event: CardsDrawn, seen: str) -> None:
+def _join(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """More came before the order of the first was settled: all are put in order as one."""
     top = halt_of(turn).top
     known = event.order_known and top.noted[ORDER_KNOWN]
     draws = [*top.noted[DRAWN_AS_ONE], *_numbers(turn, event)]
     withdrawal.tell_ended(turn, top, "stands")
     note(turn, **{ORDER_KNOWN: known, DRAWN_AS_ONE: draws})
-    stack.go_to(turn, "order", more=seen)
+    stack.go_to(turn, "order", more=seen.as_data())
 
 
 def _numbers(turn: Turn, event: CardsDrawn) -> list[int]:

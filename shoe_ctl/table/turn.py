@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message
 
 from . import conduct
 from .effects import Answer, Effect, TableEvent
@@ -237,12 +238,12 @@ class Turn(TableView):
         else:
             self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
-    def refuse(self, error: str, **needs: str) -> None:
+    def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input: say why and what it would need, change nothing."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
-        data = {"command_id": asked.command_id, "command": asked.command, "error": error}
-        self.tell_restricted("command.refused", data)
+        data = {"command_id": asked.command_id, "command": asked.command}
+        self.tell_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
         self,

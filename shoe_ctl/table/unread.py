@@ -6,6 +6,8 @@ a halt. Must not know: who enters a card, what the round wants next.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from . import placing, pulls
 from .arguments import checked
 from .cause import Cause
@@ -52,15 +54,14 @@ def _open(turn: Turn) -> list[DealtCard]:
 
 def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     """Why nobody knows the card: which of a pull it is, or what the shoe said of it, or nothing."""
-    named = f"{dealt.hand.capitalize()}'s card {dealt.index}"
     noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find(turn.now, dealt.number) is not None:
-        seen = f"{named} is one of those that were drawn together"
+        seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
         return Cause(DOUBLE_DRAW, seen, subject=subject, noted=noted, step=NAME)
     if dealt.number in turn.shoe.entered:
-        seen = f"{named} was entered, and the shoe was not heard of it"
+        seen = message("seen_card_only_entered", hand=dealt.hand, index=dealt.index)
     else:
-        seen = f"{named} could not be read"
+        seen = message("seen_card_not_read", hand=dealt.hand, index=dealt.index)
     return Cause(KEY, seen, subject=subject, noted=noted, step="enter")
 
 

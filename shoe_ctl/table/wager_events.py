@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoe_ctl.texts.message import Message, message
+
 from .effects import Answer
 from .turn import Turn
 from .wagers.held import Entry, Wagers
@@ -16,8 +18,8 @@ from .wagers.request import Refused
 from .wagers.settling import Line, line_data
 
 _TRIED = {
-    "late_wager": "a wager was to be placed after no more bets",
-    "late_withdrawal": "a wager was to be withdrawn after no more bets",
+    "late_wager": message("seen_late_wager_tried"),
+    "late_withdrawal": message("seen_late_withdrawal_tried"),
 }
 """What the room sees where a command is refused for being late."""
 
@@ -53,7 +55,7 @@ def refuse(turn: Turn, refused: Refused) -> None:
     turn.refusal = Answer(
         command_id=command.command_id,
         accepted=False,
-        error=error_of(turn, refused),
+        error=refused.why.citing(refused.rule),
         needs=needs_of(refused),
     )
     asked = {
@@ -66,7 +68,7 @@ def refuse(turn: Turn, refused: Refused) -> None:
         "command": command.command,
         "round_id": None if turn.now.round is None else turn.now.round.id,
         "asked": asked,
-        "error": refused.why,
+        "error": refused.why.as_data(),
         "rule": refused.rule,
         "person": command.person,
         "position": command.position,
@@ -76,12 +78,6 @@ def refuse(turn: Turn, refused: Refused) -> None:
         of = {name: asked[name] for name in ("seat", "wager")}
         tell_raised(turn, key, _TRIED[key], of, asked=asked, command_id=command.command_id)
         tell_resolved(turn, key, "refused", refused.rule, of)
-
-
-def error_of(turn: Turn, refused: Refused) -> str:
-    """A refusal in one line, with its rule."""
-    cited = "" if refused.rule is None else f" ({refused.rule})"
-    return f"{turn.command.command}: {refused.why}{cited}"
 
 
 def needs_of(refused: Refused) -> dict[str, str]:
@@ -113,10 +109,10 @@ def _how_it_ended(key: str, line: Line) -> tuple[str, str | None]:
 
 
 def tell_raised(
-    turn: Turn, key: str, seen: str, of: dict[str, Any], /, **restricted: object
+    turn: Turn, key: str, seen: Message, of: dict[str, Any], /, **restricted: object
 ) -> None:
     """Something is wrong with wagers; ``of`` is what the room may know of which."""
-    data = {"key": key, "seen": seen, "rules": dict(turn.game.irregularities[key]), **of}
+    data = {"key": key, "seen": seen.as_data(), "rules": dict(turn.game.irregularities[key]), **of}
     turn.tell("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
 
 

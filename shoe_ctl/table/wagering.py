@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.settlement import Settlement
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, link_facts
 from .rows import Objection
@@ -103,7 +104,7 @@ def check_change(command: str, turn: Turn, given: Mapping[str, Any] | None) -> O
     return objection(answer) if isinstance(answer, Refused) else None
 
 
-def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | str | None:
+def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
     """The same; where announcements are implied a round's first wager opens it."""
     first = turn.state == "idle" and turn.implied
     unaligned = link_facts.check_aligned(turn) if first else None
@@ -146,12 +147,13 @@ def objection(refused: Refused) -> Objection:
 def check_restriction(turn: Turn, args: AreaRestriction | None) -> Objection | None:
     """What stands against a lower number of wagers per playing area."""
     if args is None:
-        nobody = turn.game.limits.lowered_by is None
-        return Objection("nobody may restrict the number of wagers") if nobody else None
+        if turn.game.limits.lowered_by is not None:
+            return None
+        return Objection(message("refused_no_restriction_in_game", game=turn.game.id))
     answer = _restricted(turn, args)
     if isinstance(answer, Accepted):
         return None
-    return Objection(arguments.cite(answer.why, answer.rule), needs_of(answer))
+    return Objection(answer.why.citing(answer.rule), needs_of(answer))
 
 
 def _restricted(turn: Turn, args: AreaRestriction) -> Answered:
@@ -169,11 +171,11 @@ def bets_are_closed(turn: Turn) -> bool:
     return turn.now.wagers.betting == "closed"
 
 
-def check_clearing(turn: Turn, _args: object = None) -> str | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """What stands against taking all wagers back at once."""
     if not turn.game.options.clear_bets:
-        return f"in {turn.game.id} wagers are withdrawn one by one"
-    return None if turn.now.wagers.standing else "no wagers lie on the layout"
+        return message("refused_no_clear_bets", game=turn.game.id)
+    return None if turn.now.wagers.standing else message("refused_no_wagers")
 
 
 # What is done.
@@ -249,7 +251,7 @@ def restrict(turn: Turn) -> None:
     assert isinstance(answer, Accepted), "the check asks before"
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
-    data = {"number": answer.wagers.restriction_next, "from": "the next round", "rule": rule}
+    data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
     by = by_whom(turn, on_behalf=False)
     who = {"person": by.person, "position": by.position, "why": by.reason}
     turn.tell("wagers.restricted", data, restricted={**data, **who})
@@ -315,9 +317,8 @@ def player_of(turn: Turn, named: str | int | None, seat: int, wager: str) -> str
     if len(players) == 1:
         return players.pop()
     if players:
-        why = f"several Players have a wager on {wager} at seat {seat}: say player=..."
-        return Refused(why=why)
-    return Refused(why=f"there is no wager on {wager} at seat {seat}")
+        return Refused(why=message("refused_several_with_wager", wager=wager, seat=seat))
+    return Refused(why=message("refused_no_wager_at_seat", wager=wager, seat=seat))
 
 
 def by_whom(turn: Turn, *, on_behalf: bool) -> By:

@@ -12,16 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-_KINDS = {
-    "int": "a whole number",
-    "str": "text",
-    "bool": "true or false",
-    "null": "null",
-    "array": "a list",
-    "object": "a group of values",
-    "float": "a number with a fraction",
-}
-"""What a dealer calls the decoder's types."""
+from shoe_ctl.texts.message import Message, message
 
 _LONGEST = 64
 """How many characters of an unknown argument's name are said back."""
@@ -29,24 +20,28 @@ _LONGEST = 64
 _AT = re.compile(r" - at `\$\.(\w+)[^`]*`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`)?")
+_BOUNDS = re.compile(r"Expected `([^`]*)` (of length )?([<>]=? \d+)")
 
 
-def what_is_wrong(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> str:
-    """One line: which arguments are missing, which are not asked for, which is of a wrong kind."""
+def what_is_wrong(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> Message:
+    """Which arguments are missing, which are not asked for, which is of a wrong kind."""
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     values = {name: _values(field) for name, field in fields.items()}
     missing = [name for name, field in fields.items() if field.required and name not in given]
     if error.startswith("Object missing required field"):
-        return " ".join(["say", *(f"{name}={'|'.join(values[name]) or '...'}" for name in missing)])
+        typed = [f"{name}={'|'.join(values[name]) or '...'}" for name in missing]
+        return message("refused_arguments_missing", arguments=" ".join(typed))
     if (unknown := _UNKNOWN.search(error)) is not None:
-        takes = ", ".join(fields) or "no arguments"
-        return f"there is no {in_line(unknown[1])}=... here: it takes {takes}"
+        named = in_line(unknown[1])
+        if not fields:
+            return message("refused_takes_no_arguments", argument=named)
+        return message("refused_no_such_argument", argument=named, takes=list(fields))
     at = _AT.search(error)
     if at is None:
-        return error
+        return message("refused_arguments", detail=error)
     if one_of := values.get(at[1]):
-        return f"{at[1]}: it is {' or '.join(one_of)}"
-    return f"{at[1]}: {_EXPECTED.sub(_expected, error[: at.start()])}"
+        return message("refused_argument_is_one_of", argument=at[1], values=one_of)
+    return _wrong_kind(at[1], error[: at.start()])
 
 
 def in_line(name: str) -> str:
@@ -60,6 +55,17 @@ def _values(field: msgspec.structs.FieldInfo) -> tuple[str, ...]:
     return next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
 
 
-def _expected(found: re.Match[str]) -> str:
-    wanted = " or ".join(_KINDS.get(kind, kind) for kind in found[1].split(" | "))
-    return f"expected {wanted}" + (f", not {_KINDS.get(found[2], found[2])}" if found[2] else "")
+def _wrong_kind(argument: str, error: str) -> Message:
+    """The argument has another kind than it should, or a value that is out of bounds."""
+    found = _EXPECTED.fullmatch(error)
+    if (out := _BOUNDS.fullmatch(error)) is not None:
+        wanted, bounds = out[1].split(" | "), out[3]
+        if out[2] is not None:
+            return message("refused_argument_length", argument=argument, bounds=bounds)
+        return message("refused_argument_bounds", argument=argument, wanted=wanted, bounds=bounds)
+    if found is None:
+        return message("refused_argument", argument=argument, detail=error)
+    wanted = found[1].split(" | ")
+    if found[2] is None:
+        return message("refused_argument_kind", argument=argument, wanted=wanted)
+    return message("refused_argument_other_kind", argument=argument, wanted=wanted, given=found[2])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.table import shoe_cards
 from shoe_ctl.table.turn import TableView
+from shoe_ctl.texts.message import message
 
 from .procedure import DECIDES, Choice, End, Procedure, Step
 
@@ -34,7 +35,7 @@ AFTER_VOID = Procedure(
     (
         Step(
             "cards",
-            "the cards may be replaced: replace them, or go on with the same",
+            message("prompt_after_void"),
             (_REPLACE, _REPLACE._replace(by=DECIDES, when=_is_a_ruling, reason=True), _KEEP),
         ),
     ),

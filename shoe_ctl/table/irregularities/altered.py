@@ -9,6 +9,7 @@ from shoe_ctl.table import belated, ordering, retaking
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable, DealtCard
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .grounds import (
@@ -60,7 +61,7 @@ def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
-def _why_not(turn: Turn, _args: object = None) -> str | None:
+def _why_not(turn: Turn, _args: object = None) -> Message | None:
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     return shoe_cannot_go_on(turn)
@@ -98,7 +99,7 @@ ORDER_ALTERED = Procedure(
     (
         Step(
             "ruling",
-            "leave the shoe as it is; if the order cannot be found again the round is void",
+            message("prompt_order_altered"),
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
@@ -124,6 +125,6 @@ ORDER_ALTERED = Procedure(
     Declared(
         "dealer",
         ("betting", "closed", *CARDS_OUT, "suspended"),
-        "it is declared that the order of the cards was altered",
+        message("seen_order_altered_declared"),
     ),
 )  # fmt: skip

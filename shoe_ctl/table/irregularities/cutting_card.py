@@ -5,6 +5,8 @@ In: nothing. Out: its procedure. Must not know: how the card is found, rounds af
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from .procedure import Choice, End, Procedure, Step
 from .withdrawal import window_step
 
@@ -17,7 +19,7 @@ CUTTING_CARD = Procedure(
     (
         Step(
             ALLOW,
-            "lay the cutting card aside; the dealer may allow Players to withdraw their wagers",
+            message("prompt_cutting_card_allow"),
             (
                 Choice("offer_withdrawal", "dealer", WINDOW, reason=False),
                 Choice("play_on", "dealer", "removed", reason=False),
@@ -25,7 +27,7 @@ CUTTING_CARD = Procedure(
         ),
         window_step(
             WINDOW,
-            "lay the cutting card aside; ask each Player: withdraw or stand; then close the window",
+            message("prompt_cutting_card_window"),
             KEY,
             "removed",
         ),

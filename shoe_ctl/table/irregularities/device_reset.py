@@ -11,6 +11,7 @@ from typing import Any
 from firmware_proto.events import ResetDone
 from shoe_ctl.table import outbox, placing, reset
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import message
 
 from .endings import CALL_VOID, stands, void
 from .endings import GO_ON as PLAY_ON
@@ -77,14 +78,14 @@ DEVICE_RESET = Procedure(
     (
         window_step(
             "window",
-            "ask each Player: withdraw or stand; then close the window and reset the shoe",
+            message("prompt_device_reset_window"),
             KEY,
             "reset",
             CALL_VOID,
         ),
         Step(
             RESET,
-            "reset the shoe, if it is not told to reset itself; when it is ready again, say so",
+            message("prompt_device_reset_reset"),
             (_RESET._replace(then="again", when=_none_is_out), _RESET, CALL_VOID),
             # A shoe that starts anew now does what it was asked to: no power was lost.
             (
@@ -100,7 +101,7 @@ DEVICE_RESET = Procedure(
         ),
         Step(
             "cards",
-            "look at the cards that were drawn: they open the round, or are set aside",
+            message("prompt_device_reset_cards"),
             (
                 Choice("open_round", DECIDES, "opens", unless=cards_have_no_place, when=_may_open),
                 Choice("set_aside", DECIDES, "aside"),
@@ -109,7 +110,7 @@ DEVICE_RESET = Procedure(
         ),
         Step(
             "ruling",
-            "leave the cards as they lie, and call whoever decides",
+            message("prompt_leave_cards_and_call"),
             (PLAY_ON, CALL_VOID),
         ),
     ),
@@ -127,7 +128,7 @@ DEVICE_RESET = Procedure(
     Declared(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
-        "it is declared that the shoe must be reset",
+        message("seen_device_reset_declared"),
         begins=(_has_no_rule, "ruling"),
     ),
     begins=("ruling",),

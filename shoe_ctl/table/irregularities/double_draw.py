@@ -8,6 +8,7 @@ from __future__ import annotations
 from shoe_ctl.table import ordering
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import message
 
 from . import pulled
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
@@ -76,7 +77,7 @@ DOUBLE_DRAW = Procedure(
     (
         Step(
             "order",
-            "leave the cards as they lie, unseen: ask in which order they left the shoe",
+            message("prompt_double_draw_order"),
             (
                 _SHOE,
                 _SHOE._replace(then="reconstruct", when=pulled.told_without_window),
@@ -92,15 +93,14 @@ DOUBLE_DRAW = Procedure(
         ),
         window_step(
             "window",
-            "before the cards are put in order ask each Player: withdraw or stand; then close the "
-            "window",
+            message("prompt_double_draw_window"),
             KEY,
             "reconstruct",
             CALL_VOID,
         ),
         Step(
             "reconstruct",
-            "put the cards in the order in which they were drawn, and let none be seen",
+            message("prompt_double_draw_reconstruct"),
             (
                 _LAY,
                 exchange("reconstruct"),
@@ -112,7 +112,7 @@ DOUBLE_DRAW = Procedure(
         ),
         Step(
             "ordering",
-            "the pit manager says which card comes first, the upper or the lower",
+            message("prompt_double_draw_ordering"),
             (
                 _UPPER,
                 _LOWER,
@@ -124,20 +124,19 @@ DOUBLE_DRAW = Procedure(
         ),
         window_step(
             "remaining",
-            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            message("prompt_remaining_window"),
             ORDERED,
             "lay",
             CALL_VOID,
         ),
         Step(
             NAME,
-            "say which card it is once it lies open, with a second person; never take it from a "
-            "Player",
+            message("prompt_double_draw_name"),
             (NAME_CARD._replace(then="named"), CALL_VOID),
         ),
         Step(
             "lay",
-            "put the cards in the order that the pit manager gave; each is named when it lies open",
+            message("prompt_double_draw_lay"),
             (
                 _LAY._replace(then="ordered", do=(_forget, _lay)),
                 _ENTER._replace(then="lay"),
@@ -159,7 +158,7 @@ DOUBLE_DRAW = Procedure(
     Declared(
         "dealer",
         (*CARDS_OUT, "suspended"),
-        "it is declared that cards were drawn together",
+        message("seen_double_draw_declared"),
         pulled.OfTogether,
         pulled.check_together,
     ),

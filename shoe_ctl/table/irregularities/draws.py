@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.table.slots import takes_cards
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE_UNPLAYED, align, aside, stands, void
 from .exchanging import exchange
@@ -34,7 +35,7 @@ def _may_be_void(at: TableView) -> bool:
     return at.now.loaded is not None or at.resume_state in (*CARDS_OUT, "resolved")
 
 
-def _why_not_reconstructed(turn: Turn, _args: object = None) -> str | None:
+def _why_not_reconstructed(turn: Turn, _args: object = None) -> Message | None:
     """A card still lies nowhere, or the round could not go on."""
     return shoe_is_not_ready(turn)
 
@@ -49,7 +50,7 @@ WRONG_ORDER = Procedure(
     (
         Step(
             "ruling",
-            "put every card where the order of the draws wants it, and let none be seen",
+            message("prompt_wrong_order"),
             (_RECONSTRUCT, PLACE._replace(when=_awaits_cards), exchange("ruling"), GO_ON,
              LAY_ASIDE_UNPLAYED, CALL_VOID),
         ),
@@ -60,7 +61,7 @@ WRONG_ORDER = Procedure(
         aside(),
         void(("wrong_order", "void")),
     ),
-    Declared("dealer", _CARDS_DRAWN, "cards in a wrong order are declared"),
+    Declared("dealer", _CARDS_DRAWN, message("seen_wrong_order_declared")),
     of_cards=True,
 )  # fmt: skip
 
@@ -69,7 +70,7 @@ MISSED_DRAW = Procedure(
     (
         Step(
             "ruling",
-            "leave the cards and the chips as they lie; a card that was due is drawn after all",
+            message("prompt_missed_draw"),
             (
                 _RECONSTRUCT,
                 GO_ON,
@@ -87,7 +88,7 @@ MISSED_DRAW = Procedure(
     Declared(
         "dealer",
         ("idle", "betting", "closed", *CARDS_OUT, "resolved", "suspended"),
-        "it is declared that a card was due and not drawn",
+        message("seen_missed_draw_declared"),
     ),
     of_cards=True,
 )

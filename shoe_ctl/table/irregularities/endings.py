@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message
 
 from .grounds import CARDS_OUT, cards_are_in_play, own_kept, something_is_missing
 from .procedure import DECIDES, VOID, Choice, End, Step
@@ -70,6 +71,6 @@ def void(cites: tuple[str, str] = RULED) -> End:
     return End(VOID, VOID, cites, VOID)
 
 
-def ruling(prompt: str) -> Step:
+def ruling(prompt: Message) -> Step:
     """The step at which whoever decides rules on everything."""
     return Step("ruling", prompt, (GO_ON, LAY_ASIDE, CALL_VOID))

@@ -14,6 +14,7 @@ from shoe_ctl.table.arguments import OfChoice, checked
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable, DealtCard, Opened, subject_of_draw
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 from .grounds import tell_moved
 from .procedure import Choice
@@ -53,20 +54,20 @@ def _lying(at: TableView) -> dict[str, CardOnTable]:
     return lying
 
 
-def _check_exchange(turn: Turn, args: OfTwoCards | None) -> str | None:
+def _check_exchange(turn: Turn, args: OfTwoCards | None) -> Message | None:
     if args is None:
         known = [one for one in _lying(turn).values() if one.card and not one.seen]
-        return None if len(known) > 1 else "no two cards that are known lie there unseen"
+        return None if len(known) > 1 else message("refused_no_two_cards")
     if args.one == args.other:
-        return "name two cards"
+        return message("refused_name_two_cards")
     lying = _lying(turn)
     for place in (args.one, args.other):
         if place not in lying:
-            return f"no card lies there: {place}"
+            return message("refused_no_card_there", place=place)
         if lying[place].seen:
-            return f"everyone has seen {place}: it stays where it is"
+            return message("refused_card_stays", place=place)
         if lying[place].card is None:
-            return f"it is not known what {place} is: it is named when it lies open"
+            return message("refused_card_not_known", place=place)
     return None
 
 

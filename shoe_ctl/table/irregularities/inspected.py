@@ -9,6 +9,7 @@ from __future__ import annotations
 from shoe_ctl.table import belated, entering, shoe_cards
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, LAY_ASIDE, PLAY_ON, align
 from .grounds import (
@@ -21,11 +22,11 @@ from .grounds import (
 from .procedure import Choice, End, Step
 
 
-def cannot_correct(turn: Turn, args: entering.EnterCard | None) -> str | None:
+def cannot_correct(turn: Turn, args: entering.EnterCard | None) -> Message | None:
     """No card was kept, or the one that is named is none of the shoe's."""
     kept = own_kept(turn)
     if not kept or kept[0].card is None:
-        return "no card that was read is under inspection"
+        return message("refused_no_card_inspected")
     return None if args is None else entering.check_card(turn, args.card)
 
 
@@ -52,7 +53,7 @@ CORRECT = Choice(
 
 CORRECTED = Step(
     "corrected_card",
-    "the card is corrected; go on with the round",
+    message("prompt_card_corrected"),
     (
         Choice(
             PLAY_ON, "pit_supervisor", "corrected", (align,), something_is_missing, reason=False

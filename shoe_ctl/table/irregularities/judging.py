@@ -5,32 +5,32 @@ In: nothing. Out: their procedures. Must not know: who won.
 
 from __future__ import annotations
 
-from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import belated, entering, placing, revealing
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.slots import pending_cards
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, RULED, align, overrule_result, stands, void
 from .grounds import something_is_missing
 from .procedure import Choice, End, Procedure, Step
 
 
-def cannot_replace(turn: Turn, wanted: entering.CardThere | None) -> str | None:
+def cannot_replace(turn: Turn, wanted: entering.CardThere | None) -> Message | None:
     """No such card lies open, or with the one that is named the round could not be."""
     if wanted is None:
         any_open = any(dealt.revealed for dealt in turn.round.cards)
-        return something_is_missing(turn) if any_open else "no card of the round lies open"
+        return something_is_missing(turn) if any_open else message("refused_no_card_open")
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
-        return "no such card of the round lies open"
+        return message("refused_no_card_open")
     if (wrong := entering.check_card(turn, wanted.card)) is not None:
         return wrong
     return something_is_missing(turn) or _no_such_round(turn, wanted)
 
 
-def _no_such_round(turn: Turn, wanted: entering.CardThere) -> str | None:
+def _no_such_round(turn: Turn, wanted: entering.CardThere) -> Message | None:
     """Where all lies open: the Table of Play would not have dealt these cards."""
     if not turn.round.all_revealed:
         return None
@@ -44,8 +44,8 @@ def _no_such_round(turn: Turn, wanted: entering.CardThere) -> str | None:
     )
     try:
         next_hand(player, banker)
-    except InputRefused as refused:
-        return str(refused)
+    except ImpossibleRound as impossible:
+        return impossible.why
     return None
 
 
@@ -68,7 +68,7 @@ REPLACE = Choice(
 )  # fmt: skip
 
 
-def _against_the_shoe(key: str, prompt: str) -> Procedure:
+def _against_the_shoe(key: str, prompt: Message) -> Procedure:
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
         key,
@@ -82,10 +82,6 @@ def _against_the_shoe(key: str, prompt: str) -> Procedure:
     )
 
 
-RESULT_DISAGREES = _against_the_shoe(
-    "result_disagrees", "look at the cards on the table: they stand, whatever the shoe says"
-)
+RESULT_DISAGREES = _against_the_shoe("result_disagrees", message("prompt_result_disagrees"))
 
-RESULT_MISSING = _against_the_shoe(
-    "result_missing", "look at the cards on the table: they stand without the shoe's own result"
-)
+RESULT_MISSING = _against_the_shoe("result_missing", message("prompt_result_missing"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from shoe_ctl.table import belated, entering, fitting, placing, revealing
 from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, LAY_ASIDE, aside, void
 from .grounds import cards_have_no_place, no_card_to_set_aside, own_kept
@@ -58,10 +59,10 @@ def contradicts_reading(turn: Turn) -> bool:
     return not args.against_reading and not entering.may_be(turn, dealt, entering.seen(turn))
 
 
-def no_place_for_it(turn: Turn, _args: object = None) -> str | None:
+def no_place_for_it(turn: Turn, _args: object = None) -> Message | None:
     """No card was due, or others came as well."""
     if belated.free_slot(turn) is None:
-        return "no card is due"
+        return message("refused_no_card_due")
     return cards_have_no_place(turn)
 
 
@@ -100,8 +101,8 @@ def hold_slot(turn: Turn) -> None:
     belated.deal_next(turn, None)
 
 
-READ = End("read", "read by the shoe", ENTERED)
-KNOWN = End("known", "known otherwise", ENTERED)
+READ = End("read", "read_by_shoe", ENTERED)
+KNOWN = End("known", "known_otherwise", ENTERED)
 """It was named as a part of something else: what waited for a reading is over."""
 
 NAME_CARD = Choice(
@@ -114,7 +115,7 @@ MISREAD = Procedure(
     (
         Step(
             "where",
-            "see whether the card is out of the shoe; clear the shoe's error, and say where it is",
+            message("prompt_misread_where"),
             (
                 Choice("in_its_place", "dealer", "holds", unless=no_place_for_it, reason=False),
                 Choice("read_again", "dealer", "again", unless=cards_have_no_place, reason=False),
@@ -128,7 +129,7 @@ MISREAD = Procedure(
         ),
         Step(
             "enter",
-            "enter the card once it lies open, with a second person; never take it from a Player",
+            message("prompt_misread_enter"),
             (
                 NAME_CARD,
                 CALL_VOID,
@@ -141,7 +142,7 @@ MISREAD = Procedure(
         End("again", "read_again", ENTERED),
         End("entered", "entered", ENTERED, do=(enter,)),
         READ._replace(do=(take_reading,)),
-        End("read_in_turn", "read by the shoe", ENTERED, do=(deal_reading,)),
+        End("read_in_turn", "read_by_shoe", ENTERED, do=(deal_reading,)),
         aside(),
         void(),
     ),

@@ -13,6 +13,7 @@ from shoe_ctl.table.arguments import checked
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.slots import INITIAL_DEAL, takes_cards
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import GO_ON, PLAY_ON, align
 from .grounds import (
@@ -41,21 +42,21 @@ def none_were_entered(standing: TableView) -> bool:
     return not some_were_entered(standing)
 
 
-def cannot_enter(turn: Turn, args: entering.MissedCard | None) -> str | None:
+def cannot_enter(turn: Turn, args: entering.MissedCard | None) -> Message | None:
     """No card was missed, none is due, or the one that is named cannot be it."""
     number, kept = first_missed(turn), turn.now.held
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if number is None:
-        return "no card was missed"
+        return message("refused_no_card_missed")
     if kept and unplaced.draw_of(kept[0]) < number:
-        return "a card that was kept was drawn before it: place that one first"
+        return message("refused_place_kept_first")
     if args is None:
         return None
     code = args.card
     if turn.faces != "face_up":
-        return None if code is None else "it lies face down: it is named when it is exposed"
-    return "it lies open: name the card" if code is None else entering.check_card(turn, code)
+        return None if code is None else message("refused_card_face_down")
+    return message("refused_name_open_card") if code is None else entering.check_card(turn, code)
 
 
 def _wants_card(at: TableView) -> dict[str, Any]:
@@ -63,32 +64,32 @@ def _wants_card(at: TableView) -> dict[str, Any]:
     return {"card": None} if conduct.faces(at.now, at.settings) == "face_up" else {}
 
 
-def cannot_place(turn: Turn, _args: object = None) -> str | None:
+def cannot_place(turn: Turn, _args: object = None) -> Message | None:
     """No card was kept, none is due, or one before it was missed."""
     kept = turn.now.held
     if not kept:
-        return "no card was kept"
+        return message("refused_no_card_kept")
     if any(turn.procedures[opened.key].inspection for opened in turn.halt.stack):
-        return "a card is under inspection"
+        return message("refused_card_inspected")
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if _came_together(turn):
-        return "it was drawn together with others: they are put in order first"
+        return message("refused_order_them_first")
     number = kept[0].number
     if number is not None and number in numbers_in_place(turn):
-        return "that card lies in its place already"
+        return message("refused_card_in_place")
     missed = first_missed(turn)
     if number is not None and missed is not None and missed < number:
-        return "a card before it was missed: enter that one first"
+        return message("refused_enter_missed_first")
     return None
 
 
-def _no_slot(turn: Turn) -> str | None:
+def _no_slot(turn: Turn) -> Message | None:
     takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
     if turn.resume_state not in takes or turn.now.shoe is None:
-        return "no card of a round is awaited"
+        return message("refused_no_card_awaited")
     if belated.free_slot(turn) is None:
-        return "no card is due before those on the table are seen"
+        return message("refused_see_cards_first")
     return None
 
 
@@ -119,21 +120,21 @@ def first_missed(turn: Turn) -> int | None:
     return None if counts_no_more else shoe.drawn + 1
 
 
-def cannot_take_back(turn: Turn, _args: object = None) -> str | None:
+def cannot_take_back(turn: Turn, _args: object = None) -> Message | None:
     """What was made of the card, or came after it, stands on it."""
     last, played = counts.last_entered(turn), turn.round
     assert last is not None, "else it is no choice"
     if turn.now.held or turn.now.early or last.number != turn.shoe.drawn:
-        return "a card was drawn after it"
+        return message("refused_card_drawn_after")
     if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
-        return "the totals were announced with it"
+        return message("refused_totals_with_card")
     return None
 
 
-def counts_differ(turn: Turn, _args: object = None) -> str | None:
+def counts_differ(turn: Turn, _args: object = None) -> Message | None:
     """The shoe would refuse the next draw; else what keeps the table from going on."""
     if counts.shoe_has_fewer(turn):
-        return "the shoe counts fewer cards than were entered: take_back, or recount"
+        return message("refused_shoe_counts_fewer")
     return something_is_missing(turn)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.table import shoe_cards, shoe_control
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, stands, void
 from .grounds import shoe_is_not_ready, something_is_missing
@@ -16,7 +17,7 @@ _ALTERED = "order_altered_while_moving"
 _MOVES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
-def _not_ready(turn: Turn, _args: object = None) -> str | None:
+def _not_ready(turn: Turn, _args: object = None) -> Message | None:
     return something_is_missing(turn) if turn.now.round is None else shoe_is_not_ready(turn)
 
 
@@ -30,7 +31,7 @@ EXPOSED_WHILE_MOVING = Procedure(
     (
         Step(
             "ruling",
-            "a card that was seen while the shoe was moved plays as if it had lain face down",
+            message("prompt_seen_while_moved"),
             (
                 Choice(
                     "play_face_down", "dealer", "face_down", unless=_not_ready, reason=False
@@ -50,7 +51,7 @@ EXPOSED_WHILE_MOVING = Procedure(
     Declared(
         "dealer",
         _MOVES,
-        "it is declared that a card was seen while the shoe was moved",
+        message("seen_seen_while_moved_declared"),
         unless=shoe_control.check_method,
     ),
 )  # fmt: skip
@@ -60,8 +61,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
     (
         Step(
             "ruling",
-            "rectify the order if it is known; if it cannot be rectified the round is void, and "
-            "the cards are replaced",
+            message("prompt_altered_while_moved"),
             (
                 Choice("rectified", DECIDES, "rectified", (align,), something_is_missing),
                 Choice("replace_cards", "pit_supervisor", "replaced", in_round=False),
@@ -82,7 +82,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
     Declared(
         "dealer",
         _MOVES,
-        "it is declared that the order of the cards was altered while the shoe was moved",
+        message("seen_altered_while_moved_declared"),
         unless=shoe_control.check_method,
     ),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.table.arguments import OfChoice, OfKey
 from shoe_ctl.table.rows import Check, check_nothing
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message
 
 Condition = Callable[[Turn], bool]
 Seen = Callable[[TableView], bool]
@@ -131,7 +132,7 @@ class Step(NamedTuple):
     """
 
     name: str
-    prompt: str
+    prompt: Message
     choices: tuple[Choice, ...]
     hears: tuple[Hears, ...] = ()
     facts: Shown = no_facts
@@ -169,7 +170,7 @@ class Declared(NamedTuple):
 
     by: str
     states: tuple[str, ...]
-    seen: str
+    seen: Message
     takes: type[OfKey] = OfKey
     unless: Check = check_nothing
     subject: str | None = None

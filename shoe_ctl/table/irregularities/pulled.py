@@ -15,6 +15,7 @@ from shoe_ctl.table.arguments import OfKey
 from shoe_ctl.table.round import unplaced
 from shoe_ctl.table.state import CardOnTable
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 from .grounds import ALIGN_FIRST, CARDS_OUT, own_kept
 from .missed import DRAWN_AS_ONE, first_missed, numbers_in_place
@@ -125,31 +126,31 @@ def some_may_be_missing(at: TableView) -> bool:
     return at.resume_state in _PLAYS and (missed or _is_declared(at))
 
 
-def check_together(turn: Turn, args: OfTogether | None) -> str | None:
+def check_together(turn: Turn, args: OfTogether | None) -> Message | None:
     """Fewer cards of the round are out than came together."""
     count = _FEWEST if args is None else args.cards
     out = len(ordering.drawn_last(turn.now, count))
-    return None if out == count else f"{out} cards of the round are out"
+    return None if out == count else message("refused_fewer_cards_out", cards=out)
 
 
-def why_not_laid(turn: Turn, _args: object = None) -> str | None:
+def why_not_laid(turn: Turn, _args: object = None) -> Message | None:
     """What keeps them from being laid in order by rule, without anyone's ruling."""
     if turn.now.shoe is None:
-        return "no shoe is known: the cards can only be set aside"
+        return message("refused_no_shoe_set_aside")
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
-        return "the shoe holds another set of cards than the round began with"
+        return message("refused_another_set")
     if unplaced.held_before(turn.now, turn.current):
-        return "cards that were drawn before them have no place yet"
+        return message("refused_earlier_cards_first")
     numbers = [card.number for card in own_kept(turn) if card.number is not None]
     if not numbers or turn.resume_state not in _PLAYS:
         return None
     if numbers_in_place(turn) & {*numbers}:
-        return "by the shoe's count they lie in their places already"
+        return message("refused_cards_in_place")
     missed = first_missed(turn)
     if missed is not None and missed < max(numbers):
-        return "a card before them was missed: enter that one first"
+        return message("refused_enter_missed_first")
     return None
 
 

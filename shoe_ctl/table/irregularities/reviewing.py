@@ -6,11 +6,13 @@ Must not know: who pauses, what is looked at, how storage fails.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from .procedure import Procedure, Step
 
 REVIEW = Procedure(
     "review",
-    (Step("review", "leave everything as it is: what happened is being looked at", ()),),
+    (Step("review", message("prompt_review"), ()),),
     (),
     pause=True,
     events={"irregularity.step": "review.opened", "irregularity.resolved": "review.closed"},
@@ -21,7 +23,7 @@ OUTAGE = Procedure(
     (
         Step(
             "outage",
-            "nothing could be stored for a while: look at the cards on the table, then go on",
+            message("prompt_outage"),
             (),
         ),
     ),

@@ -6,6 +6,7 @@ In: nothing. Out: their procedures. Must not know: how a link comes back, what w
 from __future__ import annotations
 
 from shoe_ctl.table import counts
+from shoe_ctl.texts.message import message
 
 from . import missed
 from .endings import CALL_VOID, LAY_ASIDE, aside, stands, void
@@ -17,15 +18,14 @@ LINK_LOST = Procedure(
     (
         Step(
             "ruling",
-            "connect the shoe again; if nothing was missed the round goes on by itself; "
-            "where it is connected and silent, shoectl doctor says why",
+            message("prompt_link_lost"),
             (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
             (Hears("hello", same_shoe_is_back, "resumed"),),
             facts=counts.told,
         ),
     ),
     (
-        End("resumed", "link back, nothing missed", ("link_lost", "resumed")),
+        End("resumed", "link_is_back", ("link_lost", "resumed")),
         missed.entered("link_lost"),
         stands(("link_lost", "ruled")),
         aside(("link_lost", "ruled")),
@@ -38,14 +38,13 @@ GAP = Procedure(
     (
         Step(
             "ruling",
-            "compare the cards on the table with the status; cards that were missed count",
+            message("prompt_gap"),
             (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
             facts=counts.told,
         ),
         Step(
             counts.COUNTS,
-            "count the cards that lie there: one that was entered and never drawn is taken back; "
-            "where all lie there, recount: the shoe missed them",
+            message("prompt_gap_counts"),
             (*missed.CHOICES, LAY_ASIDE, CALL_VOID),
             facts=counts.told,
         ),

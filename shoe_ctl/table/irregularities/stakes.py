@@ -16,6 +16,7 @@ from shoe_ctl.table.wagers import differential
 from shoe_ctl.table.wagers.differential import Differential, Room
 from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, Refused, Staked
+from shoe_ctl.texts.message import Message, message
 
 from .endings import CALL_VOID, GO_ON, lay_aside, stands, void
 from .grounds import cards_have_no_place, no_card_to_set_aside
@@ -112,12 +113,12 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
             return asked
         return act(turn.now.wagers, asked, turn.wager_rules)
 
-    def check(turn: Turn, args: OfWager | None) -> str | None:
+    def check(turn: Turn, args: OfWager | None) -> Message | None:
         if args is None:
             return _check_any(turn, name) or cards_have_no_place(turn)
         made = answer(turn)
         if isinstance(made, Refused):
-            return arguments.cite(made.why, made.rule)
+            return made.why.citing(made.rule)
         return cards_have_no_place(turn)
 
     def change(turn: Turn) -> None:
@@ -134,11 +135,13 @@ def _change(name: str, by: str, step: str, act: Callable[..., Answered], met: st
     )  # fmt: skip
 
 
-def _check_any(turn: Turn, name: str) -> str | None:
+def _check_any(turn: Turn, name: str) -> Message | None:
     """No wager may be decreased, or none increased; on the higher hand one can be removed."""
     found = _assess(turn)
     rooms = {"decrease": found.decrease, "increase": found.increase}
-    return None if rooms.get(name, found.exceeded) else f"there is no wager to {name}"
+    if rooms.get(name, found.exceeded):
+        return None
+    return message("refused_no_wager_to_change", change=name)
 
 
 def _asked(turn: Turn, args: OfWager) -> Asked | Refused:
@@ -169,8 +172,7 @@ TABLE_DIFFERENTIAL = Procedure(
     (
         Step(
             "changing",
-            "ask the Players on the hand with more on it to decrease; those on the other hand may "
-            "increase; draw no card before it is met",
+            message("prompt_differential_changing"),
             (
                 _change("decrease", "dealer", "changing", differential.decrease, "decreased"),
                 _change("increase", "dealer", "changing", differential.increase, "increased"),
@@ -183,7 +185,7 @@ TABLE_DIFFERENTIAL = Procedure(
         ),
         Step(
             "removing",
-            "the pit manager names the wagers that are removed",
+            message("prompt_differential_removing"),
             (
                 _change("remove", "pit_manager", "removing", differential.remove, "removed"),
                 _by_word("removed", "pit_manager"),
@@ -193,7 +195,7 @@ TABLE_DIFFERENTIAL = Procedure(
         ),
         Step(
             RULING,
-            "a card is out: leave the wagers as they lie, and call whoever decides",
+            message("prompt_differential_ruling"),
             (GO_ON, CALL_VOID),
             facts=_what_lies_there,
         ),
@@ -208,7 +210,7 @@ TABLE_DIFFERENTIAL = Procedure(
     Declared(
         "dealer",
         ("closed", "dealing", "revealing", "drawing", "resolved", "suspended"),
-        "it is declared that the table differential is exceeded",
+        message("seen_differential_declared"),
         begins=(_a_card_is_out, RULING),
     ),
     begins=(RULING,),

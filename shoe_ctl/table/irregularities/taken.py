@@ -8,6 +8,7 @@ from __future__ import annotations
 from shoe_ctl.table import set_aside, shoe_cards, taking
 from shoe_ctl.table.rows import Objection
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 from .double_draw import ORDERED
 from .endings import CALL_VOID, GO_ON, align, stands, void
@@ -37,7 +38,7 @@ def _draws(index: int, then: str) -> Step:
 
     return Step(
         f"{words}_aside",
-        f"draw the {words} of two cards and lay it aside, face down; keep them in the order drawn",
+        message("prompt_card_taken_draw", card=index),
         (
             Choice("shoe_is_empty", DECIDES, "sort", when=_shoe_is_empty, reason=False),
             GO_ON,
@@ -73,14 +74,14 @@ def _first_is(which: str) -> tuple[Choice, Choice]:
     return to_window, to_window._replace(then="sort", when=_asks_nobody)
 
 
-def _check_known(turn: Turn, args: taking.OfSource | None) -> Objection | str | None:
+def _check_known(turn: Turn, args: taking.OfSource | None) -> Objection | Message | None:
     return taking.check_source(turn, args) or something_is_missing(turn)
 
 
-def _why_not_unknown(turn: Turn, _args: object = None) -> str | None:
+def _why_not_unknown(turn: Turn, _args: object = None) -> Message | None:
     """What stands against going by the count: two cards could not complete the round."""
     if turn.resume_state != "revealing":
-        return "the initial deal is not complete, and two cards might not do"
+        return message("refused_initial_deal_open")
     return something_is_missing(turn)
 
 
@@ -98,7 +99,7 @@ CARD_TAKEN = Procedure(
     (
         Step(
             "value",
-            "ask surveillance what was seen; is the value known, from the shoe or from them?",
+            message("prompt_card_taken_value"),
             (
                 Choice(
                     "seen", "surveillance", "value", (taking.note_seen,), taking.check_seen,
@@ -122,23 +123,21 @@ CARD_TAKEN = Procedure(
         _draws(2, "sort"),
         Step(
             "ordering",
-            "both came in one pull: leave them as they lie, unseen; the pit manager says which "
-            "comes first, the upper or the lower",
+            message("prompt_card_taken_ordering"),
             (*_first_is("upper"), *_first_is("lower"), CALL_VOID),
             facts=taking.told,
             cites=("double_draw", "ordered"),
         ),
         window_step(
             "remaining",
-            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            message("prompt_remaining_window"),
             ORDERED,
             "sort",
             CALL_VOID,
         ),
         Step(
             "sort",
-            "sort the cards left in the shoe and the discards into decks, and display them to all "
-            "and to surveillance",
+            message("prompt_card_taken_sort"),
             (
                 Choice(
                     "sorted", DECIDES, "determine", (taking.note_sorted, _must_be_replaced),
@@ -151,15 +150,14 @@ CARD_TAKEN = Procedure(
         ),
         Step(
             "determine",
-            "say which cards are missing, by the sorted decks, the cards in play and the two laid "
-            "aside: the count decides",
+            message("prompt_card_taken_determine"),
             (_COUNTED, CALL_VOID),
             facts=taking.told,
             cites=(KEY, "determined"),
         ),
         Step(
             "replace",
-            "take cards of the same face from a complete deck and lay them down in their place",
+            message("prompt_card_taken_replace"),
             (
                 Choice(
                     "replaced", DECIDES, "finished", (taking.replace,), cards_have_no_place,
@@ -181,7 +179,7 @@ CARD_TAKEN = Procedure(
     Declared(
         "dealer",
         ("dealing", "revealing", "suspended"),
-        "it is declared that a Player left with cards",
+        message("seen_card_taken_declared"),
         taking.OfTaken,
         taking.check_taken,
     ),

@@ -5,6 +5,8 @@ In: nothing. Out: its procedure. Must not know: what happened.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from .endings import aside, ruling, stands, void
 from .procedure import Declared, Procedure
 
@@ -15,7 +17,7 @@ _WITH_A_SHOE = (
 
 OTHER = Procedure(
     "other",
-    (ruling("leave everything as it is, and call whoever decides"),),
+    (ruling(message("prompt_other")),),
     (stands(), aside(), void(("other", "void"))),
-    Declared("dealer", _WITH_A_SHOE, "something that the rules do not cover is declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_other_declared")),
 )

@@ -8,16 +8,14 @@ from __future__ import annotations
 from shoe_ctl.table import face_up
 from shoe_ctl.table.rows import check_nothing
 from shoe_ctl.table.shoe_cards import announce_change
+from shoe_ctl.texts.message import message
 
 from . import inspected
 from .endings import CALL_VOID, GO_ON, LAY_ASIDE, align, aside, lay_aside, stands, void
 from .grounds import first_card_is_not_out, something_is_missing
 from .procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
 
-_INSPECT = (
-    "inspect the cards; if one is foreign or one too many the round is void, and earlier rounds "
-    "stand"
-)
+_INSPECT = message("prompt_inspection")
 # One prompt for both, and one set of choices: in public the two must look alike.
 
 
@@ -54,8 +52,7 @@ UNSHUFFLED = Procedure(
     (
         Step(
             "ruling",
-            "inspect the cards; if they were not shuffled a round in progress is void, and "
-            "earlier rounds stand",
+            message("prompt_unshuffled"),
             (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
@@ -65,7 +62,7 @@ UNSHUFFLED = Procedure(
         aside(),
         void(("unshuffled", "void")),
     ),
-    Declared("dealer", _WITH_A_SHOE, "unshuffled cards are declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_unshuffled_declared")),
 )
 
 MISSING_CARD_IN_SHOE = Procedure(
@@ -73,8 +70,7 @@ MISSING_CARD_IN_SHOE = Procedure(
     (
         Step(
             "ruling",
-            "count the cards again; if one is missing a round in progress is void, and earlier "
-            "rounds stand",
+            message("prompt_missing_card"),
             (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
@@ -84,7 +80,7 @@ MISSING_CARD_IN_SHOE = Procedure(
         aside(),
         void(("missing_card_in_shoe", "void")),
     ),
-    Declared("dealer", _WITH_A_SHOE, "a missing card is declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_missing_card_declared")),
 )
 
 _BY_RULE = Choice(
@@ -97,12 +93,12 @@ FACE_UP_IN_SHOE = Procedure(
     (
         Step(
             "ruling",
-            "after the first card of a round it plays as if it had lain face down",
+            message("prompt_face_up"),
             (_BY_RULE, GO_ON, LAY_ASIDE, CALL_VOID),
         ),
         Step(
             face_up.FIRST,
-            "it was the round's first card: leave it as it lies, and call whoever decides",
+            message("prompt_face_up_first"),
             (GO_ON, CALL_VOID),
         ),
     ),
@@ -115,7 +111,7 @@ FACE_UP_IN_SHOE = Procedure(
     Declared(
         "dealer",
         ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended"),
-        "a card that lies face up in the shoe is declared",
+        message("seen_face_up_declared"),
     ),
     begins=(face_up.FIRST,),
 )

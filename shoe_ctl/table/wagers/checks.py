@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 
+from shoe_ctl.texts.message import message
+
 from .held import Wager, Wagers
 from .limits import WagerRules
 from .request import Asked, By, Refused, Restriction, Staked
@@ -19,18 +21,21 @@ MOST = 10**15
 def unnamed(asked: Asked, rules: WagerRules) -> Refused | None:
     """The request names no Player, no wager on offer (3.5) or no seat of the layout (2.2)."""
     if not asked.player:
-        return Refused(why="whose wager it is must be said")
+        return Refused(why=message("refused_say_whose_wager"))
     if asked.wager not in rules.game.wagers:
-        why = f"{rules.game.id} has no wager {asked.wager!r} (have: {', '.join(rules.offered)})"
+        why = message(
+            "refused_no_such_wager",
+            game=rules.game.id, wager=asked.wager, wagers=list(rules.offered),
+        )  # fmt: skip
         return Refused(why=why, rule=rules.game.clause("wagers"))
     if asked.wager not in rules.offered:
         # The rule that pays it says on which layouts it is available (I 4.5, 4.6).
         pays = (line.done.rule for line in rules.game.wagers[asked.wager].lines)
-        why = f"layout {rules.layout} does not offer {asked.wager}"
+        why = message("refused_wager_not_on_layout", layout=rules.layout, wager=asked.wager)
         return Refused(why=why, rule=next(pays))
     if asked.seat not in rules.seats:
-        on = "the game" if rules.layout is None else f"layout {rules.layout}"
-        return Refused(why=f"{on} has no seat {asked.seat}", rule=rules.game.clause("layouts"))
+        why = message("refused_no_such_seat", seat=asked.seat)
+        return Refused(why=why, rule=rules.game.clause("layouts"))
     return None
 
 
@@ -38,7 +43,7 @@ def amount_is_none(asked: Asked) -> Refused | None:
     """The amount is not a whole number of minor units above zero."""
     if not isinstance(asked, Staked) or 0 < asked.amount <= MOST:
         return None
-    return Refused(why=f"an amount is from 1 to {MOST} minor units, not {asked.amount}")
+    return Refused(why=message("refused_amount", most=MOST, amount=asked.amount))
 
 
 def may_not_act(by: By, rules: WagerRules) -> Refused | None:
@@ -47,7 +52,7 @@ def may_not_act(by: By, rules: WagerRules) -> Refused | None:
         return None
     rule = rules.game.clause("on_behalf")
     if not rules.game.options.staffed:
-        return Refused(why=f"nobody acts for a Player in {rules.game.id}", rule=rule)
+        return Refused(why=message("refused_nobody_acts_for_player", game=rules.game.id), rule=rule)
     return not_of_staff(by, rules, rule)
 
 
@@ -56,15 +61,19 @@ def not_of_staff(by: By, rules: WagerRules, rule: str | None) -> Refused | None:
     if by.position in rules.game.positions:
         return None
     least = rules.game.positions[0] if rules.game.positions else None
-    who = "nobody may do that" if least is None else f"that needs a {least} or a higher position"
-    return Refused(why=f"{who}, not {by.position}", rule=rule, position=least)
+    why = (
+        message("refused_nobody_may", position=by.position)
+        if least is None
+        else message("refused_needs_higher", least=least, position=by.position)
+    )
+    return Refused(why=why, rule=rule, position=least)
 
 
 def too_low(by: By, least: str, rules: WagerRules, rule: str | None) -> Refused | None:
     """Who acts is below the position that the rule names (6.2: a higher one may)."""
     if rules.holds(by.position, least):
         return None
-    why = f"that needs a {least} or a higher position, not {by.position}"
+    why = message("refused_needs_higher", least=least, position=by.position)
     return Refused(why=why, rule=rule, position=least)
 
 
@@ -73,9 +82,11 @@ def too_late(wagers: Wagers, rules: WagerRules, *, adds: bool) -> Refused | None
     if wagers.betting == "open":
         return None
     if wagers.betting == "between":
-        return Refused(why="no round is open", rule=rules.game.clause("place_your_bets"))
-    key, done = ("late_wager", "placed") if adds else ("late_withdrawal", "withdrawn")
-    why = f"after no more bets no wager may be {done}"
+        return Refused(why=message("refused_no_round"), rule=rules.game.clause("place_your_bets"))
+    if adds:
+        key, why = "late_wager", message("refused_late_wager")
+    else:
+        key, why = "late_withdrawal", message("refused_late_withdrawal")
     return Refused(why=why, rule=rules.game.rule(key, "refused"), irregularity=key)
 
 
@@ -85,7 +96,7 @@ def no_room(wagers: Wagers, asked: Asked, rules: WagerRules) -> Refused | None:
     playing = {held.player for held in wagers.standing}
     most_players = game.limits.players
     if most_players is not None and len(playing | {asked.player}) > most_players:
-        return Refused(why=f"{game.id} takes {_of(most_players, 'Player')} at once")
+        return Refused(why=message("refused_too_many_players", game=game.id, most=most_players))
     here = sum(
         held.amount > 0 and held.area == (asked.seat, asked.wager) for held in wagers.standing
     )
@@ -93,7 +104,7 @@ def no_room(wagers: Wagers, asked: Asked, rules: WagerRules) -> Refused | None:
     if most is None or here < most:
         return None
     clause = "wagers_per_area" if most == game.limits.wagers_per_area else "wagers_per_area_lowered"
-    why = f"seat {asked.seat} takes {_of(most, 'wager')} on {asked.wager}"
+    why = message("refused_area_is_full", seat=asked.seat, wager=asked.wager, most=most)
     return Refused(why=why, rule=game.clause(clause))
 
 
@@ -106,7 +117,7 @@ def no_room_at_all(wagers: Wagers, rules: WagerRules) -> Refused | None:
         here = [held.player for held in wagers.standing if held.amount > 0 and held.area == area]
         if (most is None or len(here) < most) and (others_may or playing - {*here}):
             return None
-    return Refused(why="every area has as many wagers as it takes")
+    return Refused(why=message("refused_every_area_is_full"))
 
 
 def wagers_per_area(wagers: Wagers, rules: WagerRules) -> int | None:
@@ -125,7 +136,8 @@ def under_minimum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
     if amount >= low:
         return None
     rule = rules.game.rule("under_minimum", "refused")
-    return Refused(why=f"{amount} on {wager} is under the minimum of {low}", rule=rule)
+    why = message("refused_under_minimum", amount=amount, wager=wager, minimum=low)
+    return Refused(why=why, rule=rule)
 
 
 def over_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
@@ -134,14 +146,18 @@ def over_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
     if high is None or amount <= high:
         return None
     rule = rules.game.rule("over_maximum", "refused")
-    return Refused(why=f"{amount} on {wager} is over the maximum of {high}", rule=rule)
+    why = message("refused_over_maximum", amount=amount, wager=wager, maximum=high)
+    return Refused(why=why, rule=rule)
 
 
 def unknown(held: Wager | None, asked: Asked) -> Refused | None:
     """There is no such wager."""
     if held is not None:
         return None
-    return Refused(why=f"{asked.player} has no wager on {asked.wager} at seat {asked.seat}")
+    why = message(
+        "refused_player_without_wager", player=asked.player, wager=asked.wager, seat=asked.seat
+    )
+    return Refused(why=why)
 
 
 def restriction_stands_against(asked: Restriction, rules: WagerRules) -> Refused | None:
@@ -149,21 +165,17 @@ def restriction_stands_against(asked: Restriction, rules: WagerRules) -> Refused
     game = rules.game
     rule = game.clause("wagers_per_area_lowered")
     if game.limits.lowered_by is None:
-        why = f"nobody may restrict the number of wagers in {game.id}"
+        why = message("refused_no_restriction_in_game", game=game.id)
         return Refused(why=why, rule=rule)
     low = too_low(asked.by, game.limits.lowered_by, rules, rule)
     if low is not None:
         return low
     most = game.limits.wagers_per_area
     if asked.number is not None and asked.number < 1:
-        return Refused(why="an area takes at least one wager", rule=rule)
+        return Refused(why=message("refused_restriction_to_none"), rule=rule)
     if asked.number is not None and most is not None and asked.number >= most:
-        why = f"a restriction is to fewer than {most} wagers, not {asked.number}"
+        why = message("refused_restriction_too_high", most=most, number=asked.number)
         return Refused(why=why, rule=rule)
     if game.options.reason_for_discretion and not asked.by.reason:
-        return Refused(why="a reason must be given for this discretion", rule=rule)
+        return Refused(why=message("refused_discretion_without_reason"), rule=rule)
     return None
-
-
-def _of(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from shoe_ctl.texts.message import message
+
 from . import checks
 from .held import Wagers, holding
 from .ledger import added, not_honoured, written
@@ -109,7 +111,7 @@ def taken_back(wagers: Wagers, asked: Asked, rules: WagerRules) -> Answered:
 
 
 def _unfit(wagers: Wagers, asked: Asked, rules: WagerRules, rule: str | None) -> Refused | None:
-    between = Refused(why="no round is open", rule=rules.game.clause("place_your_bets"))
+    between = Refused(why=message("refused_no_round"), rule=rules.game.clause("place_your_bets"))
     return (
         checks.unnamed(asked, rules)
         or checks.amount_is_none(asked)
@@ -123,17 +125,20 @@ def _within(asked: Staked, rules: WagerRules, key: str, late: int = 0) -> Refuse
     is_outside = checks.under_minimum if key == "under_minimum" else checks.over_maximum
     if is_outside(asked.wager, asked.amount, rules) is not None:
         return None
-    where = key.replace("_", " the ")
-    rule = rules.game.rule(key, "refused")
-    but = f" without the {late} that came late" if late else ""
-    return Refused(why=f"{asked.amount} on {asked.wager}{but} is not {where}", rule=rule)
+    amount, wager = asked.amount, asked.wager
+    why = (
+        message("refused_within_limit_but_late", amount=amount, wager=wager, late=late, limit=key)
+        if late
+        else message("refused_within_limit", amount=amount, wager=wager, limit=key)
+    )
+    return Refused(why=why, rule=rules.game.rule(key, "refused"))
 
 
 def _known(amount: int) -> Refused:
-    return Refused(why=f"the ledger holds {amount} there; chips that are gone are a withdrawal")
+    return Refused(why=message("refused_ledger_holds_more", amount=amount))
 
 
 def _still_open(wagers: Wagers) -> Refused | None:
     if wagers.betting == "closed":
         return None
-    return Refused(why="bets are still open: nothing is late yet")
+    return Refused(why=message("refused_nothing_is_late"))

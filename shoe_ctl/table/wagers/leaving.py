@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
+from shoe_ctl.texts.message import message
+
 from . import checks
 from .held import Entry, Wager, Wagers
 from .ledger import taken_out
@@ -72,13 +74,16 @@ def _decided(asked: Asked, leave: Leave) -> Refused | None:
     """The wager is won or lost already, and stays."""
     if asked.wager not in leave.decided:
         return None
-    return Refused(why=f"{asked.wager} is decided: it stays", rule=leave.rule)
+    return Refused(why=message("refused_wager_is_decided", wager=asked.wager), rule=leave.rule)
 
 
 def _partial(wagers: Wagers, asked: Asked, leave: Leave) -> Refused | None:
     """Some of the Player's wagers would go and others stay, where all go or none."""
     if leave.scope == "any" or len(may_go(wagers, leave, asked.player)) == 1:
         return None
-    which = "remaining wagers" if leave.scope == "remaining" else "wagers"
-    why = f"{asked.player} withdraws all {which} or none: decide choice=withdraw_all"
+    why = (
+        message("refused_withdraw_remaining", player=asked.player)
+        if leave.scope == "remaining"
+        else message("refused_withdraw_all_or_none", player=asked.player)
+    )
     return Refused(why=why, rule=leave.rule)

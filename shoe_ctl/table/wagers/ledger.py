@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from shoe_ctl.texts.message import message
+
 from . import checks
 from .held import Act, Entry, Wager, Wagers, holding
 from .limits import WagerRules
@@ -39,7 +41,7 @@ def place(wagers: Wagers, asked: Staked, rules: WagerRules) -> Answered:
     held = wagers.find(asked.player, asked.seat, asked.wager)
     standing = None
     if held is not None and held.amount > 0:
-        standing = Refused(why=f"{asked.player} has that wager already: increase it")
+        standing = Refused(why=message("refused_has_that_wager", player=asked.player))
     refused = (
         _unfit(asked, rules)
         or checks.too_late(wagers, rules, adds=True)
@@ -106,7 +108,7 @@ def check_increasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     late = checks.too_late(wagers, rules, adds=True)
     if late is not None or any(_may_grow(held, rules) for held in wagers.standing):
         return late
-    return Refused(why="there is no wager that can be more")
+    return Refused(why=message("refused_none_can_be_more"))
 
 
 def _may_grow(held: Wager, rules: WagerRules) -> bool:
@@ -119,7 +121,7 @@ def check_decreasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     late = checks.too_late(wagers, rules, adds=False)
     if late is not None or any(w.amount > rules.minimum(w.wager) for w in wagers.standing):
         return late
-    return Refused(why="there is no wager that can be less")
+    return Refused(why=message("refused_none_can_be_less"))
 
 
 def check_withdrawing(wagers: Wagers, rules: WagerRules) -> Refused | None:
@@ -127,7 +129,7 @@ def check_withdrawing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     late = checks.too_late(wagers, rules, adds=False)
     if late is not None or wagers.standing:
         return late
-    return Refused(why="no wagers lie on the layout")
+    return Refused(why=message("refused_no_wagers"))
 
 
 # What the other parts of the ledger build on: these change the wagers, unchecked.
@@ -145,9 +147,10 @@ def leaves_too_little(held: Wager | None, asked: Staked, rules: WagerRules) -> R
         return missing
     left = amount_of(held) - asked.amount
     if left < 0:
-        return Refused(why=f"the wager is {amount_of(held)}: it cannot be {asked.amount} less")
+        why = message("refused_wager_is_less", amount=amount_of(held), less=asked.amount)
+        return Refused(why=why)
     if left == 0:
-        return Refused(why="nothing would be left of the wager: withdraw it")
+        return Refused(why=message("refused_nothing_left"))
     return checks.under_minimum(asked.wager, left, rules)
 
 

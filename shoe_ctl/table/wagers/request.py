@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from shoe_ctl.texts.message import Message
+
 from .held import Entry, Wagers
 
 
@@ -54,12 +56,12 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """Not done, nothing changed: why in one line, under which rule, what position it needs.
+    """Not done, nothing changed: why, under which rule, what position it needs.
 
     ``irregularity`` is the key of what was tried, where trying it is one (5.4, 5.5).
     """
 
-    why: str
+    why: Message
     rule: str | None = None
     position: str | None = None
     irregularity: str | None = None

@@ -16,6 +16,7 @@ from shoe_ctl.table.wagers.held import Wagers
 from shoe_ctl.table.wagers.ledger import close_bets, open_bets, place
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
 from shoe_ctl.table.wagers.request import Accepted, Answered, Asked, By, Refused, Staked
+from shoe_ctl.texts.catalogue import text as english
 
 GAMES: dict[str, Game] = {name: catalog.load(name) for name in catalog.shipped()}
 
@@ -94,7 +95,7 @@ def done(answer: Answered) -> Wagers:
 
 def refused(answer: Answered) -> Refused:
     assert isinstance(answer, Refused), answer
-    assert answer.why and "\n" not in answer.why
+    assert "\n" not in english(answer.why)
     return answer
 
 

@@ -10,6 +10,7 @@ from shoe_ctl.table.wagers.differential import assess, decrease, increase, remov
 from shoe_ctl.table.wagers.found import found_late
 from shoe_ctl.table.wagers.held import Wagers
 from shoe_ctl.table.wagers.ledger import place
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.wagers.asking import (
     GAMES,
     NUMBERS,
@@ -84,7 +85,7 @@ def test_only_wagers_that_play_are_asked_to_change() -> None:
     now = standing(rules, staked("player", 600), closed=True)
     now = done(found_late(now, staked("banker", 50, player="ben"), rules))
     assert assess(now, rules).increase == ()
-    assert "not exceeded" in refused(decrease(Wagers(), staked("player", 5), rules)).why
+    assert "not exceeded" in english(refused(decrease(Wagers(), staked("player", 5), rules)).why)
 
 
 def test_an_increase_is_bounded_so_that_the_other_hand_does_not_exceed_it() -> None:
@@ -106,7 +107,7 @@ def test_players_of_the_higher_hand_decrease(game: str) -> None:
     assert now.history[-1].rule == NUMBERS[game]["decreased"]
     refused(decrease(uneven(game), staked("player", 901, player="ann"), rules))
     wrong = refused(decrease(uneven(game), staked("banker", 100, player="cho", seat=3), rules))
-    assert (wrong.rule, "widen" in wrong.why) == (NUMBERS[game]["decreased"], True)
+    assert (wrong.rule, "widen" in english(wrong.why)) == (NUMBERS[game]["decreased"], True)
 
 
 @pytest.mark.parametrize("game", STAFFED)
@@ -134,7 +135,7 @@ def test_the_pit_manager_determines_what_is_removed(game: str) -> None:
     low = refused(remove(uneven(game), asked("player", position="pit_supervisor"), rules))
     assert (low.rule, low.position) == (NUMBERS[game]["removed"], "pit_manager")
     cho = asked("banker", player="cho", seat=3, position="pit_manager")
-    assert "widen" in refused(remove(uneven(game), cho, rules)).why
+    assert "widen" in english(refused(remove(uneven(game), cho, rules)).why)
     gone = asked("player", player="eve", position="pit_manager")
     refused(remove(uneven(game), gone, rules))
 
@@ -142,7 +143,7 @@ def test_the_pit_manager_determines_what_is_removed(game: str) -> None:
 def test_side_wagers_are_left_alone() -> None:
     rules = rules_of("tiger", **LIMITS)
     tie = asked("tie", player="dan", seat=4, position="pit_manager")
-    assert "does not count" in refused(remove(uneven("tiger"), tie, rules)).why
+    assert "does not count" in english(refused(remove(uneven("tiger"), tie, rules)).why)
 
 
 @pytest.mark.parametrize("game", GAMES)
