@@ -23,12 +23,14 @@ from shoe_ctl.link.clock import Clock
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import LADDER, may, position_name
+from shoe_ctl.table.positions import LADDER, may
+from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.message import Message, message
 
 COMMAND = "accept_loss"
 """The only command that is accepted while the journal is in doubt."""
 
-NO_LOSS = f"{COMMAND}: this journal shows no loss; there is nothing to rule on"
+NO_LOSS = message("daemon_no_loss")
 
 LOWEST = LADDER[-1]
 """The lowest position that may rule: no rule of the game covers it (6.1)."""
@@ -39,8 +41,9 @@ log = logging.getLogger(__name__)
 class RulingRefused(InputRefused):
     """A ruling is refused; ``needs`` says what it lacks."""
 
-    def __init__(self, what: str, needs: Mapping[str, str]) -> None:
-        super().__init__(what)
+    def __init__(self, why: Message, needs: Mapping[str, str]) -> None:
+        super().__init__(text(why))
+        self.why = why
         self.needs = dict(needs)
 
 
@@ -62,11 +65,11 @@ def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by nam
         RulingRefused: the position is too low, or a reason or a second person is missing.
     """
     if not may(position, LOWEST, highest=highest):
-        raise RulingRefused(f"{COMMAND} takes {position_name(LOWEST)}", {"position": LOWEST})
-    if not (reason or "").strip():
         raise RulingRefused(
-            f"{COMMAND} needs a reason: say why the lost part cannot be put back", {}
+            message("refused_position_too_low", what=COMMAND, position=LOWEST), {"position": LOWEST}
         )
+    if not (reason or "").strip():
+        raise RulingRefused(message("daemon_loss_without_reason"), {})
     lack = consent.lack(
         COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
@@ -83,9 +86,10 @@ def ruling_of(command: TableCommand, highest: str | None) -> Ruling:
         RulingRefused: as ``make_ruling``, or the command has arguments or names a round.
     """
     if command.args:
-        raise RulingRefused(f"{COMMAND} takes no {', '.join(sorted(command.args))}", {})
+        named = message("daemon_loss_takes_no_arguments", arguments=sorted(command.args))
+        raise RulingRefused(named, {})
     if command.round_id is not None:
-        raise RulingRefused(f"{COMMAND} takes no round: it is not about one", {})
+        raise RulingRefused(message("daemon_loss_takes_no_round"), {})
     return make_ruling(
         person=command.person,
         position=command.position,
@@ -110,7 +114,7 @@ class AwaitedRuling:
     def __init__(
         self,
         line: str,
-        may_not_act: Callable[[Caller, Command], str | None],
+        may_not_act: Callable[[Caller, Command], Message | None],
         as_input: Callable[[Caller, Command], TableCommand],
         highest: str | None,
     ) -> None:
@@ -168,7 +172,7 @@ def _refusal(asked: Command, error: RulingRefused) -> dict[str, Any]:
     return {
         "command_id": asked.command_id,
         "accepted": False,
-        "error": str(error),
+        "error": with_texts(error.why.as_data()),
         "needs": error.needs,
     }
 
@@ -323,7 +327,7 @@ class LossRulings:
                 return Answer(
                     command_id=command.command_id,
                     accepted=False,
-                    error=str(error),
+                    error=error.why,
                     needs=error.needs,
                 )
             async with self._turns() as runners:

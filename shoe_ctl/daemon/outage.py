@@ -24,6 +24,8 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
+from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import Message, message
 
 from .host import Environment
 
@@ -46,12 +48,12 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 
     def refusal(self) -> str:
         """Return the answer to every request meanwhile."""
-        return refusal_of(self.what)
+        return text(fault_of(self.what))
 
 
-def refusal_of(what: str) -> str:
+def fault_of(what: str) -> Message:
     """Return the answer to every request after this failure."""
-    return f"storage fault, nothing is stored, acknowledged or published: {what}"
+    return message("daemon_storage_fault", detail=what)
 
 
 class JournalReopener:

@@ -47,6 +47,7 @@ from shoe_ctl.table.inputs import (
     fault_place,
 )
 from shoe_ctl.table.procedures.stack import is_held
+from shoe_ctl.texts.message import Message, message
 
 from . import loss
 from .outage import Outage
@@ -256,8 +257,9 @@ class TableRunner:
         if rules and self._compare is not None and self._compare.losses.is_open:
             return None
         if self.doubt is not None:
-            why = before if command.command == loss.COMMAND else self.doubt
-            return _refused(command, str(why))
+            if command.command == loss.COMMAND and before is not None:
+                return _refused(command, before)
+            return _refused(command, message("daemon_failed", detail=self.doubt))
         if rules:
             return _refused(command, loss.NO_LOSS)
         now_us = self._now()
@@ -270,7 +272,7 @@ class TableRunner:
             try:
                 whole = await self._sender.with_key_number(command, self._known_device)
             except InputRefused as why:
-                return _refused(command, str(why))
+                return _refused(command, message("daemon_failed", detail=str(why)))
             added = tuple(name for name in whole.args if name not in command.args)
             whole = msgspec.structs.replace(whole, added=added)
         answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
@@ -279,7 +281,7 @@ class TableRunner:
             self._index.keep_answers(self.controller.state.answered)
         return answered.seen_by(sees)
 
-    def _used_before(self, command: TableCommand) -> str | None:
+    def _used_before(self, command: TableCommand) -> Message | None:
         """Return why this is another command than the first one with its id; None if it is not."""
         recorded = self.controller.state.answered
         known = recorded if command.command_id in recorded else self.refusals.answered
@@ -517,7 +519,7 @@ class TableRunner:
         failed = Answer(
             command_id=command.command_id,
             accepted=False,
-            error="the command could not be handled; the table is halted",
+            error=message("daemon_not_handled"),
         )
         events = tuple(result.ids[handle] for handle in handles)
         return RecordedAnswer(answers[0] if answers else failed, events)
@@ -704,6 +706,6 @@ class Comparison:
         self.expected = self.is_compared
 
 
-def _refused(command: TableCommand, why: str) -> Answered:
+def _refused(command: TableCommand, why: Message) -> Answered:
     """Return the refusal of a command that never becomes an input."""
     return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())

@@ -15,8 +15,9 @@ from transitions import Event, EventData, Machine, MachineError, Transition
 
 from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
-from . import answers, commands, positions, status, transitions, turn
+from . import answers, commands, status, transitions, turn
 from .answers import sentence
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -110,10 +111,12 @@ def run(turn: Turn, trigger: str) -> None:
     What a trigger is, of its cases, is asked when its turn comes.
     """
     events, waiting = machine().events, turn.triggers
-    waiting.append(trigger)
-    while waiting:
+    while True:
         turn.source = turn.state
-        events[case_of(turn, waiting.popleft())].trigger(turn)
+        events[case_of(turn, trigger)].trigger(turn)
+        if not waiting:
+            return
+        trigger = waiting.popleft()
 
 
 def case_of(turn: Turn, trigger: str) -> str:
@@ -239,36 +242,45 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    todo = status.next_text(TableView(stands, turn.game, turn.settings, turn.procedures))
+    todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
         accepted=True,
         halted=None if halt is None else turn.public_key(halt.top.key),
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
-        text=sentence(turn.effects, todo),
+        message=sentence(turn.effects, todo),
     )
 
 
-def _meant(unknown: str) -> str:
-    """The command that was likely meant, where one is spelt much alike."""
-    alike = difflib.get_close_matches(unknown, commands.COMMANDS, n=1, cutoff=0.75)
-    return f" (is it {alike[0]}?)" if alike else ""
+def _unknown(named: str) -> Message:
+    """There is no such command; the one that was likely meant, where one is spelt much alike."""
+    alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
+    if alike:
+        return message("refused_command_misspelt", command=named, meant=alike[0])
+    return message("refused_no_such_command", command=named)
+
+
+def _not_the_open_round(named: str, open_round: str | None) -> Message:
+    if open_round is None:
+        return message("refused_round_not_open", round_id=named)
+    return message("refused_another_round_open", round_id=named, open=open_round)
 
 
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
     open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in commands.COMMANDS:
-        turn.refuse(f"no such command: {command.command}{_meant(command.command)}")
+        turn.refuse(_unknown(command.command))
     elif not commands.may_give(
         command.position,
         command.command,
         needed := commands.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
-        turn.refuse(f"{command.command} needs {positions.position_name(needed)}", position=needed)
+        low = message("refused_position_too_low", what=command.command, position=needed)
+        turn.refuse(low, position=needed)
     elif command.round_id is not None and command.round_id != open_round:
-        turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
+        turn.refuse(_not_the_open_round(command.round_id, open_round))
     return turn.refusal is not None
 
 

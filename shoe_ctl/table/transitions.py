@@ -116,7 +116,6 @@ RESUME: Destination = _resumes_in
 # set       a set of cards that the shoe shows
 # pull      cards that were drawn as one
 # answer    answer_kept, answer_replaced: after a void round, whether its cards are replaced (5.13)
-# unarmed   note_unarmed: the card is due, but the shoe was not armed for it (5.7)
 # opening   cards drawn before the round that were ruled to be its first (6.1)
 # fmt: off
 ROUND: tuple[tuple[Any, ...], ...] = (

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Cause(NamedTuple):
-    """What was seen, in words that never hold a card's value.
+    """What was seen: a message that never holds a card's value.
 
     ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
     ``noted`` is what its steps are to know: plain JSON values. It begins at ``step``, else at the
@@ -37,8 +38,8 @@ class Cause(NamedTuple):
     """
 
     key: str
-    seen: str
-    publicly: str | None = None
+    seen: Message
+    publicly: Message | None = None
     subject: str | None = None
     noted: Mapping[str, Any] = MappingProxyType({})
     step: str | None = None
@@ -279,12 +280,12 @@ class Turn(TableView):
         else:
             self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
-    def refuse(self, error: str, **needs: str) -> None:
+    def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input: say why and what it would need, change nothing."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
-        data = {"command_id": asked.command_id, "command": asked.command, "error": error}
-        self.tell_restricted("command.refused", data)
+        data = {"command_id": asked.command_id, "command": asked.command}
+        self.tell_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
         self,
@@ -307,12 +308,12 @@ class Objection(NamedTuple):
     ``tell`` refuses the command where another event than ``command.refused`` says it.
     """
 
-    why: str
+    why: Message
     needs: Mapping[str, str] = {}
     tell: Callable[[Turn], None] | None = None
 
 
-Check = Callable[[Turn, Any], str | Objection | None]
+Check = Callable[[Turn, Any], Message | Objection | None]
 """What stands against a command with these arguments, or, with None, whatever it is given."""
 
 
@@ -320,11 +321,11 @@ def check_nothing(_turn: Turn, _args: object = None) -> None:
     """Nothing stands against it."""
 
 
-def refuse(turn: Turn, objection: str | Objection) -> None:
+def refuse(turn: Turn, objection: Message | Objection) -> None:
     """Refuse the command for this."""
     why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
     if tell is None:
-        turn.refuse(f"{turn.command.command}: {why}", **needs)
+        turn.refuse(why, **needs)
     else:
         tell(turn)
 
@@ -337,17 +338,17 @@ class Refuse:
     """
 
     states: tuple[str, ...]
-    why: Callable[[Turn], str | Objection | None] | None = None
+    why: Callable[[Turn], Message | Objection | None] | None = None
 
     def __call__(self, turn: Turn) -> None:
         """Refuse it."""
         if self.why is not None and (objection := self.why(turn)) is not None:
             refuse(turn, objection)
             return
-        error = f"{turn.command.command} cannot be taken now (the table is {turn.state})"
+        error = message("refused_in_this_state", command=turn.command.command, state=turn.state)
         turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
 
 
 def not_taken(states: tuple[str, ...]) -> Objection:
     """That the state does not take the command; these do."""
-    return Objection("it cannot be taken now", tell=Refuse(states))
+    return Objection(message("refused_not_now"), tell=Refuse(states))

@@ -13,6 +13,7 @@ from shoe_ctl.journal.cursors import Gate
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
+from shoe_ctl.texts.catalogue import text as english
 from tests.link.ends import HandClock, until
 
 RULING = TableCommand(
@@ -149,10 +150,10 @@ async def test_a_ruling_that_could_not_be_stored_leaves_the_loss_open() -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"reason": None}, "needs a reason"),
+        ({"reason": None}, "a reason is missing"),
         ({"args": {"x": 1}}, "takes no x"),
         ({"round_id": "r1"}, "takes no round"),
-        ({"position": "pit_manager"}, "takes a gaming_shift_manager"),
+        ({"position": "pit_manager"}, "needs a gaming shift manager"),
     ],
 )
 async def test_a_ruling_that_is_refused_changes_nothing(wrong: dict[str, Any], why: str) -> None:
@@ -160,7 +161,8 @@ async def test_a_ruling_that_is_refused_changes_nothing(wrong: dict[str, Any], w
     waits = await reported(at, "a")
     given = {name: getattr(RULING, name) for name in RULING.__struct_fields__}
     answer = await at.rulings.rule("a", TableCommand(**given | wrong), None)
-    assert answer is not None and not answer.accepted and why in (answer.error or "")
+    assert answer is not None and answer.error is not None and not answer.accepted
+    assert why in english(answer.error)
     assert at.rulings.is_open and at.a.epoch == "old"
     waits.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -81,7 +81,7 @@ def guide(standing: TableView) -> dict[str, Any]:
     step = step_of(standing, halt.top)
     return {
         "step": step.name,
-        "prompt": step.prompt,
+        "prompt": step.prompt.as_data(),
         "choices": offers(standing, halt.top),
         **({} if step.cites is None else {"rule": standing.game.rule(*step.cites)}),
         **step.facts(standing),
@@ -139,7 +139,9 @@ def wait_beside(turn: Turn, cause: Cause) -> None:
         return
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
-    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt})
+    _tell_raised(
+        turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt.as_data()}
+    )
 
 
 def ask_beside(turn: Turn, cause: Cause) -> None:
@@ -147,9 +149,9 @@ def ask_beside(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
     data = {
-        "seen": opened.publicly,
+        "seen": public_seen(opened),
         "step": opened.step,
-        "prompt": step_of(turn, opened).prompt,
+        "prompt": step_of(turn, opened).prompt.as_data(),
         "choices": offers(turn, opened),
     }
     turn.emit_irregularity("irregularity.step", opened.key, data)
@@ -229,18 +231,23 @@ def _push(turn: Turn, opened: OpenIrregularity) -> None:
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
 
 
+def public_seen(opened: OpenIrregularity) -> dict[str, Any] | None:
+    """What the room is told was seen; None of an inspection."""
+    return None if opened.publicly is None else opened.publicly.as_data()
+
+
 def _tell_halted(turn: Turn, key: str) -> None:
     turn.tell("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
 
 
 def _tell_raised(turn: Turn, opened: OpenIrregularity, guided: dict[str, Any]) -> None:
     data = {
-        "seen": opened.publicly,
+        "seen": public_seen(opened),
         "rules": dict(turn.game.irregularities[opened.key]),
         **turn.procedures[opened.key].facts(turn),
         **guided,
     }
-    secret = {"seen": opened.seen, **who_said(turn, "declare")}
+    secret = {"seen": opened.seen.as_data(), **who_said(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
     turn.emit_irregularity("irregularity.raised", opened.key, data, **secret)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
+from shoe_ctl.texts.message import Message, message
 
 from ..state import Arming, TableState, next_slot
 from ..turn import Turn
@@ -134,16 +135,15 @@ def tell_taken(turn: Turn) -> None:
 
 OTHER = "other"
 
-_TO_DO = {
-    "locked by key": "it is locked by its key: unlock it",
-    "empty": "it says that it is empty: count what is left, and declare missing_card_in_shoe",
-    "memory full": "its memory is full: where that does not pass by itself, declare other",
-    "busy": "it is busy, or reports a fault: see to the shoe, else declare other",
-    "already drawn": "by its count that card is out: the table waits to hear of it",
-    "not the next draw": "by its count another draw is next: the table compares both counts",
-    OTHER: "it does not say why: see to the shoe, else declare other",
+REASONS = {
+    "locked by key": "locked_by_key",
+    "empty": "empty",
+    "memory full": "memory_full",
+    "busy": "busy",
+    "already drawn": "already_drawn",
+    "not the next draw": "not_the_next_draw",
 }
-"""By the reason that the shoe gives: what it says in words, and what to do about it."""
+"""By the reason that the shoe gives: its code."""
 
 
 def is_refused(turn: Turn) -> bool:
@@ -158,7 +158,7 @@ def on_reply(turn: Turn) -> None:
     """The shoe refuses the draw, which stalls the round: people are told once for each reason."""
     event, arming = turn.shoe_event, turn.now.arming
     assert isinstance(event, Reply) and arming is not None
-    why = str(event.reason if event.reason in _TO_DO else OTHER)
+    why = REASONS.get(event.reason or "", OTHER)
     if why == arming.refused:
         return
     turn.change(arming=msgspec.structs.replace(arming, refused=why))
@@ -225,11 +225,14 @@ def public(now: TableState) -> dict[str, Any] | None:
     arming = now.arming
     if arming is None or arming.refused is None:
         return None
-    return {"number": arming.number, "why": arming.refused, "text": words(arming)}
+    said = refusal(now)
+    assert said is not None
+    return {"number": arming.number, "why": arming.refused, "message": said.as_data()}
 
 
-def words(arming: Arming) -> str:
-    """The refusal in words, with what to do; nothing where the shoe does not refuse the draw."""
-    if arming.refused is None:
-        return ""
-    return f"the shoe refuses draw {arming.number}: {_TO_DO[arming.refused]}"
+def refusal(now: TableState) -> Message | None:
+    """That the shoe refuses the draw, why, and what to do; None where it does not."""
+    arming = now.arming
+    if arming is None or arming.refused is None:
+        return None
+    return message("shoe_refuses_draw", draw=arming.number, why=arming.refused)

@@ -12,6 +12,7 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
+from shoe_ctl.texts.message import Message, message
 
 from ..state import INITIAL_DEAL, DealtCard, TableState, UnplacedCard
 from ..turn import TableView, Turn
@@ -63,11 +64,11 @@ def has_lost_cards(turn: Turn) -> bool:
     return shoe is not None and shoe.told_drawn > shoe.drawn
 
 
-def check_cutting_card(turn: Turn, _args: object = None) -> str | None:
+def check_cutting_card(turn: Turn, _args: object = None) -> Message | None:
     """What stands against declaring that the cutting card came."""
     if has_no_shoe(turn):
-        return "no shoe is known"
-    return "it is out already" if turn.shoe.cutting_card_out else None
+        return message("refused_no_shoe")
+    return message("refused_cutting_card_is_out") if turn.shoe.cutting_card_out else None
 
 
 def is_change_due(turn: Turn) -> bool:
@@ -95,9 +96,9 @@ def note_cutting_card(turn: Turn) -> None:
     turn.set_shoe(cutting_card_out=True)
     dealt = () if turn.now.round is None else turn.now.round.cards
     first = not dealt and not turn.now.opening
-    seen = "the cutting card came " + ("before the first card" if first else "in a round")
+    seen = message("seen_cutting_card_first") if first else message("seen_cutting_card_in_round")
     rule = turn.game.rule("cutting_card", "completed")
-    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen, "rule": rule})
+    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen.as_data(), "rule": rule})
     how = {"how": "removed", "rule": rule}
     turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
 
