@@ -39,6 +39,7 @@ def test_an_altered_value_is_found_at_its_step_and_named_by_its_path(run: Run) -
     assert found.kinds == [
         "event round.outcome: data winner",
         "event round.outcome: restricted_data winner",
+        "answer: message args happened [] args winner",
     ]
     assert '"winner":"banker"' in str(found)
 

@@ -11,6 +11,7 @@ from typing import Any
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.offers import At, decisions, spares
 from tests.table.playing import Playing
 from tests.table.sessions import shows_another_set
@@ -28,7 +29,7 @@ def follow(table: Playing) -> None:
         comes_back(table)
     elif command == "decide":
         assert decides(table), f"no way out of {table.now.halt}"
-    elif "declare other" in said["text"]:
+    elif "declare other" in english(said["message"]):
         table.does("declare", key="other", reason="something is missing")
     elif command == "declare_new_shoe" or table.now.state == "shoe_change":
         shows_another_set(table)

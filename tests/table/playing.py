@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from firmware_proto.cards import Card, card
 from firmware_proto.events import (
@@ -37,6 +37,7 @@ from shoe_ctl.table.inputs import (
 )
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
+from shoe_ctl.texts import catalogue
 
 DEVICE = "SH-0042"
 SHIFT = "gaming_shift_manager"
@@ -72,6 +73,28 @@ def settings(**given: Any) -> TableSettings:
 
 def cards(codes: str) -> list[Card]:
     return [card(code) for code in codes.split()]
+
+
+class InEnglish(NamedTuple):
+    """A command's answer as people read it; ``answer`` is what the table gave."""
+
+    accepted: bool
+    error: str | None
+    needs: dict[str, str]
+    halted: str | None
+    asks: str | None
+    text: str | None
+    answer: Answer
+
+    @classmethod
+    def of(cls, answer: Answer) -> InEnglish:
+        said = (answer.error, answer.message)
+        error, text = (None if one is None else catalogue.text(one) for one in said)
+        return cls(answer.accepted, error, answer.needs, answer.halted, answer.asks, text, answer)
+
+    @property
+    def command_id(self) -> str:
+        return self.answer.command_id
 
 
 class Playing:
@@ -127,7 +150,7 @@ class Playing:
     def says(self, event: ShoeEvent, *, t_us: int | None = None) -> list[Effect]:
         return self.feed(ShoeSaid(t_us=self.t_us if t_us is None else t_us, event=event))
 
-    def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> Answer:
+    def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> InEnglish:
         envelope = {
             key: more.pop(key)
             for key in ("command_id", "round_id", "reason", "consented_by")
@@ -142,7 +165,7 @@ class Playing:
             **{"command_id": f"c{self.now.inputs}", **envelope},
         )
         (answer,) = (e for e in self.feed(asked) if isinstance(e, Answer))
-        return answer
+        return InEnglish.of(answer)
 
     def does(self, command: str, **more: Any) -> None:
         answer = self.asks(command, **more)

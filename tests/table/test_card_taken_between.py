@@ -109,8 +109,8 @@ def test_what_was_seen_cannot_be_taken_unknown() -> None:
     table = dealt(codes="7D 7C TS TH")
     table.does("expose", hand="player")
     why = refused(table, "declare", key="card_taken", hand="player", reason="r")
-    assert why == "declare: card_taken: no such card lies face down: what was seen is known"
+    assert why == "no such card lies face down: what was seen is known"
     assert "hand" in refused(table, "declare", key="card_taken", reason="r")
     table.does("declare", key="card_taken", hand="banker", reason="r")
     again = table.asks("declare", key="card_taken", hand="banker", reason="r")
-    assert again.error == "declare: card_taken is open already"
+    assert again.error == "card_taken is open already"

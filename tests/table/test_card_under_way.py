@@ -17,6 +17,7 @@ from shoe_ctl.table.inputs import StorageRestored
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.following import follow, plays_out
 from tests.table.holding import holds
 from tests.table.places import Place, places
@@ -269,7 +270,7 @@ def test_the_status_says_that_a_card_waits_and_not_which() -> None:
     shown = status(table.now, table.game, table.settings)["halt"]
     assert shown["pending"] == {"hand": "player", "index": 3}
     assert "4C" not in str(shown)
-    text = status(table.now, table.game, table.settings)["next"]["text"]
+    text = english(status(table.now, table.game, table.settings)["next"]["message"])
     assert text.endswith("waits face down, and takes its place when the table goes on")
 
 

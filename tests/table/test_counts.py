@@ -11,6 +11,7 @@ from firmware_proto.events import CardDrawn, Reply, Status
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.round import reconstruct
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.playing import Playing, balanced
 from tests.table.sessions import WAYS
 
@@ -60,13 +61,16 @@ def test_a_refused_draw_is_told_with_its_number_why_and_what_the_table_counts() 
     refuses(table, "locked by key")
     (told,) = table.told("shoe.arm_refused")
     assert told == {
-        "number": 3, "hand": "player", "index": 2, "why": "locked by key", "counted": 2,
+        "number": 3, "hand": "player", "index": 2, "why": "locked_by_key", "counted": 2,
     }  # fmt: skip
     held = stands(table)
-    assert held["refused"] == {
-        "number": 3, "why": "locked by key", "text": f"the shoe refuses draw 3: {KEYED}",
-    }  # fmt: skip
-    assert held["next"]["text"] == f"draw Player's card 2; the shoe refuses draw 3: {KEYED}"
+    refused = held["refused"]
+    assert (refused["number"], refused["why"]) == (3, "locked_by_key")
+    assert english(refused["message"]) == f"the shoe refuses draw 3: {KEYED}"
+    assert (
+        english(held["next"]["message"])
+        == f"draw Player's card 2; the shoe refuses draw 3: {KEYED}"
+    )
     assert held["next"]["draw"] == {"hand": "player", "index": 2}
     assert any(line.startswith("refused") for line in lines(held))
 
@@ -77,7 +81,7 @@ def test_it_is_told_once_for_each_reason_and_is_over_when_the_shoe_shows_itself_
         refuses(table, "locked by key")
         shows(table, 2)
     refuses(table, "busy")
-    assert [told["why"] for told in table.told("shoe.arm_refused")] == ["locked by key", "busy"]
+    assert [told["why"] for told in table.told("shoe.arm_refused")] == ["locked_by_key", "busy"]
     shows(table, 2, armed=3)
     assert table.told("shoe.arm_taken") == [{"number": 3}]
     assert stands(table)["refused"] is None
@@ -118,7 +122,7 @@ def test_counts_that_differ_halt_once_the_shoe_has_nothing_more_to_tell() -> Non
     assert "table.halted" not in table.kinds
     shows(table, 1)
     assert (table.key, table.now.halt.top.step) == ("gap", "counts")
-    assert table.told("irregularity.raised")[-1]["seen"] == (
+    assert english(table.told("irregularity.raised")[-1]["seen"]) == (
         "cards drawn: 1 by the shoe's count, 2 by the table's"
     )
     assert stands(table)["halt"]["counts"] == {"table": 2, "shoe": 1}
@@ -146,9 +150,7 @@ def test_a_shoe_that_is_back_with_fewer_cards_than_were_entered_does_not_resume_
     table = entered_and_never_drawn(way=way, card=named)
     assert (table.key, table.now.halt.top.step) == ("gap", "counts")
     refused = decides(table, "play_on", position="gaming_shift_manager")
-    assert refused.error == (
-        "decide: play_on: the shoe counts fewer cards than were entered: take_back, or recount"
-    )
+    assert refused.error == ("the shoe counts fewer cards than were entered: take_back, or recount")
 
 
 @pytest.mark.parametrize(("way", "named"), [(0, None), (1, "TS")])
@@ -216,7 +218,7 @@ def test_the_first_card_that_was_never_drawn_leaves_the_round_without_one() -> N
 def test_what_rests_on_the_card_keeps_it_where_it_is() -> None:
     table = entered_and_never_drawn()
     table.says(CardDrawn(card=card("QH"), number=4, armed=False))
-    assert decides(table, "take_back").error == "decide: take_back: a card was drawn after it"
+    assert decides(table, "take_back").error == "a card was drawn after it"
     table = at_the_deal("2D 3C TS", way=1)
     table.disconnect()
     assert decides(table, "enter", card="TH").accepted
@@ -227,14 +229,14 @@ def test_what_rests_on_the_card_keeps_it_where_it_is() -> None:
     table.connect()
     table.hello(drawn=3)
     refused = decides(table, "take_back")
-    assert refused.error == "decide: take_back: the totals were announced with it"
+    assert refused.error == "the totals were announced with it"
 
 
 def test_it_takes_two_to_take_a_card_back_or_to_recount() -> None:
     table = entered_and_never_drawn()
     for choice in ("take_back", "recount"):
         refused = decides(table, choice, consented_by=None)
-        assert refused.needs == {"consent": "another person"}
+        assert refused.needs == {"consent": "another_person"}
         assert decides(table, choice, position="dealer").needs == {"position": "pit_supervisor"}
 
 

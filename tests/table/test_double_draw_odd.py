@@ -217,7 +217,7 @@ def test_draws_that_were_passed_over_are_entered_before_they_are_laid() -> None:
     decides(table, "order_from_shoe", "pit_supervisor")
     decides(table, "close_window", "dealer")
     assert table.asks("decide", choice="reconstruct").error == (
-        "decide: reconstruct: a card before them was missed: enter that one first"
+        "an earlier card was missed: enter that one first"
     )
     decides(table, "enter", "pit_supervisor", consented_by="lee")
     decides(table, "reconstruct", "dealer")

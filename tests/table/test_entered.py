@@ -118,7 +118,7 @@ def test_face_up_cards_that_were_missed_are_named_in_order(count: int) -> None:
     table = dealt("2D 3C", way=1)
     missing(table, count)
     assert table.key == "gap"
-    assert decides(table, "enter").error == "decide: enter: it lies open: name the card"
+    assert decides(table, "enter").error == "it lies open: name the card"
     for code in ("TS", "TH")[:count]:
         accepted(table, "enter", card=code)
     assert "no card was missed" in (decides(table, "enter", card="KD").error or "")
@@ -135,7 +135,7 @@ def test_face_down_a_card_that_was_missed_is_named_when_it_is_exposed() -> None:
     table = dealt("2D 3C TS")
     missing(table, 1)
     refused = decides(table, "enter", card="TH")
-    assert refused.error == "decide: enter: it lies face down: it is named when it is exposed"
+    assert refused.error == "it lies face down: name it when it is exposed"
     accepted(table, "enter")
     accepted(table, "play_on")
     assert (table.now.state, len(table.now.waiting)) == ("revealing", 1)
@@ -169,7 +169,7 @@ def test_cards_kept_meanwhile_are_placed_in_the_order_of_their_numbers() -> None
     table.says(CardDrawn(card=card("TS"), number=3, armed=False))
     assert table.key == "link_lost"
     refused = decides(table, "place")
-    assert "a card before it was missed: enter that one first" in (refused.error or "")
+    assert "an earlier card was missed: enter that one first" in (refused.error or "")
     accepted(table, "enter", card="3C")
     accepted(table, "place")
     assert [c.code for c in table.now.round.hand("player")] == ["2D", "TS"]
@@ -184,7 +184,7 @@ def test_a_card_under_inspection_is_placed_by_nobody() -> None:
     table.draw("4f")
     table.says(Gap(first=1, last=2))
     assert table.key == "gap"
-    assert decides(table, "place").error == "decide: place: a card is under inspection"
+    assert decides(table, "place").error == "a card is under inspection"
     accepted(table, "play_on")
     accepted(table, "correct", card="3C")
     accepted(table, "play_on")
@@ -291,13 +291,13 @@ def test_entered_anew_and_still_not_as_the_shoe_judged_halts_again() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"hand": "player", "index": 3, "card": "AS"}, "no such card of the round lies open"),
+        ({"hand": "player", "index": 3, "card": "AS"}, "no such card lies open"),
         ({"hand": "player", "index": 2, "card": "4f"}, "4f is not a card of this deck"),
     ],
 )
 def test_only_a_card_that_lies_open_is_entered_anew(more: dict[str, Any], why: str) -> None:
     table = judged("7D 7C TS TH", "player")
-    assert decides(table, "enter", **more).error == f"decide: enter: {why}"
+    assert decides(table, "enter", **more).error == f"{why}"
 
 
 def test_a_card_that_makes_a_third_card_wrong_is_not_entered() -> None:

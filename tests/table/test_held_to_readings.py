@@ -11,6 +11,7 @@ from firmware_proto.events import CardDrawn, CardPushedBack, CardsDrawn
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.playing import ROUNDS, SHIFT, Playing, balanced, cards
 from tests.table.sessions import WAYS
 from tests.table.test_double_draw import GAMES, decides, of_deck, pulled, slots
@@ -227,7 +228,7 @@ def test_a_card_that_was_entered_unheard_is_not_called_unread_and_its_reading_na
     table.disconnect()
     decides(table, "enter", "pit_supervisor", consented_by="lee")
     (waiting,) = table.now.waiting
-    assert waiting.seen == "Banker's card 1 was entered, and the shoe was not heard of it"
+    assert english(waiting.seen) == "Banker's card 1 was entered, and the shoe never reported it"
     table.connect()
     table.hello(drawn=2)
     table.draw("3C", number=2)
@@ -355,7 +356,7 @@ def test_who_named_it_and_what_is_in_the_restricted_stream_alone() -> None:
     table = ordered()
     enters(table, "9S")
     steps = table.told("irregularity.step", Audience.RESTRICTED)
-    (step,) = [s for s in steps if s.get("step") == "the entry is not what the shoe read"]
+    (step,) = [s for s in steps if s.get("step") == "entry_contradicts_reading"]
     assert (step["person"], step["consented_by"], step["said"]["card"]) == ("kim", "lee", "9S")
     assert "9S" not in str([(e.data) for e in table.public])
 

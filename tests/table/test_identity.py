@@ -14,6 +14,7 @@ from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.playing import DEVICE, Playing
 
 NONCE = "00" * 16
@@ -124,7 +125,7 @@ def test_a_failed_proof_is_told_to_everyone_with_its_code(why: str, code: str) -
     assert event.data == {"reason": code}
     assert event.restricted_data == {"reason": code, "device_id": "SH-9"}
     assert (shown(table)["link"], shown(table)["link_reason"]) == ("refused", code)
-    assert "refused" in shown(table)["next"]["text"]
+    assert "refused" in english(shown(table)["next"]["message"])
 
 
 def test_who_says_hello_and_never_proves_it_is_refused_in_time() -> None:
@@ -143,7 +144,7 @@ def test_a_shoe_that_proves_itself_after_all_is_connected_and_no_more_refused() 
     proves(table)
     table.hello(set_id="a1", resumed=False)
     assert (shown(table)["link"], shown(table)["link_reason"]) == ("up", None)
-    assert "refused" not in shown(table)["next"]["text"]
+    assert "refused" not in english(shown(table)["next"]["message"])
 
 
 def test_a_refusal_is_remembered_until_a_shoe_is_connected() -> None:
@@ -160,7 +161,7 @@ def test_between_rounds_next_names_the_refusal_beside_what_the_round_waits_for()
     table.disconnect()
     keyed(table)
     table.says(AuthenticationFailed(reason=WRONG_PROOF, device_id=DEVICE))
-    text = shown(table)["next"]["text"]
+    text = english(shown(table)["next"]["message"])
     assert text.startswith("place your bets") and "refused" in text
 
 

@@ -21,6 +21,7 @@ from shoe_ctl.table.status import status
 from tests.table.alphabet import by_hand
 from tests.table.offers import At, decisions, declarations, spares
 from tests.table.places import Place, of_one_round, places
+from tests.table.playing import InEnglish
 from tests.table.searching import Search, Way
 from tests.table.tried import ASKED, inputs
 
@@ -34,7 +35,7 @@ SPARSE = 67
 """Of so many places one is looked at: all of them take minutes."""
 
 
-def answered(place: Place, command: str, args: Args, **more: Any) -> Answer:
+def answered(place: Place, command: str, args: Args, **more: Any) -> InEnglish:
     """The answer to this at the place, from whoever may, with a reason and a second person."""
     asked = {"reason": "r", "consented_by": "lee", "position": "gaming_shift_manager", **more}
     return place.table().asks(command, **asked, **args)

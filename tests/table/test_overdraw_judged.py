@@ -72,9 +72,8 @@ def test_the_place_that_the_shoe_then_gives_it_is_not_public_and_decides_nothing
     before = len(table.public)
     table.says(Redesignated(card=card("4C"), hand="player", index=1))
     assert len(table.public) == before
-    assert table.told("irregularity.step", Audience.RESTRICTED)[-1]["step"] == (
-        "the shoe gives it the place player 1"
-    )
+    step = table.told("irregularity.step", Audience.RESTRICTED)[-1]
+    assert (step["step"], step["hand"], step["index"]) == ("placed_by_shoe", "player", 1)
     sees_all(table)
     table.rules("first_card")
     table.says(Redesignated(card=card("4C"), hand="player", index=1))

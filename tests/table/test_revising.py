@@ -91,7 +91,7 @@ def test_a_card_that_nobody_told_of_is_counted_and_one_too_many_stays_counted() 
 @pytest.mark.parametrize(
     ("player", "banker", "why"),
     [
-        ("7D TS", "7C TH", "those are the cards that were told"),
+        ("7D TS", "7C TH", "those are the cards of the outcome as it stands"),
         ("7D TS", "7C TH 2D 3D", "a hand has two cards or three"),
         ("2D TS", "7C TH", "the round is not complete: Player draws"),
         ("7D 4f", "7C TH", "4f is not a card of this deck"),
@@ -100,14 +100,14 @@ def test_a_card_that_nobody_told_of_is_counted_and_one_too_many_stays_counted() 
 def test_hands_that_cannot_be_are_refused(player: str, banker: str, why: str) -> None:
     table = played()
     before = table.now.last
-    assert revises(table, player, banker).error == f"revise_round: {why}"
+    assert revises(table, player, banker).error == f"{why}"
     assert table.now.last == before
 
 
 @pytest.mark.parametrize(
     ("more", "needs"),
     [
-        ({"consented_by": "kim"}, {"consent": "another person"}),
+        ({"consented_by": "kim"}, {"consent": "another_person"}),
         ({"position": "pit_manager"}, {"position": "gaming_shift_manager"}),
         ({"reason": None}, {}),
         ({"round": "bac-07-s1-r9"}, {}),
@@ -133,7 +133,7 @@ def test_the_last_round_is_revised_until_no_more_bets_of_the_next() -> None:
 def test_before_any_round_there_is_nothing_to_revise() -> None:
     table = Playing(**WAYS[0]).open_shoe()
     refused = revises(table, "7D AS", "7C TH")
-    assert refused.error == "revise_round: no outcome was told that can be revised"
+    assert refused.error == "there is no outcome that can be revised"
 
 
 def test_a_round_of_cards_that_are_gone_is_revised_without_touching_the_new_ones() -> None:

@@ -10,6 +10,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table import answers
 from shoe_ctl.table.effects import Answer, TableEvent
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.texts.catalogue import text as english
 from simulators.table.scenario import shipped
 from tests.scenarios.test_in_process import played_once
 from tests.table.playing import ROUNDS, Playing
@@ -31,18 +32,19 @@ async def test_every_command_of_a_scenario_is_answered_with_what_happened(name: 
         if not isinstance(happened, TableCommand):
             continue
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
-        assert (answer.text is not None) is answer.accepted
-        if answer.text is None:
+        assert (answer.message is not None) is answer.accepted
+        if answer.message is None:
             continue
+        text = english(answer.message)
         told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
         assert {event.type for event in told} <= words | SAID_OTHERWISE, happened
-        said, _, todo = answer.text.rpartition("next: ")
+        said, _, todo = text.rpartition("next: ")
         assert todo
         assert said or not ({event.type for event in told} & words), (happened, answer)
         for odd in ("None", "{", "}", "  ", "\n"):
-            assert odd not in answer.text
+            assert odd not in text
         players = {str(name) for e in told for name in [(e.restricted_data or {}).get("player")]}
-        assert not {p for p in players if p.isalpha() and p not in HANDS} & set(answer.text.split())
+        assert not {p for p in players if p.isalpha() and p not in HANDS} & set(text.split())
 
 
 HANDS = ("player", "banker", "None")

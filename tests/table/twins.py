@@ -149,7 +149,7 @@ def _public(effect: Effect) -> object:
         return effect.type, effect.subject, msgspec.json.encode(effect.data)
     if isinstance(effect, Answer):
         said = (effect.accepted, effect.error, effect.needs, effect.halted, effect.asks)
-        return (*said, effect.text)
+        return (*said, effect.message)
     return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
 
 

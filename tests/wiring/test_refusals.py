@@ -115,9 +115,9 @@ async def gives_again(table: AtATable, first: dict[str, Any], taken: dict[str, A
     recorded = len(stored(table.path, "command.refused"))
     for more in ({"reason": "other", **TWO}, {"args": {"number": 1}}):
         refused = await table.gives("ann", "b", TAKEN, **more)
-        assert "used before, for another command" in refused["error"]
+        assert "used before, for another command" in refused["error"]["text"]
     refused = await table.gives("dora", "b", TAKEN, **TWO, person="ann")
-    assert refused["accepted"] is False and "by another user" in refused["error"]
+    assert refused["accepted"] is False and "by another user" in refused["error"]["text"]
     assert len(stored(table.path, "command.refused")) == recorded + 3
     assert await table.gives("ann", "b", TAKEN, **TWO) == taken
     assert await table.gives("ann", "a", "ask_shoe", args={"what": "battery"}) == first
@@ -142,7 +142,9 @@ async def test_a_flood_of_refused_commands_is_recorded_within_a_budget_and_then_
         size = len(records(path))
         answers += await table.floods("flood", 3 * REMEMBERED_COMMANDS, "more")
         assert len(records(path)) == size
-        assert {a["error"] for a in answers} == {"settle cannot be taken now (the table is idle)"}
+        assert {a["error"]["text"] for a in answers} == {
+            "settle cannot be taken now (the table is idle)"
+        }
         assert len(stored(path, "command.unrecorded")) == 0
         # others, and what is accepted, are recorded as ever
         assert not (await table.gives("dora", "d", "settle"))["accepted"]
@@ -186,7 +188,7 @@ async def test_ids_that_come_again_with_other_commands_count_towards_the_budget(
         first = await table.gives("ann", "a", TAKEN, **TWO)
         for n in range(2 * RECORDED):
             refused = await table.gives("ann", "a", TAKEN, reason=f"look {n}", **TWO)
-            assert "used before" in refused["error"]
+            assert "used before" in refused["error"]["text"]
         assert await table.gives("ann", "a", TAKEN, **TWO) == first
         assert len(stored(path, "command.refused")) == RECORDED
     (counted,) = stored(path, "commands_refused")
@@ -205,7 +207,7 @@ async def test_a_refused_command_beyond_the_budget_is_known_again_by_its_id(
             for who, by in (("flood", "for another command"), ("dora", "by another user")):
                 refused = await table.gives(who, f"flood-{n}", TAKEN, **TWO)
                 assert refused["accepted"] is False
-                assert f"used before, {by}" in refused["error"]
+                assert f"used before, {by}" in refused["error"]["text"]
         assert len(records(path)) == size
         assert (await table.gives("flood", "flood-new", TAKEN, **TWO))["accepted"]
         await table.floods("flood", 1, "one-more")  # of more than 256 the oldest is forgotten

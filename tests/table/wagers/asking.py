@@ -23,6 +23,7 @@ from shoe_ctl.table.wagers.types import (
     WagerRequest,
     Wagers,
 )
+from shoe_ctl.texts.catalogue import text as english
 
 GAMES: dict[str, Game] = {name: catalog.load(name) for name in catalog.shipped()}
 
@@ -103,7 +104,7 @@ def done(answer: LedgerAnswer) -> Wagers:
 
 def refused(answer: LedgerAnswer) -> Refused:
     assert isinstance(answer, Refused), answer
-    assert answer.why and "\n" not in answer.why
+    assert "\n" not in english(answer.why)
     return answer
 
 

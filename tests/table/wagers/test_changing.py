@@ -18,6 +18,7 @@ from shoe_ctl.table.wagers.ledger import (
     withdraw,
 )
 from shoe_ctl.table.wagers.types import Wagers
+from shoe_ctl.texts.catalogue import text as english
 from tests.table.wagers.asking import (
     GAMES,
     STAFFED,
@@ -68,8 +69,8 @@ def test_a_decrease_below_the_minimum_is_refused(game: str) -> None:
 def test_a_decrease_to_nothing_is_a_withdrawal_and_below_nothing_is_none() -> None:
     rules = rules_of("tiger", **LIMITS)
     now = standing(rules, staked("tie", 300))
-    assert "withdraw it" in refused(decrease(now, staked("tie", 300), rules)).why
-    assert "the wager is 300" in refused(decrease(now, staked("tie", 301), rules)).why
+    assert "withdraw it" in english(refused(decrease(now, staked("tie", 300), rules)).why)
+    assert "the wager is 300" in english(refused(decrease(now, staked("tie", 301), rules)).why)
 
 
 @pytest.mark.parametrize("amount", [0, -5])
