@@ -21,7 +21,7 @@ from shoe_ctl.cli.table import Wire, refusal
 from shoe_ctl.table.status import in_storage_fault, status
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 
 WIDTH = 80
 PATIENCE_S = 60.0

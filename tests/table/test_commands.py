@@ -16,7 +16,7 @@ from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
 from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.playing import Playing, game
+from tests.table.harness import Playing, game
 from tests.table.sessions import WAYS
 
 LADDER = positions.LADDER

@@ -9,7 +9,7 @@ import pytest
 from firmware_proto.cards import FRENCH52, card
 from firmware_proto.events import Armed, CardDrawn, CuttingCard, Locked, Started
 from shoe_ctl.records import Audience
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]

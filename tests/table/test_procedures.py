@@ -16,7 +16,7 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.turn import check_nothing
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 IRREGULARITIES = {key: p for key, p in PROCEDURES.items() if not p.pause}

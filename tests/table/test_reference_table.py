@@ -8,7 +8,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardDrawn, Error, Gap, Locked, Status
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]

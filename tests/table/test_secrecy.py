@@ -13,7 +13,7 @@ from firmware_proto.events import CardDrawn, CardOutsideGame, Error, ErrorCleare
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import LinkUp
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))

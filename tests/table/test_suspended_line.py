@@ -7,7 +7,7 @@ from typing import Any
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LineResumed, LineSuspended
 from shoe_ctl.table.status import status
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 
 
 def shown(table: Playing) -> dict[str, Any]:

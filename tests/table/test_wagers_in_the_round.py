@@ -10,8 +10,16 @@ import pytest
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
 from shoe_ctl.table.effects import TableEvent
-from tests.table.playing import Playing
-from tests.table.staking import BANKER_WINS, IMPLIED, PLAYER_WINS, bets, betting, playing, secret
+from tests.table.harness import Playing
+from tests.table.wager_table import (
+    BANKER_WINS,
+    IMPLIED,
+    PLAYER_WINS,
+    bets,
+    betting,
+    playing,
+    secret,
+)
 
 
 def plays_out(table: Playing, codes: str) -> None:
