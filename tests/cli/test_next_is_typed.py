@@ -25,8 +25,8 @@ from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text, with_texts
 from simulators.table.scenario import shipped
 from tests.scenarios.test_in_process import played_once
-from tests.table.playing import SHIFT
-from tests.table.told_shoes import at_work
+from tests.table.harness import SHIFT
+from tests.table.shoe_commands import at_work
 
 REACHED = ("--socket", "/run/a folder/shoectl.sock")
 

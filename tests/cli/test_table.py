@@ -23,7 +23,7 @@ from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 
 WIDTH = 80
 PATIENCE_S = 60.0

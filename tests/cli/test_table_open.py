@@ -10,11 +10,11 @@ import pytest
 from firmware_proto.events import CuttingCard
 from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.table.status import restricted, status
-from tests.table.playing import Playing
-from tests.table.staking import bets, betting
+from tests.table.harness import Playing
 from tests.table.test_after_void import voided
 from tests.table.test_procedures import declares
 from tests.table.test_withdrawal import opened
+from tests.table.wager_table import bets, betting
 from tests.table.wagers.test_differential_at_the_table import decides, exceeded
 
 

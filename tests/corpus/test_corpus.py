@@ -9,7 +9,7 @@ import pytest
 
 from tests.corpus import corpus
 from tests.corpus.corpus import Run, Step, compare, record
-from tests.table.playing import ROUNDS, Playing
+from tests.table.harness import ROUNDS, Playing
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
-from tests.table.playing import Playing
-from tests.table.staking import bets, betting
+from tests.table.harness import Playing
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting
 
 FACE_DOWN: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
 

@@ -11,7 +11,7 @@ from firmware_proto.events import CardDrawn, CardOutsideGame, Redesignated, Resu
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]

@@ -10,7 +10,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Discarded, Error, Warned
 from shoe_ctl.records import Audience
 from shoe_ctl.table.status import status
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]

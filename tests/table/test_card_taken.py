@@ -9,7 +9,9 @@ import pytest
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
-from tests.table.leaving_with_cards import (
+from tests.table.harness import SHIFT, Playing, balanced
+from tests.table.methods.method_tables import BOTH_DRAW, dealt, refused, secret
+from tests.table.taken_cards import (
     EYES,
     GAMES,
     PIT,
@@ -22,8 +24,6 @@ from tests.table.leaving_with_cards import (
     resolved,
     taken,
 )
-from tests.table.methods.handing import BOTH_DRAW, dealt, refused, secret
-from tests.table.playing import SHIFT, Playing, balanced
 
 # The value is known.
 

@@ -12,7 +12,7 @@ from shoe_ctl.table import controller
 from shoe_ctl.table.inputs import ShoeSaid
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.turn import Turn
-from tests.table.playing import DEVICE, Playing
+from tests.table.harness import DEVICE, Playing
 
 
 def case(table: Playing, event: ShoeEvent) -> str:

@@ -11,8 +11,8 @@ from shoe_ctl.table.status import status
 from shoe_ctl.table.transitions import ROUND
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.methods.handing import dealt
-from tests.table.playing import Playing
+from tests.table.harness import Playing
+from tests.table.methods.method_tables import dealt
 from tests.table.sessions import WAYS
 
 

@@ -18,7 +18,7 @@ from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
-from tests.table.playing import Playing, game
+from tests.table.harness import Playing, game
 from tests.table.sessions import WAYS
 
 LADDER = positions.LADDER

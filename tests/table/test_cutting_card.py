@@ -10,7 +10,7 @@ from firmware_proto.cards import FRENCH52, card
 from firmware_proto.events import Armed, CardDrawn, CuttingCard, Locked, Started
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import CuttingCard
-from tests.table.playing import Playing, game
-from tests.table.staking import bets, playing
+from tests.table.harness import Playing, game
+from tests.table.wager_table import bets, playing
 
 ALLOWED = ("dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4")
 RULES = {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Armed, Locked, ResetDone, Started
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
-from tests.table.staking import bets, betting
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting
 
 
 def reset(codes: str = "", *, shown: bool = False, **given: Any) -> Playing:

@@ -14,11 +14,11 @@ from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STA
 from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
 from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
-from tests.table.holding import holds
+from tests.table.harness import Playing, game, settings
+from tests.table.invariants import holds
 from tests.table.offers import At
-from tests.table.playing import Playing, game, settings
+from tests.table.sample_inputs import EVENTS_TRIED, FACTS, inputs
 from tests.table.sessions import WAYS, at, goes_on, passed_through
-from tests.table.tried import EVENTS_TRIED, FACTS, inputs
 
 OUTSIDE = tuple(sorted(transitions.triggers() - transitions.OWN_TRIGGERS))
 OF_THE_ROUND = {(state, trigger) for state, trigger, *_ in transitions.ROUND}

@@ -11,7 +11,7 @@ from firmware_proto.events import Armed, CardDrawn, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
-from tests.table.playing import ROUNDS, Playing, balanced, game
+from tests.table.harness import ROUNDS, Playing, balanced, game
 
 EXPLICIT: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
 FACE_UP: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}

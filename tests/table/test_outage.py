@@ -7,7 +7,7 @@ import pytest
 from firmware_proto.events import Locked
 from shoe_ctl.table.inputs import Restarted, StorageRestored, from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 from tests.table.test_review import at, pauses, resumes, shown
 

@@ -14,9 +14,9 @@ from firmware_proto.events import (
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.early import DRAWS, STANDS, ends, face_down, objects, sees_all
+from tests.table.early_cards import DRAWS, STANDS, ends, face_down, objects, sees_all
+from tests.table.harness import ROUNDS, SHIFT, Playing, balanced
 from tests.table.offers import At
-from tests.table.playing import ROUNDS, SHIFT, Playing, balanced
 from tests.table.sessions import WAYS
 
 GAMES = {

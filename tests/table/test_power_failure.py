@@ -12,11 +12,11 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.following import plays_out
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
-from tests.table.staking import bets, betting
+from tests.table.status_staff import plays_out
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting
 
 
 def loses_power_after(codes: str, *, name: str = "tiger", **given: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.turn import check_nothing
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 IRREGULARITIES = {key: p for key, p in PROCEDURES.items() if not p.pause}

@@ -9,7 +9,7 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardDrawn, Error, Gap, Locked, Status
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]

@@ -9,7 +9,7 @@ from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 WATCHES = "surveillance"

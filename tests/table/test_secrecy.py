@@ -15,7 +15,7 @@ from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))

@@ -17,10 +17,10 @@ from shoe_ctl.table.status import restricted as status_restricted
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import ROUNDS, Playing
+from tests.table.harness import ROUNDS, Playing
 from tests.table.sessions import KINDS, WAYS, Session, kind_of, played
-from tests.table.staking import bets, betting, secret
-from tests.table.wagers.asking import STAFFED
+from tests.table.wager_table import bets, betting, secret
+from tests.table.wagers.ledger_requests import STAFFED
 
 OTHER, ONE_MORE = card("KS"), card("4H")
 

@@ -8,7 +8,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LineResumed, LineSuspended
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 
 
 def shown(table: Playing) -> dict[str, Any]:

@@ -11,8 +11,16 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import Playing
-from tests.table.staking import BANKER_WINS, IMPLIED, PLAYER_WINS, bets, betting, playing, secret
+from tests.table.harness import Playing
+from tests.table.wager_table import (
+    BANKER_WINS,
+    IMPLIED,
+    PLAYER_WINS,
+    bets,
+    betting,
+    playing,
+    secret,
+)
 
 
 def plays_out(table: Playing, codes: str) -> None:

@@ -12,9 +12,9 @@ from shoe_ctl.table.procedures.shared import halt_of
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
-from tests.table.playing import Playing
-from tests.table.staking import bets, betting, secret
+from tests.table.harness import Playing
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting, secret
 
 ON_A_FELT: dict[str, Any] = {"announcements": "explicit"}
 

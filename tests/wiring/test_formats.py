@@ -25,8 +25,8 @@ from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
 from shoe_ctl.table import state as states
 from tests.journal.making import records, verified
-from tests.table.playing import Playing
-from tests.wiring.at_a_journal import at_a_journal, replayed
+from tests.table.harness import Playing
+from tests.wiring.journal_table import at_a_journal, replayed
 from tests.wiring.test_snapshots import alter
 from tests.wiring.test_start_records import dealt_by, meta
 

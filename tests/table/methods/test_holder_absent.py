@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Armed
-from tests.table.methods.handing import BOTH_DRAW, Stake, betting, dealt, refused, secret
-from tests.table.playing import Playing
+from tests.table.harness import Playing
+from tests.table.methods.method_tables import BOTH_DRAW, Stake, betting, dealt, refused, secret
 
 ANN: Stake = ("ann", 3, "player", 500)
 BOB: Stake = ("bob", 5, "banker", 200)

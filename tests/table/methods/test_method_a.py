@@ -7,7 +7,8 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardsDrawn, Locked
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.methods.handing import (
+from tests.table.harness import ROUNDS, Playing
+from tests.table.methods.method_tables import (
     CASINO,
     STAND,
     at,
@@ -18,7 +19,6 @@ from tests.table.methods.handing import (
     refused,
     secret,
 )
-from tests.table.playing import ROUNDS, Playing
 
 GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger")
 ANN, BOB, CAT = ("ann", 3, "player", 500), ("bob", 5, "player", 300), ("cat", 7, "banker", 900)

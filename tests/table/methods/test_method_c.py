@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Armed, Locked
-from tests.table.methods.handing import (
+from tests.table.harness import SHIFT, Playing
+from tests.table.methods.method_tables import (
     BANKER_WINS,
     CASINO,
     PLAYER_WINS,
@@ -21,7 +22,6 @@ from tests.table.methods.handing import (
     refused,
     secret,
 )
-from tests.table.playing import SHIFT, Playing
 
 ANN, BOB = ("ann", 3, "player", 500), ("bob", 5, "banker", 300)
 

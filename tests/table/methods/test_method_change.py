@@ -8,8 +8,8 @@ import pytest
 
 from firmware_proto.events import Locked
 from shoe_ctl.table.commands import needed
-from tests.table.methods.handing import CASINO, STAND, at, dealt, refused, secret
-from tests.table.playing import SHIFT, Playing, game
+from tests.table.harness import SHIFT, Playing, game
+from tests.table.methods.method_tables import CASINO, STAND, at, dealt, refused, secret
 
 HAS = {
     "immortal_dragon_tiger": "AB",

@@ -7,8 +7,8 @@ from typing import Any
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.methods.handing import CASINO, STAND, at, betting, dealt
-from tests.table.playing import Playing, game
+from tests.table.harness import Playing, game
+from tests.table.methods.method_tables import CASINO, STAND, at, betting, dealt
 
 ANN, BOB = ("ann", 3, "player", 500), ("bob", 5, "player", 300)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.table.methods.handing import PIT, Stake, dealt, refused, secret
-from tests.table.playing import Playing
+from tests.table.harness import Playing
+from tests.table.methods.method_tables import PIT, Stake, dealt, refused, secret
 from tests.table.sessions import WAYS
 
 ANN: Stake = ("ann", 3, "player", 500)

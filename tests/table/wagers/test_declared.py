@@ -10,9 +10,9 @@ from shoe_ctl.table.round import methods
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.playing import Playing
-from tests.table.staking import IMPLIED, betting, playing, secret
-from tests.table.wagers.asking import BANKER_WINS, NUMBERS, PLAYER_WINS, STAFFED, TIE
+from tests.table.harness import Playing
+from tests.table.wager_table import IMPLIED, betting, playing, secret
+from tests.table.wagers.ledger_requests import BANKER_WINS, NUMBERS, PLAYER_WINS, STAFFED, TIE
 
 LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 1000}
 FIVE_FOUR = {"tiger": "returned", "fa_fa_fabulous_4": "returned"}

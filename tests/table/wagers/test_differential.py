@@ -15,7 +15,7 @@ from shoe_ctl.table.wagers.differential import (
 from shoe_ctl.table.wagers.ledger import declare_found_late, place
 from shoe_ctl.table.wagers.types import Wagers
 from shoe_ctl.texts.catalogue import text as english
-from tests.table.wagers.asking import (
+from tests.table.wagers.ledger_requests import (
     GAMES,
     NUMBERS,
     STAFFED,

@@ -9,9 +9,9 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import CardsDrawn, Locked
 from shoe_ctl.table.status import status
-from tests.table.playing import SHIFT, Playing
-from tests.table.staking import IMPLIED, betting, playing, secret
-from tests.table.wagers.asking import NUMBERS, PLAYER_WINS, STAFFED
+from tests.table.harness import SHIFT, Playing
+from tests.table.wager_table import IMPLIED, betting, playing, secret
+from tests.table.wagers.ledger_requests import NUMBERS, PLAYER_WINS, STAFFED
 
 LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 2000, "differential": 500}
 UNEVEN = (("ann", 1, "player", 1000), ("ben", 2, "player", 600), ("cho", 3, "banker", 300))
