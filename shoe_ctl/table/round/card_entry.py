@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from .. import positions
 from ..arguments import ChoiceArgs, Name, require_args
@@ -64,7 +65,7 @@ def named_card(turn: Turn) -> Card:
 # Conditions.
 
 
-def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | str | None:
+def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | Message | None:
     """Return why this cannot be the card that people see in a slot."""
     if args is None:
         return None
@@ -81,10 +82,11 @@ def check_against_reading(turn: Turn) -> Objection | None:
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
     if positions.may(turn.command.position, decides, highest=highest):
         return None
-    return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
+    why = message("refused_against_reading", position=decides)
+    return Objection(why, {"position": decides})
 
 
-def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
+def check_card(turn: Turn, code: str, *, besides: int = 0) -> Message | None:
     """Return why there can be no further card with this code.
 
     Only revealed cards are counted, and ``besides`` others that the same command names: a refusal
@@ -93,17 +95,18 @@ def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
     if (why := check_card_of_deck(turn, code)) is not None:
         return why
     if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
-        return f"every {code} that the decks hold was seen already"
+        return message("refused_all_of_card_seen", card=code)
     return None
 
 
-def check_card_of_deck(turn: Turn, code: str) -> str | None:
+def check_card_of_deck(turn: Turn, code: str) -> Message | None:
     """Return why this is not the code of a card of the deck."""
     try:
         face = card(code)
     except ValueError:
-        return f"{code} is no card; name rank and suit, as in {turn.game.deck.cards[0].code}"
-    return None if face in turn.game.deck else f"{code} is not a card of this deck"
+        example = turn.game.deck.cards[0].code
+        return message("refused_not_a_card", card=code, example=example)
+    return None if face in turn.game.deck else message("refused_not_of_deck", card=code)
 
 
 def matches_reading(turn: Turn, dealt: DealtCard, face: Card) -> bool:

@@ -51,15 +51,6 @@ def has_card_ahead(turn: Turn) -> bool:
     return bool(turn.now.ahead)
 
 
-def is_shoe_sorted(turn: Turn) -> bool:
-    """True if the rest of the shoe's cards lie sorted on the table.
-
-    The round then gets no further card from the shoe, and what the shoe reports concerns later
-    rounds only.
-    """
-    return turn.now.round is not None and turn.now.round.shoe_sorted
-
-
 # Actions.
 
 

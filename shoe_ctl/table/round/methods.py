@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from .. import positions
-from ..arguments import NoArgs, require_args, with_rule
+from ..arguments import NoArgs, require_args
 from ..turn import Turn
 from . import shoe_holder
 
@@ -27,34 +28,38 @@ class ChosenMethod(NoArgs, frozen=True, kw_only=True):
 # Conditions.
 
 
-def check_change(turn: Turn, args: ChosenMethod | None) -> str | None:
+def check_change(turn: Turn, args: ChosenMethod | None) -> Message | None:
     """Return why the method cannot be changed: none such, in force already, or not for this area.
 
     Without arguments: why it cannot be changed to any method.
     """
     game = turn.game
     if not game.methods:
-        return f"{game.id} has no methods to choose from"
+        return message("refused_game_has_no_methods", game=game.id)
     if args is None:
         found = {name: _check_method(turn, name) for name in game.methods}
-        return None if None in found.values() else "; ".join(filter(None, found.values()))
+        if None in found.values():
+            return None
+        return message("refused_each", reasons=list(found.values()))
     if args.method not in game.methods:
-        have = ", ".join(game.methods)
-        return with_rule(
-            f"{game.id} has no Method {args.method}, it has {have}", game.clause("methods")
+        why = message(
+            "refused_no_such_method", game=game.id, method=args.method, methods=list(game.methods)
         )
+        return why.citing(game.clause("methods"))
     return _check_method(turn, args.method)
 
 
-def _check_method(turn: Turn, method: str) -> str | None:
+def _check_method(turn: Turn, method: str) -> Message | None:
     """Return why the table cannot change to this method of the game."""
     if method == turn.method:
-        return f"Method {method} is in force"
+        return message("refused_method_in_force", method=method)
     chosen = turn.game.methods[method]
     if chosen.areas and turn.settings.area not in chosen.areas:
-        where = " and ".join(chosen.areas)
-        why = f"Method {method} is for {where}, and this table stands in {turn.settings.area}"
-        return with_rule(why, chosen.chosen_under)
+        why = message(
+            "refused_method_not_here",
+            method=method, areas=list(chosen.areas), area=turn.settings.area,
+        )  # fmt: skip
+        return why.citing(chosen.chosen_under)
     return None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 from shoe_ctl.games.settlement import WagerResult
+from shoe_ctl.texts.message import Message, message
 
 from ..shoe import arming, card_set, unplaced
 from ..state import DealtCard, Round, Run, SettledRound, ShoeResult
@@ -66,19 +67,19 @@ def result_disagrees(turn: Turn) -> bool:
 # The outcome.
 
 
-def check_outcome(turn: Turn, _args: object = None) -> str | None:
+def check_outcome(turn: Turn, _args: object = None) -> Message | None:
     """Return why the outcome cannot be announced: a card or the shoe's result is missing."""
     if not is_complete(turn):
-        return "the round is not complete"
-    return "the shoe's own result has not come yet" if is_result_awaited(turn.now) else None
+        return message("refused_round_not_complete")
+    return message("refused_result_not_come") if is_result_awaited(turn.now) else None
 
 
-def check_card_due(turn: Turn) -> str | None:
+def check_card_due(turn: Turn) -> Message | None:
     """Return which third card must be drawn before there is an outcome, or None."""
     if turn.state != "drawing":
         return None
     assert turn.round.due is not None
-    return f"{turn.round.due.capitalize()}'s third card is due"
+    return message("refused_third_card_due", hand=turn.round.due)
 
 
 def call_outcome(turn: Turn) -> None:
@@ -151,15 +152,17 @@ def end_round(turn: Turn) -> None:
 
     A Player who has the shoe in Method C and loses a wager gives the shoe back.
     """
-    settlement = _settle(turn, turn.round)
-    last = SettledRound(
-        round=turn.round, wagers=turn.now.wagers, shoe_id=turn.shoe.id, method=turn.method
-    )
+    wagers = turn.now.wagers
+    last = SettledRound(round=turn.round, wagers=wagers, shoe_id=turn.shoe.id, method=turn.method)
     turn.change(last=last)
-    loses_shoe = shoe_holder.loses_control(turn, settlement)
-    wager_commands.settle_wagers(turn, settlement)
-    if loses_shoe:
-        shoe_holder.lose_control(turn)
+    if wagers.standing or turn.now.control.holder is not None:
+        settlement = _settle(turn, turn.round)
+        loses_shoe = shoe_holder.loses_control(turn, settlement)
+        wager_commands.settle_wagers(turn, settlement)
+        if loses_shoe:
+            shoe_holder.lose_control(turn)
+    else:
+        wager_commands.settle_none(turn)
     turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
     close_round(turn)
 

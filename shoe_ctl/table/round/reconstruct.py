@@ -29,7 +29,6 @@ from ..state import (
     next_slot,
     pending_cards,
     phase,
-    takes_cards,
 )
 from ..turn import TableView, Turn
 from . import deal, early_cards, pulls, reveal
@@ -111,7 +110,7 @@ def is_pending_card_next(turn: Turn) -> bool:
     card = turn.now.pending
     if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
-    return turn.state in takes_cards(implied=turn.implied)
+    return turn.takes_card_in(turn.state)
 
 
 def deal_pending(turn: Turn) -> None:
@@ -173,15 +172,10 @@ def _continue_round(turn: Turn, placed: int = 1) -> None:
 
 
 def set_phase(turn: Turn) -> None:
-    """Bring the state of the table in line with the cards of the round.
-
-    During a halt that is the state in which play resumes.
-    """
-    state, halt = phase(turn.now), turn.now.halt
-    if halt is not None:
-        turn.change(halt=msgspec.structs.replace(halt, back_to=state))
-    elif turn.state != state:
-        turn.then("cards_placed")
+    """Set the state in which play resumes after the halt to that of the cards of the round."""
+    halt = turn.now.halt
+    assert halt is not None, "people place cards while the table is halted"
+    turn.change(halt=msgspec.structs.replace(halt, back_to=phase(turn.now)))
 
 
 # The last cards drawn, and their order.

@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import HandName, require_args
 from ..shoe import ledger as card_ledger
@@ -33,9 +34,9 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 # Conditions.
 
 
-def check_expose(turn: Turn, args: ExposedCards | None) -> str | None:
+def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:
     """Return why these cards cannot be exposed now."""
-    none = "no such card of the round lies face down"
+    none = message("refused_no_card_face_down")
     if args is not None:
         if not cards_to_expose(turn, args):
             return none
@@ -44,7 +45,7 @@ def check_expose(turn: Turn, args: ExposedCards | None) -> str | None:
     found = [hands.check_exposure_by_anyone(turn, hand) for hand in face_down]
     if None in found:
         return None
-    return "; ".join(filter(None, found)) or none
+    return message("refused_each", reasons=found) if found else none
 
 
 def cards_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:
@@ -52,16 +53,16 @@ def cards_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:
     return turn.round.face_down(args.hand, args.index)
 
 
-def check_totals(turn: Turn, _args: object = None) -> str | None:
+def check_totals(turn: Turn, _args: object = None) -> Message | None:
     """Return why the totals cannot be announced: a card is hidden, or they were announced."""
     if not turn.round.all_revealed:
-        return "not every card is seen"
-    return "the totals are announced" if turn.round.totals_announced else None
+        return message("refused_not_every_card_seen")
+    return message("refused_totals_announced") if turn.round.totals_announced else None
 
 
 def is_dealt_face_up(turn: Turn) -> bool:
     """True if cards are dealt face up: they count as revealed after a set time."""
-    return turn.faces == "face_up"
+    return turn.settings.faces == "face_up" and turn.faces == "face_up"
 
 
 def is_complete(turn: Turn) -> bool:
@@ -109,13 +110,13 @@ def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | N
 
     A card that could not be read is skipped: it is revealed when people enter it.
     """
-    known = [(d, d.card) for d in seen if d.card is not None]
-    shown = [dealt for dealt, _ in known]
+    shown = [dealt for dealt in seen if dealt.card is not None]
     cards = [replace(d, revealed=True) if d in shown else d for d in turn.round.cards]
     turn.set_round(cards=tuple(cards))
-    for dealt, card in known:
-        card_ledger.show_card(turn, card)
-        data = {"hand": dealt.hand, "index": dealt.index, "card": card.code}
+    for dealt in shown:
+        assert dealt.card is not None
+        card_ledger.show_card(turn, dealt.card)
+        data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
         turn.tell("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
 
 

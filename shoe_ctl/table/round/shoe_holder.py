@@ -12,8 +12,9 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.texts.message import Message, message
 
-from ..arguments import NamedPlayer, NoArgs, find_player, require_args, with_rule
+from ..arguments import NamedPlayer, NoArgs, find_player, require_args
 from ..turn import Turn
 from . import entitlement
 
@@ -28,71 +29,71 @@ class ControlEnd(NoArgs, frozen=True, kw_only=True):
 # Conditions. Each check takes the arguments, or None: then it answers for any arguments.
 
 
-def check_offer(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_offer(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """Return why this Player cannot take the shoe."""
     if (why := check_player_named(turn, args)) is not None:
         return why
     control, wagers = turn.now.control, turn.now.wagers
     if control.holder is not None:
-        why = f"{control.holder.named} has it until they give it back or their wager loses"
-        return with_rule(why, _clause(turn, "relinquished"))
+        why = message("refused_shoe_is_held", player=control.holder.named)
+        return why.citing(_clause(turn, "relinquished"))
     if args is None:
         return _check_anyone_may_draw(turn)
     taker = find_player(turn, args)
     if entitlement.has_wager_feed(wagers) and taker.id is None:
-        return "name the Player by id: wagers are recorded, and decide how long the shoe stays"
+        return message("refused_name_player_by_id")
     if wagers.betting != "closed" or entitlement.has_wager(taker, wagers):
         return None
     if entitlement.has_leave(taker, control):
         return None
-    why = f"{taker.named} has no wager, and draws only by an Assistant Casino Manager's leave"
-    return with_rule(why, _clause(turn, "without_wager"))
+    why = message("refused_draws_without_wager", player=taker.named)
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def _check_anyone_may_draw(turn: Turn) -> str | None:
+def _check_anyone_may_draw(turn: Turn) -> Message | None:
     """Return, after *no more bets*, that no recorded Player has a wager or leave."""
     control, wagers = turn.now.control, turn.now.wagers
     if wagers.betting != "closed" or not entitlement.has_wager_feed(wagers):
         return None
     if any(held.amount for held in wagers.standing) or any(one.id for one in control.leaves):
         return None
-    why = "no Player has a wager, and one draws only by an Assistant Casino Manager's leave"
-    return with_rule(why, _clause(turn, "without_wager"))
+    why = message("refused_nobody_has_wager")
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def check_leave(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_leave(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """Return why this Player cannot get leave to draw without a wager."""
     if (why := check_player_named(turn, args)) is not None or args is None:
         return why
     if entitlement.has_leave(find_player(turn, args), turn.now.control):
-        return "that Player has leave already"
+        return message("refused_has_leave")
     return None
 
 
-def check_holder(turn: Turn, _args: object = None) -> str | None:
+def check_holder(turn: Turn, _args: object = None) -> Message | None:
     """Return that no Player has the shoe."""
     why = check_method(turn)
     if why is None and turn.now.control.holder is None:
-        return "no Player has the shoe: it is with the dealer"
+        return message("refused_shoe_with_dealer")
     return why
 
 
-def check_player_named(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_player_named(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """Return that no Player can be given the shoe, or that the command names none."""
     why = check_method(turn)
     if why is None and args is not None and not args.is_named:
-        return "name the Player, by player or by seat"
+        return message("refused_name_player")
     return why
 
 
-def check_method(turn: Turn, _args: object = None) -> str | None:
+def check_method(turn: Turn, _args: object = None) -> Message | None:
     """Return that in the method in force no Player is given the shoe, with the rule."""
     if turn.method == "C":
         return None
     if turn.method is None or not turn.game.methods:
-        return f"in {turn.game.id} nobody is handed a shoe"
-    why = f"in Method {turn.method} only the dealer has the shoe"
-    return with_rule(why, turn.game.clause("device_control"))
+        return message("refused_no_shoe_in_game", game=turn.game.id)
+    why = message("refused_no_shoe_in_method", method=turn.method)
+    return why.citing(turn.game.clause("device_control"))
 
 
 def loses_control(turn: Turn, settlement: Settlement) -> bool:
@@ -160,7 +161,8 @@ def declare_out_of_view(turn: Turn) -> None:
     holder = turn.now.control.holder
     assert holder is not None
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
-    more = {"player": holder.id, "seen": "the shoe was out of full view", **turn.actor()}
+    seen = message("seen_out_of_view").as_data()
+    more = {"player": holder.id, "seen": seen, **turn.actor()}
     turn.tell("method.breached", data, restricted={**data, **more})
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
+from shoe_ctl.texts.message import Message, message
 
-from ..state import BEGUN_BY_A_CARD, DEALT_IN, Arming, TableState, next_slot
+from ..state import Arming, TableState, next_slot
 from ..turn import Turn
 
 # What the shoe should be.
@@ -28,11 +29,7 @@ def wanted(turn: Turn) -> tuple[str, int] | None:
     and only a card can align it.
     """
     now, state = turn.now, turn.now.state
-    is_open = (
-        state in DEALT_IN
-        or (state in BEGUN_BY_A_CARD and turn.implied)
-        or (state == "idle" and not now.link.arm)
-    )
+    is_open = turn.takes_card_in(state) or (state == "idle" and not now.link.arm)
     return next_slot(now) if is_open else None
 
 
@@ -45,8 +42,8 @@ def order(turn: Turn, slot: tuple[str, int] | None) -> None:
     now = turn.now
     draw = None if now.shoe is None or slot is None else (now.shoe.drawn + 1, *slot)
     if draw != now.armed:
+        turn.effects.append(Locked() if draw is None else Armed(*draw))
         turn.change(arming=_as_withdrawn(now) if draw is None else _new_arm(now, *draw))
-        turn.effects.append(ordered(turn.now))
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))
@@ -142,16 +139,15 @@ def emit_arm_taken(turn: Turn) -> None:
 
 OTHER = "other"
 
-_TO_DO = {
-    "locked by key": "it is locked by its key: unlock it",
-    "empty": "it says that it is empty: count what is left, and declare missing_card_in_shoe",
-    "memory full": "its memory is full: where that does not pass by itself, declare other",
-    "busy": "it is busy, or reports a fault: see to the shoe, else declare other",
-    "already drawn": "by its count that card is out: the table waits to hear of it",
-    "not the next draw": "by its count another draw is next: the table compares both counts",
-    OTHER: "it does not say why: see to the shoe, else declare other",
+REASONS = {
+    "locked by key": "locked_by_key",
+    "empty": "empty",
+    "memory full": "memory_full",
+    "busy": "busy",
+    "already drawn": "already_drawn",
+    "not the next draw": "not_the_next_draw",
 }
-"""By the reason that the shoe gives: what it says, in words, and what to do."""
+"""The code of each reason that a shoe gives."""
 
 
 def is_refused(turn: Turn) -> bool:
@@ -168,7 +164,7 @@ def on_reply(turn: Turn) -> None:
     """
     event, arming = turn.event(Reply), turn.now.arming
     assert arming is not None
-    why = str(event.reason if event.reason in _TO_DO else OTHER)
+    why = REASONS.get(event.reason or "", OTHER)
     if why == arming.refused:
         return
     turn.change(arming=msgspec.structs.replace(arming, refused=why))
@@ -181,14 +177,17 @@ def public_refusal(now: TableState) -> dict[str, Any] | None:
     arming = now.arming
     if arming is None or arming.refused is None:
         return None
-    return {"number": arming.number, "why": arming.refused, "text": describe_refusal(arming)}
+    refusal = describe_refusal(now)
+    assert refusal is not None
+    return {"number": arming.number, "why": arming.refused, "message": refusal.as_data()}
 
 
-def describe_refusal(arming: Arming) -> str:
-    """Return the refusal in words, with what to do; empty if the shoe does not refuse the draw."""
-    if arming.refused is None:
-        return ""
-    return f"the shoe refuses draw {arming.number}: {_TO_DO[arming.refused]}"
+def describe_refusal(now: TableState) -> Message | None:
+    """Return that the shoe refuses the draw, why, and what to do; None if it does not refuse it."""
+    arming = now.arming
+    if arming is None or arming.refused is None:
+        return None
+    return message("shoe_refuses_draw", draw=arming.number, why=arming.refused)
 
 
 # Stale arms: a card may still come of an arm whose link or round has ended.

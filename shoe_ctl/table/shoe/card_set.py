@@ -14,8 +14,9 @@ import msgspec
 
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
+from shoe_ctl.texts.message import Message, message
 
-from ..arguments import Name, NoArgs, require_args, with_rule
+from ..arguments import Name, NoArgs, require_args
 from ..state import LoadedSet, Shoe
 from ..turn import Cause, Turn
 from . import arming, unplaced
@@ -221,10 +222,9 @@ def refuse_set(turn: Turn) -> None:
     """Refuse a set that does not fit this table: another must be loaded."""
     set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)
-    want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
-    seen = f"the loaded cards are not the {want} that this table is set for"
-    turn.tell("irregularity.raised", {"key": "other", "seen": seen, "rule": None})
-    turn.tell("irregularity.resolved", {"key": "other", "how": "the set is refused", "rule": None})
+    seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
+    turn.tell("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
+    turn.tell("irregularity.resolved", {"key": "other", "how": "set_refused", "rule": None})
 
 
 def remove_shoe(turn: Turn) -> None:
@@ -237,24 +237,24 @@ def set_aside_opening_cards(turn: Turn) -> None:
     """Drop a card that was to open the next round: no round is dealt from these cards any more."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
-        data = {"step": "set aside: its shoe deals no further round"}
+        data = {"step": "set_aside_no_further_round"}
         turn.emit_irregularity("irregularity.step", "overdraw", data)
 
 
 # The shoe-opening record (2.1).
 
 
-def check_record(turn: Turn, args: ShoePreparation | None) -> str | None:
+def check_record(turn: Turn, args: ShoePreparation | None) -> Message | None:
     """Return why the shoe-opening record cannot be made."""
     shoe, rule = turn.shoe, turn.game.clause("decks")
     if shoe.recorded:
-        return "how these cards were put in is recorded already"
+        return message("refused_shoe_is_recorded")
     if args is None:
         return None
     if not args.same_backs:
-        return with_rule("cards with unlike backs are not played: load another set", rule)
+        return message("refused_unlike_backs").citing(rule)
     if args.decks not in (None, shoe.decks):
-        return with_rule(f"the table counts {shoe.decks} decks: load another set", rule)
+        return message("refused_other_decks", decks=shoe.decks).citing(rule)
     return None
 
 
@@ -279,11 +279,11 @@ def record_opening(turn: Turn) -> None:
 # The cutting card, and when a change of the set is due.
 
 
-def check_cutting_card(turn: Turn, _args: object = None) -> str | None:
+def check_cutting_card(turn: Turn, _args: object = None) -> Message | None:
     """Return why the cutting card cannot be declared."""
     if card_ledger.has_no_shoe(turn):
-        return "no shoe is known"
-    return "it is out already" if turn.shoe.cutting_card_out else None
+        return message("refused_no_shoe")
+    return message("refused_cutting_card_is_out") if turn.shoe.cutting_card_out else None
 
 
 def note_cutting_card(turn: Turn) -> None:
@@ -293,9 +293,9 @@ def note_cutting_card(turn: Turn) -> None:
     turn.set_shoe(cutting_card_out=True)
     dealt = () if turn.now.round is None else turn.now.round.cards
     first = not dealt and not turn.now.opening
-    seen = "the cutting card came " + ("before the first card" if first else "in a round")
+    seen = message("seen_cutting_card_first") if first else message("seen_cutting_card_in_round")
     rule = turn.game.rule("cutting_card", "completed")
-    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen, "rule": rule})
+    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen.as_data(), "rule": rule})
     how = {"how": "removed", "rule": rule}
     turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
 
@@ -336,14 +336,14 @@ def announce_shoe_change(turn: Turn) -> None:
 # A count of the cards that are left.
 
 
-def check_count(_turn: Turn, args: Remainder | None) -> str | None:
+def check_count(_turn: Turn, args: Remainder | None) -> Message | None:
     """Return why this is not a count of what is left."""
     if args is None:
         return None
     if (args.left is None) is (args.cards is None):
-        return "say how many cards are left, or which"
+        return message("refused_say_what_is_left")
     unknown = [code for code in (args.cards or "").split() if code not in CARDS]
-    return f"there is no card {unknown[0]}" if unknown else None
+    return message("refused_no_such_card", card=unknown[0]) if unknown else None
 
 
 def count_remainder(turn: Turn) -> None:
@@ -360,11 +360,11 @@ def count_causes(turn: Turn) -> list[Cause]:
     found = _compare_with_ledger(turn)
     causes = []
     if found["foreign"]:
-        causes.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
+        causes.append(Cause("foreign_card", message("seen_foreign_cards_left")))
     if found["extra"] or found["too_many"]:
-        causes.append(Cause("extra_card", "more cards are left than the ledger allows"))
+        causes.append(Cause("extra_card", message("seen_too_many_cards_left")))
     if found["missing"] or found["too_few"]:
-        causes.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
+        causes.append(Cause("missing_card_in_shoe", message("seen_too_few_cards_left")))
     return causes
 
 

@@ -21,6 +21,7 @@ from firmware_proto.events import (
     SelfTested,
     ShoeEvent,
 )
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import NoArgs, require_args
 from ..effects import ShoeCommand
@@ -43,9 +44,10 @@ is the answer: the mere acceptance may get lost."""
 SECRET: Final = frozenset({"clear_error"})
 """Never public: whether a shoe takes this depends on its error, which may give away a card."""
 
-UNKNOWN: Final = "and nobody knows whether the shoe did it"
-OTHER_SHOE: Final = "another shoe is connected"
-NEW_ONE: Final = "it was told so anew"
+OTHER_SHOE: Final = "another_shoe"
+NEW_ONE: Final = "told_again"
+LOST: Final = "link_lost"
+"""Why nobody knows whether the shoe has done what it was sent."""
 
 
 # Pending commands. Conditions.
@@ -101,8 +103,6 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 def process_answer(turn: Turn) -> None:
     """Act on what this input says about a pending command, before anything else."""
-    if not turn.now.outbox.waiting:
-        return
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _receive(turn, happened.event)
@@ -112,10 +112,9 @@ def process_answer(turn: Turn) -> None:
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
         # The wire of such a shoe carries no ids: if the command were sent again, the shoe might do
         # it twice, or clear another error.
-        lost = "the link was lost"
-        why = lost if isinstance(happened, LinkLost) else link_lost_reason(happened)
+        why = LOST if isinstance(happened, LinkLost) else link_lost_reason(happened)
         for pending in turn.now.outbox.waiting:
-            _abandon(turn, pending, f"{why}, {UNKNOWN}")
+            _abandon(turn, pending, why)
     elif isinstance(happened, Tick):
         _detect_overdue(turn)
 
@@ -163,7 +162,6 @@ def resend(turn: Turn, hello: Hello) -> None:
     By the number of a command the shoe knows whether it has done it already. The time is not sent
     again later: it would be wrong by then.
     """
-    turn.set_link(met=True)
     if can_send(turn.now, "set_time"):
         _change_outbox(turn, count=turn.now.outbox.count + 1)
         number = _new_number(turn, turn.now.outbox.count)
@@ -277,52 +275,44 @@ class DisplayText(NoArgs, frozen=True, kw_only=True):
 
 # Conditions. Each check takes the arguments, or None: then it answers for any arguments.
 
-_SAYS: dict[Command, str] = {
-    "reset": "be told to reset itself",
-    "self_test": "be told to test itself",
-    "query": "be asked anything",
-    "clear_error": "be told to clear an error",
-    "rotate_key": "be given a new key",
-    "show": "be told to show anything",
-}
 
-
-def check_send(turn: Turn, command: Command) -> str | None:
+def check_send(turn: Turn, command: Command) -> Message | None:
     """Return why this command cannot be sent: no such shoe, not allowed, or pending already."""
     now = turn.now
     if not now.link.up:
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     if command not in now.link.obeys:
         keyless = command == "rotate_key" and not now.link.authenticated and now.link.replay
-        without = ", and the link to this one has none" if keyless else ""
-        return f"{_profile_words(turn)} cannot {_SAYS[command]}{without}"
+        if keyless:
+            return message("refused_link_without_key", profile=now.link.profile)
+        return message("refused_shoe_cannot", profile=now.link.profile, what=command)
     if not now.link.commands:
-        return "no command is sent to this shoe: its configuration does not say commands = true"
+        return message("refused_commands_not_configured")
     if not is_identified(now):
-        return "the shoe has not said yet who it is"
+        return message("refused_shoe_not_met")
     # Whether a secret command is pending may depend on a card: that is never an objection.
     before = None if command in SECRET else now.outbox.of(command)
     if before is not None and not before.overdue:
-        return "the shoe was told so, and has not answered yet"
+        return message("refused_shoe_not_answered")
     return None
 
 
-def check_test(turn: Turn, _args: object = None) -> str | None:
+def check_test(turn: Turn, _args: object = None) -> Message | None:
     """Return why a self-test cannot be sent."""
     return check_send(turn, "self_test")
 
 
-def check_question(turn: Turn, args: Question | None) -> str | None:
+def check_question(turn: Turn, args: Question | None) -> Message | None:
     """Return why this question cannot be sent."""
     if (why := check_send(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
     if tells if args is None else args.what in tells:
         return None
-    return f"{_profile_words(turn)} can be asked {', '.join(tells)}"
+    return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
 
 
-def check_clearing(turn: Turn, _args: object = None) -> str | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """Return why the command to clear an error cannot be sent.
 
     Which error is open only the shoe knows.
@@ -330,25 +320,19 @@ def check_clearing(turn: Turn, _args: object = None) -> str | None:
     return check_send(turn, "clear_error")
 
 
-def check_rotation(turn: Turn, args: KeyId | None) -> str | None:
+def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:
     """Return why a new key cannot be sent.
 
     Whether the key file has the key was checked before.
     """
     if (why := check_send(turn, "rotate_key")) is not None:
         return why
-    return "which key? key_id" if args is not None and args.key_id is None else None
+    return message("refused_no_key_id") if args is not None and args.key_id is None else None
 
 
-def check_display(turn: Turn, _args: object = None) -> str | None:
+def check_display(turn: Turn, _args: object = None) -> Message | None:
     """Return why a text cannot be sent to the display."""
     return check_send(turn, "show")
-
-
-def _profile_words(turn: Turn) -> str:
-    """Return which kind of shoe is connected, in words."""
-    profile = turn.now.link.profile
-    return f"{'an' if profile[:1] in 'aeiou' else 'a'} {profile} shoe"
 
 
 # Actions.

@@ -33,7 +33,9 @@ def is_burn_report(turn: Turn) -> bool:
 
 def is_one_too_many(turn: Turn, card: Card) -> bool:
     """True if the decks hold no further card with this face, by all readings of the shoe."""
-    return _readings(turn.shoe, card.code) >= turn.shoe.decks
+    shoe = turn.now.shoe
+    assert shoe is not None
+    return _readings(shoe, card.code) >= shoe.decks
 
 
 def has_too_many(turn: Turn) -> bool:
@@ -49,7 +51,8 @@ def _readings(shoe: Shoe, code: str) -> int:
 
 def is_shoe_empty(turn: Turn) -> bool:
     """True if every card of the set is out."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
 
 
@@ -67,18 +70,20 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
     A number that was counted before changes nothing. Numbers that are passed over count as unseen
     cards, and as missed.
     """
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     number = shoe.drawn + 1 if number is None else number
     if number <= shoe.drawn:
         return
-    counts, unseen = shoe.counts, shoe.unseen + number - shoe.drawn - 1
-    if card is None:
-        unseen += 1
-    else:
-        counts = _one_more(counts, card)
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
     if number > shoe.drawn + 1:
-        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
+        passed_over = range(shoe.drawn + 1, number)
+        missed = (*shoe.missed, *passed_over)
+        turn.set_shoe(missed=missed, unseen=shoe.unseen + len(passed_over))
+    if card is None:
+        turn.set_shoe(drawn=number, unseen=turn.shoe.unseen + 1)
+    else:
+        counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
+        turn.set_shoe(drawn=number, counts=counts)
 
 
 def count_burned(turn: Turn) -> None:

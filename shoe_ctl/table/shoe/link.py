@@ -18,6 +18,7 @@ from firmware_proto.events import (
     Redesignated,
 )
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from ..inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
 from ..state import Claim, Refusal, Suspended, TableState
@@ -32,10 +33,10 @@ PROOF_US: Final = 5_000_000
 NOT_PROVED: Final = "no_proof"
 
 REFUSALS: Final = {
-    "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
-    "unauthenticated": "it has no key: give it one, or take key_file away",
-    "wrong_key": "its proof does not fit the key of this table: is it this table's shoe?",
-    NOT_PROVED: "it said who it is and did not prove it: is it this table's shoe?",
+    "no_key": message("shoe_refused_no_key"),
+    "unauthenticated": message("shoe_refused_unauthenticated"),
+    "wrong_key": message("shoe_refused_wrong_key"),
+    NOT_PROVED: message("shoe_refused_not_proved"),
 }
 """By the code of the refusal: what is wrong with the device at the other end, and what to do."""
 
@@ -54,17 +55,17 @@ def proof_due_us(now: TableState) -> int | None:
     return None if claim is None else claim.t_us + PROOF_US
 
 
-_IDENTIFYING_EVENTS = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+IDENTIFYING_EVENTS = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
 
 
 def identify(turn: Turn) -> None:
     """Act on what this input says about who is at the other end, before anything else."""
     happened = turn.happened
     if isinstance(happened, Tick):
-        claim, due_us = turn.now.link.claim, proof_due_us(turn.now)
-        if claim is not None and due_us is not None and turn.now.t_us >= due_us:
+        claim = turn.now.link.claim
+        if claim is not None and turn.now.t_us >= claim.t_us + PROOF_US:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid) and type(happened.event) in _IDENTIFYING_EVENTS:
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in IDENTIFYING_EVENTS:
         match happened.event:
             case Challenged(device_id=who) if not is_identified(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))
@@ -107,17 +108,8 @@ HELLO_US: Final = 5_000_000
 """A shoe is asked for its hello once a second; the answer takes 15 ms on a line at 115200 baud."""
 
 NO_HELLO: Final = "no_hello"
-_NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
-    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
-    "and run shoectl doctor, which tries the port itself"
-)
 
 GARBAGE: Final = "garbage"
-_GARBAGE_STEP: Final = (
-    "it brings too much garbage: look at cable, ground and baud rate, and at what is connected "
-    "there; it is opened again by itself once it is quiet"
-)
 
 
 def link_state(now: TableState) -> str:
@@ -134,23 +126,23 @@ def link_state(now: TableState) -> str:
     return "refused" if here else "unidentified"
 
 
-def link_trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
-    """Return what is wrong with the link at this time: a code, and words with a next step.
+def link_trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
+    """Return what is wrong with the link at this time: a code and a message.
 
     A refusal stands until a shoe is connected.
     """
     link = now.link
     if link.suspended is not None:
         until = utc(link.suspended.until_us)[11:19]
-        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
+        return GARBAGE, message("shoe_line_suspended", until=until)
     if is_identified(now):
         return None
     if link.refusal is not None:
         reason = link.refusal.reason
-        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
+        return reason, REFUSALS[reason]
     if link.up and t_us >= link.since_us + HELLO_US:
         open_s = (t_us - link.since_us) // 1_000_000
-        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
+        return NO_HELLO, message("shoe_no_hello", seconds=open_s)
     return None
 
 
@@ -180,9 +172,9 @@ def restarts_hand(turn: Turn) -> bool:
     return turn.event(Redesignated).meaning == "dealt_anew"
 
 
-def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
+def check_new_shoe(turn: Turn, _args: object = None) -> Message | None:
     """Return why a person need not declare a new set: the shoe names its set itself."""
-    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
+    return message("refused_shoe_names_its_set") if turn.now.link.replay else None
 
 
 # The link comes and goes.
@@ -249,9 +241,7 @@ def _drop_link(turn: Turn, reason: str) -> None:
 
 def link_lost_reason(restart: Restarted) -> str:
     """Return why a restart cost the link. After a storage fault the process went on running."""
-    if restart.reopened:
-        return "the storage failed, and the controller closed the link"
-    return "the controller was restarted"
+    return "storage_failed" if restart.reopened else "controller_restarted"
 
 
 def suspend_line(turn: Turn) -> None:
@@ -288,25 +278,25 @@ def emit_discarded(turn: Turn) -> None:
 
 def emit_quarantined(turn: Turn) -> None:
     """Emit to the restricted stream that a result was discarded: no round awaits it."""
-    turn.tell_restricted("frame.discarded", {"reason": "a result that no round awaits"})
+    turn.tell_restricted("frame.discarded", {"reason": "result_not_awaited"})
 
 
 # Alignment: whether the table knows where in the round the shoe is.
 
 
-def check_aligned(turn: Turn, _args: object = None) -> str | None:
+def check_aligned(turn: Turn, _args: object = None) -> Message | None:
     """Return why no round can begin: a person must first say where the shoe is.
 
     That is so if the shoe is not aligned and names no hands: no card can then align it.
     """
     if turn.now.link.aligned or turn.now.link.names_hands:
         return None
-    return "a person has to say first where the shoe stands: align"
+    return message("refused_align_first")
 
 
-def check_unaligned(turn: Turn, _args: object = None) -> str | None:
+def check_unaligned(turn: Turn, _args: object = None) -> Message | None:
     """Return why a person need not say where the shoe is: it is known."""
-    return "the shoe is aligned" if turn.now.link.aligned else None
+    return message("refused_is_aligned") if turn.now.link.aligned else None
 
 
 def lose_alignment(turn: Turn) -> None:
@@ -321,5 +311,5 @@ def lose_alignment(turn: Turn) -> None:
 
 def emit_not_aligned(turn: Turn) -> None:
     """Emit that the table does not know where in the round the shoe is."""
-    by_card = "player card 1, or " if turn.now.link.names_hands else ""
-    turn.tell("shoe.not_aligned", {"until": f"{by_card}a person's decision"})
+    until = "first_card_or_align" if turn.now.link.names_hands else "align"
+    turn.tell("shoe.not_aligned", {"until": until})
