@@ -58,7 +58,7 @@ from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.procedures.stack import is_held
+from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
 
 COMPARED_WITHIN_S = 60.0
@@ -495,7 +495,7 @@ class Daemon:
             meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
             controller = rules.go_on(before.controller, before.kept, meta)
             # A ruling on the whole journal is one on what this table's shoe will show of it, too.
-            waits = is_held(controller.state) and ruled == epoch
+            waits = has_storage_outage(controller.state) and ruled == epoch
             ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
             replays = prepared.profile.CAPABILITIES.replay and not ruled_on
             may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)

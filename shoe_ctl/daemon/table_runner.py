@@ -52,7 +52,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
-from shoe_ctl.table.procedures.stack import is_held
+from shoe_ctl.table.procedures.stack import has_storage_outage
 
 __all__ = ["Answered", "TableRunner"]
 
@@ -155,7 +155,7 @@ class TableRunner:
     @property
     def held(self) -> bool:
         """The storage failed, and nobody has said since that the table goes on."""
-        return is_held(self.controller.state)
+        return has_storage_outage(self.controller.state)
 
     async def released(self) -> None:
         """Returns once the table is not held; at once where it is not."""

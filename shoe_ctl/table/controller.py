@@ -217,7 +217,7 @@ class TableController:
 
 def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
-    halt, waits = turn.now.halt, stack.to_decide(turn)
+    halt, waits = turn.now.halt, stack.due_decision(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
     todo = status.next_text(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
@@ -256,7 +256,7 @@ def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
     may_draw = methods.may_draw(now.control, now.wagers)
-    step_draw = stack.draw_wanted(turn)
+    step_draw = stack.wanted_slot(turn)
     arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
     wake_us = _wake_us(now, settings)
     if wake_us is not None and wake_us != now.wake_us:
@@ -286,7 +286,7 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return power_failure.shown_at_us(now, settings)
+        return power_failure.face_up_seen_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
     if turn.faces(now, settings) == "face_up":

@@ -20,11 +20,11 @@ from shoe_ctl.records import Audience
 from . import arguments
 from .effects import TableEvent
 from .procedures import stack, withdrawal
-from .procedures.shared import CARDS_OUT, halt_of
 from .round import card_entry, outcome, pulls, reveal
 from .round import deal as dealing
 from .shoe import ledger as card_ledger
 from .shoe import link, unplaced
+from .situations import CARDS_OUT
 from .state import INITIAL_DEAL, DealtCard, SettledRound, TableState, UnplacedCard
 from .turn import Cause, Objection, Turn
 from .wagers.money import json_amount
@@ -73,9 +73,9 @@ def _check_round(turn: Turn) -> str | None:
     begun = ("betting", "closed") if turn.implied else ("closed",)
     if played is None or now.shoe is None:
         return "no round is open"
-    if halt_of(turn).back_to not in (*begun, *CARDS_OUT):
-        return f"no cards were being dealt: the table was {halt_of(turn).back_to}"
-    if withdrawal.is_open(turn):
+    if turn.halt.back_to not in (*begun, *CARDS_OUT):
+        return f"no cards were being dealt: the table was {turn.halt.back_to}"
+    if withdrawal.has_open_window(turn):
         return "a withdrawal window is open: it is closed first"
     return None
 

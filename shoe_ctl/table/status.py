@@ -247,7 +247,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
         "reason": at.public_key(top.key),
         "since": utc(top.since_us),
         "earlier": [at.public_key(key) for key in halt.earlier],
-        **stack.guide(at),
+        **stack.describe_step(at),
         "choices": choices,
     }
     if at.now.pending is not None:
@@ -265,7 +265,7 @@ def _waiting(
     """What is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": opened.publicly, "prompt": stack.step_of(at, opened).prompt}
-    asked = choices if stack.to_decide(at) is opened else []
+    asked = choices if stack.due_decision(at) is opened else []
     return told | ({"choices": asked} if asked else {})
 
 
@@ -344,7 +344,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
     prompt = stack.step_of(at, halt.top).prompt + (_PENDING if at.now.pending is not None else "")
     if stack.is_paused(at):
         return _paused(at, prompt)
-    slot = stack.draw_wanted(at)
+    slot = stack.wanted_slot(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
     can = [choice["choice"] for choice in choices if "not_now" not in choice]

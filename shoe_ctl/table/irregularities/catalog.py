@@ -1,6 +1,6 @@
-"""Every procedure that may halt a table, by key: the irregularities and the pauses.
+"""The catalogue of procedures: every irregularity and pause that may halt a table, by key.
 
-In: the families. Out: PROCEDURES, which whoever makes a controller hands to it.
+In: the modules of this package. Out: PROCEDURES, which is given to the controller.
 Must not know: what is open at a table.
 """
 
@@ -14,6 +14,7 @@ from . import (
     card_taken,
     cutting_card,
     device_reset,
+    differential,
     double_draw,
     draw_order,
     gaps,
@@ -24,7 +25,6 @@ from . import (
     unread_cards,
     wrong_cards,
 )
-from . import differential as differential_halt
 
 PROCEDURES: Mapping[str, Procedure] = {
     procedure.key: procedure
@@ -50,7 +50,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         power_failure.POWER_FAILURE,
         rulings.RESULT_DISAGREES,
         rulings.RESULT_MISSING,
-        differential_halt.TABLE_DIFFERENTIAL,
+        differential.TABLE_DIFFERENTIAL,
         rulings.OTHER,
         rulings.AFTER_VOID,
         cutting_card.CUTTING_CARD,
@@ -59,4 +59,4 @@ PROCEDURES: Mapping[str, Procedure] = {
         procedure.OUTAGE,
     )
 }
-"""Key → procedure. One that is not here closes by itself and never halts a table."""
+"""Key → procedure. A key that is not here never halts a table: it closes by itself."""
