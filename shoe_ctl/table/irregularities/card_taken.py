@@ -40,8 +40,6 @@ from ..turn import Objection, TableView, Turn
 from .double_draw import ORDERED, choices_of_first_card
 
 CARD_TAKEN_KEY = "card_taken"
-
-
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
 
 
@@ -127,15 +125,18 @@ def check_source(turn: Turn, args: ValueSource | None) -> Objection | str | None
 
 
 def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | str | None:
+    """Return why the round cannot go on with the value."""
     return check_source(turn, args) or check_can_resume(turn)
 
 
 def _check_surveillance_knows(turn: Turn) -> str | None:
+    """Return an objection if surveillance has not said what it saw."""
     known = "cards" in turn.current.noted
     return None if known else "surveillance did not say yet what was seen: seen"
 
 
 def _check_shoe_knows(turn: Turn) -> str | None:
+    """Return an objection if the shoe does not know which cards they are."""
     unknown = [dealt for dealt in missing_cards(turn) if dealt.card is None]
     if any(pulls.find_pull(turn.now, dealt.number) is not None for dealt in unknown):
         return "it was drawn with others, and the shoe does not know which of them it is"
@@ -277,7 +278,7 @@ def _compare_with_readings(turn: Turn, codes: list[str]) -> str:
 def _compare_with_decks(turn: Turn, codes: list[str], short: list[str]) -> str:
     """Return how what the decks lack, less the cards set aside, compares with what is missing."""
     aside = turn.now.ahead
-    laid = [kept.card.code for kept in aside if kept.card is not None]
+    laid = [one.card.code for one in aside if one.card is not None]
     if (pull := pulls.find_pull(turn.now, aside[0].number if aside else None)) is not None:
         laid += [card.code for card in pulls.remaining_counts(pull) if card is not None]
     if len(laid) < len(aside):
@@ -285,9 +286,9 @@ def _compare_with_decks(turn: Turn, codes: list[str], short: list[str]) -> str:
     return "agrees" if Counter(short) == Counter(laid) + Counter(codes) else "differs"
 
 
-def _emit_comparison(turn: Turn, step: str, codes: list[str], **opinions: str | None) -> None:
+def _emit_comparison(turn: Turn, step: str, codes: list[str], **results: str | None) -> None:
     data = {"key": CARD_TAKEN_KEY, "step": step, "cards": codes}
-    turn.tell_restricted("irregularity.step", {**data, **opinions})
+    turn.tell_restricted("irregularity.step", {**data, **results})
 
 
 def replace_taken_cards(turn: Turn) -> None:
@@ -304,7 +305,7 @@ def replace_taken_cards(turn: Turn) -> None:
         rule = turn.game.rule(CARD_TAKEN_KEY, "replaced")
         turn.tell("cards.replaced", {**data, "rule": rule})
         card_entry.emit_card_entered(turn, dealt.hand, dealt.index, face)
-    # What the shoe makes of the round rests on cards that it is not played with.
+    # The shoe's own result rests on cards that the round is not played with.
     turn.set_round(result_overruled=True)
     _reveal_cards(turn, missing, "replaced")
 
@@ -349,7 +350,6 @@ _DETERMINED = Choice(
     "determined", DECIDES, "replace", (record_count,), check_count,
     reason=False, second=True, takes=MissingCards,
 )  # fmt: skip
-
 
 CARD_TAKEN = Procedure(
     CARD_TAKEN_KEY,

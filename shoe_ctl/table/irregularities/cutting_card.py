@@ -16,10 +16,8 @@ from ..turn import Cause, Turn
 
 CUTTING_CARD_KEY = "cutting_card"
 
-
 ALLOW = "allow"
 """The step at which the dealer may allow Players to withdraw."""
-
 
 WINDOW = "window"
 """The step at which Players may withdraw."""

@@ -36,14 +36,10 @@ from ..wagers import commands as wager_commands
 
 DEVICE_RESET_KEY = "device_reset"
 
-
 RESET_STEP = "reset"
 """The step at which the shoe is reset."""
 
-
 _CITES_RULING = (DEVICE_RESET_KEY, "ruled")
-
-
 _BETTING = "betting"
 
 
@@ -57,8 +53,8 @@ def _has_no_window(standing: TableView) -> bool:
 
 def _cards_are_out(standing: TableView) -> bool:
     played = standing.now.round
-    lie = standing.now.held or standing.now.pending is not None
-    return bool(lie) or (played is not None and bool(played.cards))
+    unplaced_cards = standing.now.held or standing.now.pending is not None
+    return bool(unplaced_cards) or (played is not None and bool(played.cards))
 
 
 def _no_cards_are_out(standing: TableView) -> bool:
@@ -168,7 +164,6 @@ def reset_shoe(turn: Turn) -> None:
 # Procedure
 
 _RESET = Choice("device_is_reset", "dealer", "cards", reason=False, when=_cards_are_out)
-
 
 DEVICE_RESET = Procedure(
     DEVICE_RESET_KEY,

@@ -38,9 +38,8 @@ from .halts import HALTS
 
 DIFFERENTIAL_KEY = "table_differential"
 
-
 DIFFERENTIAL_RULING = "ruling"
-"""The step at which it begins if it is found after a card (6.1)."""
+"""The step at which it begins if it is current after a card (6.1)."""
 
 
 # Detection
@@ -58,18 +57,17 @@ def halt_for_differential(turn: Turn) -> None:
 
 def rule_on_differential(turn: Turn) -> None:
     """Go to the ruling: a card came that was on its way as bets closed (6.1)."""
-    halt = turn.now.halt
-    assert halt is not None
+    halt = turn.halt
     if halt.top.key == DIFFERENTIAL_KEY and halt.top.step != DIFFERENTIAL_RULING:
         go_to(turn, DIFFERENTIAL_RULING)
         return
-    under = tuple(
+    opened = tuple(
         msgspec.structs.replace(one, step=DIFFERENTIAL_RULING)
         if one.key == DIFFERENTIAL_KEY
         else one
         for one in halt.stack
     )
-    turn.change(halt=msgspec.structs.replace(halt, stack=under))
+    turn.change(halt=msgspec.structs.replace(halt, stack=opened))
 
 
 # Conditions
@@ -120,9 +118,9 @@ def _check_any(turn: Turn, name: str) -> str | None:
 
     On the higher hand one can always be removed.
     """
-    found = _assess(turn)
-    rooms = {"decrease": found.decrease, "increase": found.increase}
-    return None if rooms.get(name, found.exceeded) else f"there is no wager to {name}"
+    current = _assess(turn)
+    rooms = {"decrease": current.decrease, "increase": current.increase}
+    return None if rooms.get(name, current.exceeded) else f"there is no wager to {name}"
 
 
 # Facts for the room
@@ -130,12 +128,12 @@ def _check_any(turn: Turn, name: str) -> str | None:
 
 def _change_facts(standing: TableView) -> dict[str, Any]:
     """Return both totals, and which wagers may change by how much; not whose they are."""
-    found = _assess(standing)
+    current = _assess(standing)
     rooms = {
-        "decrease": _describe_rooms(found.decrease),
-        "increase": _describe_rooms(found.increase),
+        "decrease": _describe_rooms(current.decrease),
+        "increase": _describe_rooms(current.increase),
     }
-    return {"differential": {**_describe_totals(found), **(rooms if found.exceeded else {})}}
+    return {"differential": {**_describe_totals(current), **(rooms if current.exceeded else {})}}
 
 
 def _totals_facts(standing: TableView) -> dict[str, Any]:
@@ -145,18 +143,18 @@ def _totals_facts(standing: TableView) -> dict[str, Any]:
 
 def _removal_facts(standing: TableView) -> dict[str, Any]:
     """Return both totals, and the wagers on the higher hand."""
-    found, mains = _assess(standing), _wager_rules(standing).mains
+    current, mains = _assess(standing), _wager_rules(standing).mains
     high = [
         {"number": held.number, "seat": held.seat, "wager": held.wager, "amount": held.amount}
         for held in standing.now.wagers.standing
-        if held.amount and found.exceeded and mains.get(held.wager) == found.high
+        if held.amount and current.exceeded and mains.get(held.wager) == current.high
     ]
-    return {"differential": {**_describe_totals(found), **({"remove": high} if high else {})}}
+    return {"differential": {**_describe_totals(current), **({"remove": high} if high else {})}}
 
 
-def _describe_totals(found: Differential) -> dict[str, Any]:
+def _describe_totals(current: Differential) -> dict[str, Any]:
     names = ("player", "banker", "limit", "high", "excess")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(current, name) for name in names}
 
 
 def _describe_rooms(rooms: tuple[WagerRoom, ...]) -> list[dict[str, Any]]:

@@ -55,33 +55,24 @@ from .draw_order import exchange_cards
 
 DOUBLE_DRAW_KEY = "double_draw"
 
-
 NAMING_STEP = "name"
 """The step that names a card of the pull in its slot, once it lies open."""
-
 
 ORDERED = "double_draw_ordered"
 """The key of the withdrawal window after the Pit Manager has ordered the cards (5.8.2.2)."""
 
-
 DECLARED_COUNT = "cards"
 """Key of stored data, where people declared it: how many came together, the last ones drawn."""
 
-
 ORDER_KNOWN = "order_known"
-"""Key of stored data, where the shoe reported a pull:
-
-True if it has the cards in the order drawn.
-"""
-
+"""Key of stored data, where the shoe reported a pull: True if it has the cards in the order
+drawn."""
 
 _DEALS = ("closed", "dealing")
 """The states in which the next card is one of the first four."""
 
-
 _PLAYS = ("closed", *CARDS_OUT)
 """The states from *no more bets* to the outcome."""
-
 
 _FEWEST_CARDS = 2
 """At least so many cards are drawn together."""
@@ -158,16 +149,16 @@ def _hold_card(turn: Turn, place: int, card: Card | None) -> Cause | None:
     """Count and hold one of the cards. Return the cause of an inspection, where it needs one."""
     event, before = turn.shoe_event, turn.now.shoe
     assert isinstance(event, CardsDrawn)
-    strange = card_check.foreign_kind(turn, card)
+    cause = card_check.foreign_kind(turn, card)
     number = None if event.number is None else event.number + place
     card_ledger.count_without_slot(turn, card, number)
     if number is None and turn.now.shoe is not None:
         number = turn.shoe.drawn
     counted = turn.now.shoe != before
     unplaced.add_card(turn, card, number, role="held", counted=counted)
-    if strange is None or number is None:
+    if cause is None or number is None:
         return None
-    return strange._replace(subject=early_cards.overdraw_subject(number), noted={INSPECTS: number})
+    return cause._replace(subject=early_cards.overdraw_subject(number), noted={INSPECTS: number})
 
 
 def check_declared_count(turn: Turn, args: PulledCards | None) -> str | None:
@@ -316,9 +307,9 @@ def _place_in_order(turn: Turn) -> None:
 
     Those left over were drawn early.
     """
-    lying = current_held_cards(turn)
-    unplaced.drop_cards(turn, lying)
-    reconstruct.lay_in_order(turn, lying, _unordered_draws(turn))
+    held = current_held_cards(turn)
+    unplaced.drop_cards(turn, held)
+    reconstruct.lay_in_order(turn, held, _unordered_draws(turn))
     align(turn)
 
 
@@ -332,13 +323,8 @@ def _forget_identity(turn: Turn) -> None:
 _LAY = Choice(
     "reconstruct", "dealer", "reconstructed", (_place_in_order,), check_order, reason=False
 )
-
-
 _SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=_is_known_with_window)
-
-
 _SEEN = Choice("order_seen", "surveillance", "window", when=_is_uncertain_with_window)
-
 
 _UNKNOWN = Choice(
     "order_unknown", "pit_manager", "unordered", in_round=True, when=_touches_initial_deal
@@ -359,10 +345,7 @@ def choices_of_first_card(which: str, then: str) -> tuple[Choice, Choice]:
 
 
 _ENTER = ENTER._replace(when=_may_miss_cards)
-
-
 _PLACE = PLACE._replace(when=_has_earlier_held_cards)
-
 
 DOUBLE_DRAW = Procedure(
     DOUBLE_DRAW_KEY,

@@ -36,8 +36,8 @@ from ..procedures.shared import (
     end_set_aside,
     end_void,
     is_halted_with_cards_out,
-    resolve_returned_card,
 )
+from ..procedures.stack import resolve_returned_card
 from ..round import early_cards, reconstruct
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
@@ -48,14 +48,11 @@ from . import pending_card
 
 ORDER_ALTERED_KEY = "order_altered"
 
-
 PUSHED_BACK = "pushed_back"
 """Key of stored data, where the shoe reports that a card went back into it: its draw number."""
 
-
 REVERSE_RUN_CODES = ("reverse_run", "reverse_run_at_exit", "reverse_run_midway")
 """The shoes' own codes for a card that ran backwards."""
-
 
 _CITES_RECONSTRUCTED = (ORDER_ALTERED_KEY, "reconstructed")
 
@@ -101,15 +98,15 @@ def note_pushed_back(turn: Turn) -> None:
         reported = turn.shoe.pushed_back
         turn.set_shoe(pushed_back=(*(n for n in reported if n != number), number))
         return
-    kept = tuple(one for one in turn.now.held if one.number == number and one.counted)
+    held = tuple(one for one in turn.now.held if one.number == number and one.counted)
     opening = tuple(one for one in turn.now.opening if one.number == number)
-    for one in (*kept, *opening):
+    for one in (*held, *opening):
         card_ledger.return_card(turn, one.card)
-    waiting = turn.now.pending
-    if waiting is not None and waiting.number == number:
-        card_ledger.return_card(turn, waiting.card)
+    pending = turn.now.pending
+    if pending is not None and pending.number == number:
+        card_ledger.return_card(turn, pending.card)
         pending_card.drop_pending_card(turn)
-    unplaced.drop_cards(turn, (*kept, *opening))
+    unplaced.drop_cards(turn, (*held, *opening))
 
 
 # Conditions
@@ -160,23 +157,18 @@ def _return_to_shoe(turn: Turn) -> None:
     """Return the card to the shoe. Cards drawn since are placed in the order drawn."""
     card = _pushed_card(turn)
     if card is not None:
-        waits = reconstruct.pending_irregularity(turn.now, card)
+        pending = reconstruct.pending_irregularity(turn.now, card)
         reconstruct.return_to_shoe(turn, card)
         emit_cards_moved(turn, "taken_back", [card.place])
-        if waits is not None:
-            resolve_returned_card(turn, waits, turn.game.rule(*_CITES_RECONSTRUCTED))
+        if pending is not None:
+            resolve_returned_card(turn, pending, turn.game.rule(*_CITES_RECONSTRUCTED))
     elif len(turn.halt.stack) > 1:
-        return  # what came since is for the one under it to put in its place
-    again = current_held_cards(turn)
-    unplaced.drop_cards(turn, again)
-    reconstruct.lay_in_order(turn, again, frozenset())
+        return  # the irregularity below places the cards that came since
+    drawn_since = current_held_cards(turn)
+    unplaced.drop_cards(turn, drawn_since)
+    reconstruct.lay_in_order(turn, drawn_since, frozenset())
     if isinstance(card, DealtCard):
         reconstruct.set_phase(turn)
-
-
-def _confirm_positions(turn: Turn) -> None:
-    """Confirm that the cards lie where they are recorded."""
-    reconstruct.confirm_positions(turn)
 
 
 # Procedure
@@ -192,12 +184,12 @@ ORDER_ALTERED = Procedure(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
                     check_can_resume, when=_is_card_unknown,
                 ),
-                # Found at the front of the shoe: drawn again it lies where it lay.
+                # The card is the first of the shoe again: drawn again, it gets the same slot.
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (_return_to_shoe, align),
                     _check_reconstruct_order, when=_is_at_front_of_shoe,
                 ),
-                GO_ON._replace(do=(*GO_ON.do, _confirm_positions)),
+                GO_ON._replace(do=(*GO_ON.do, reconstruct.confirm_positions)),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
@@ -223,7 +215,6 @@ ORDER_ALTERED = Procedure(
 Place = Literal[
     "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
 ]
-
 
 _EARLY_PLACE = "drawn early"
 """The place of the first card that was drawn early."""
@@ -276,14 +267,13 @@ def _check_exchange(turn: Turn, args: TwoPlaces | None) -> str | None:
 def _exchange(turn: Turn) -> None:
     """Exchange two cards that were recorded in each other's place."""
     args, cards = require_args(turn, TwoPlaces), _cards_by_place(turn)
-    instead: dict[str, CardOnTable] = {args.one: cards[args.other], args.other: cards[args.one]}
-    dealt = tuple(_with_card_of(one, instead.get(one.place)) for one in turn.round.cards)
+    exchanged: dict[str, CardOnTable] = {args.one: cards[args.other], args.other: cards[args.one]}
+    dealt = tuple(_with_card_of(one, exchanged.get(one.place)) for one in turn.round.cards)
     turn.set_round(cards=dealt)
-    if _EARLY_PLACE in instead:
-        first, other = turn.now.early[0], instead[_EARLY_PLACE]
-        named = first.subject, subject_of_draw(unplaced.draw_of(other))
-        waiting = tuple(_with_subject(opened, *named) for opened in turn.now.waiting)
-        turn.change(waiting=waiting)
+    if _EARLY_PLACE in exchanged:
+        first, other = turn.now.early[0], exchanged[_EARLY_PLACE]
+        subjects = first.subject, subject_of_draw(unplaced.draw_of(other))
+        turn.change(waiting=tuple(_with_subject(one, *subjects) for one in turn.now.waiting))
         unplaced.change_card(turn, first, card=other.card, number=other.number)
     emit_cards_moved(turn, "exchanged", [args.one, args.other])
 
@@ -335,7 +325,6 @@ _RECONSTRUCT = Choice(
     when=is_halted_with_cards_out,
 )  # fmt: skip
 
-
 WRONG_ORDER = Procedure(
     "wrong_order",
     (
@@ -356,7 +345,6 @@ WRONG_ORDER = Procedure(
     of_cards=True,
 )  # fmt: skip
 """Cards lie in the wrong places, or were drawn out of turn."""
-
 
 MISSED_DRAW = Procedure(
     "missed_draw",

@@ -27,10 +27,9 @@ from ..procedures.shared import (
     end_play_on,
     end_set_aside,
     end_void,
-    resolve_returned_card,
     update_data,
 )
-from ..procedures.stack import raise_irregularity
+from ..procedures.stack import raise_irregularity, resolve_returned_card
 from ..round import deal as dealing
 from ..round import reconstruct
 from ..shoe import card_set
@@ -62,7 +61,7 @@ def contradicts_entry(turn: Turn) -> bool:
     """Return True if people entered this draw as another card."""
     if not is_entered_draw(turn):
         return False
-    entered, drawn = turn.shoe.entered[_number(turn)], turn.drawn.card
+    entered, drawn = turn.shoe.entered[_drawn_number(turn)], turn.drawn.card
     return entered is not None and drawn is not None and entered != drawn.code
 
 
@@ -75,7 +74,7 @@ def counts_fewer_than_entered(turn: Turn) -> bool:
     return any(number > event.drawn for number in shoe.entered)
 
 
-def _number(turn: Turn) -> int:
+def _drawn_number(turn: Turn) -> int:
     number = turn.drawn.number
     assert number is not None
     return number
@@ -112,7 +111,7 @@ def compare_with_entry(turn: Turn) -> None:
 
     Where they named no card (it lay face down), the record names it.
     """
-    number, drawn = _number(turn), turn.drawn.card
+    number, drawn = _drawn_number(turn), turn.drawn.card
     entered = turn.shoe.entered[number]
     left = {n: code for n, code in turn.shoe.entered.items() if n != number}
     turn.set_shoe(entered=left)
@@ -122,15 +121,15 @@ def compare_with_entry(turn: Turn) -> None:
         card_ledger.note_reading(turn, drawn)
     if entered is not None or drawn is None:
         return
-    if drawn not in turn.game.deck:  # it is inspected, and its place stays to be entered
+    if drawn not in turn.game.deck:  # the card is inspected; its slot is still to be entered
         turn.then("one_too_many")
         return
     played = turn.now.round
-    here = next((d for d in (played.cards if played else ()) if d.number == number), None)
-    if here is None:
+    on_table = next((d for d in (played.cards if played else ()) if d.number == number), None)
+    if on_table is None:
         card_ledger.name_unknown_card(turn, drawn)
-    elif here.card is None:
-        slot = (here.hand, here.index)
+    elif on_table.card is None:
+        slot = (on_table.hand, on_table.index)
         dealing.apply_late_reading(turn, slot, drawn)
         unread_cards.resolve_read(turn, slot)
 
@@ -170,7 +169,7 @@ def _has_entered_card(at: TableView) -> bool:
 def check_take_back(turn: Turn, _args: object = None) -> str | None:
     """Return an objection if the last entry can no longer be taken back."""
     last, played = card_ledger.last_entered(turn), turn.round
-    assert last is not None, "else it is no choice"
+    assert last is not None, "the choice is offered only then"
     if turn.now.held or turn.now.early or last.number != turn.shoe.drawn:
         return "a card was drawn after it"
     if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
@@ -192,20 +191,20 @@ def take_back_entry(turn: Turn) -> None:
     """Take back the last entry: the card was never drawn, so it is due again."""
     last, key = card_ledger.last_entered(turn), turn.current.key
     assert last is not None
-    waits = reconstruct.pending_irregularity(turn.now, last)
+    pending = reconstruct.pending_irregularity(turn.now, last)
     card_ledger.remove_never_drawn(turn, last)
     reconstruct.set_phase(turn)
     emit_cards_moved(turn, "taken_back", [last.place])
-    if waits is not None:
-        resolve_returned_card(turn, waits, turn.game.rule(key, "entered"))
+    if pending is not None:
+        resolve_returned_card(turn, pending, turn.game.rule(key, "entered"))
     update_data(turn, entered=True)
 
 
 def recount_cards(turn: Turn) -> None:
     """Follow the shoe's count: the cards lie as they were entered, and the shoe missed them."""
-    told = card_ledger.public_counts(turn)
+    counts = card_ledger.public_counts(turn)
     card_ledger.adopt_shoe_count(turn)
-    data = {"key": turn.current.key, "step": "recounted", **told}
+    data = {"key": turn.current.key, "step": "recounted", **counts}
     turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
     update_data(turn, entered=True)
 
@@ -217,7 +216,6 @@ TAKE_BACK = Choice(
     when=_has_entered_card,
 )  # fmt: skip
 
-
 RECOUNT = Choice(
     "recount",
     "pit_supervisor",
@@ -227,16 +225,13 @@ RECOUNT = Choice(
     when=card_ledger.shoe_has_fewer,
 )
 
-
 GO_ON_WITH_ENTRIES = Choice(
     PLAY_ON, "pit_supervisor", "entered", (align,), check_counts, when=has_entries
 )
 """Play goes on by rule, with the cards that were entered or placed."""
 
-
 GO_ON_WITHOUT_ENTRIES = GO_ON._replace(unless=check_counts, when=has_no_entries)
 """A ruling: nothing had to be entered."""
-
 
 CHOICES: tuple[Choice, ...] = (
     ENTER,
@@ -275,7 +270,6 @@ LINK_LOST = Procedure(
     ),
 )
 """The link to the shoe was lost, or the controller was restarted, in a round."""
-
 
 GAP = Procedure(
     "gap",

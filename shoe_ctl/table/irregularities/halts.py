@@ -1,4 +1,4 @@
-"""Halts as data: which irregularity each cause raises. And what the shoe says of its own condition.
+"""Halts as data: the irregularity that each cause raises; and what the shoe reports of itself.
 
 ``HALTS`` names every cause that needs no more than a text; ``transitions.py`` halts by that name.
 Where the input decides the text or the cause, an action does it: here for causes that belong to no
@@ -114,15 +114,15 @@ OVERDRAW_CODE = "overdraw"
 
 def halt_for_restart(turn: Turn) -> None:
     """Halt: the controller was started again, or goes on after a storage fault, with cards out."""
-    again = turn.happened
-    assert isinstance(again, Restarted)
-    raise_irregularity(turn, HALTS["storage_failed" if again.reopened else "restarted"])
+    event = turn.happened
+    assert isinstance(event, Restarted)
+    raise_irregularity(turn, HALTS["storage_failed" if event.reopened else "restarted"])
 
 
 def halt_for_card(turn: Turn) -> None:
     """Halt for a card that does not fit the round, and hold the card."""
     wrong = card_check.find_irregularity(turn)
-    assert wrong is not None, "a row above takes a card that fits"
+    assert wrong is not None, "a card that fits is another case"
     raise_irregularity(turn, wrong)
     hold_card(turn)
 
@@ -151,7 +151,7 @@ def hold_another_card(turn: Turn) -> None:
         due = pending_card.is_for_armed_slot(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_paused(turn):
-        # A row above takes the next card; this one is not it.
+        # The shoe's next card is another case (card.in_pause): this is not that card.
         raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
     hold_card(turn)
 
@@ -161,8 +161,8 @@ def hold_card(turn: Turn) -> None:
     drawn = turn.drawn
     if card_check.is_unaligned(turn) and card_check.can_align(turn):
         turn.set_link(aligned=True)
-        # Which card the shoe takes for a round's first follows from cards nobody may have seen.
-        data = {"key": _top_key(turn), "step": "the shoe is aligned again"}
+        # Restricted: it follows from a card that nobody may have seen which card is the first.
+        data = {"key": turn.current.key, "step": "the shoe is aligned again"}
         turn.tell_restricted("irregularity.step", data)
     before = turn.now.shoe
     card_ledger.count_unplaced(turn)
@@ -179,11 +179,7 @@ def align(turn: Turn) -> None:
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
         data = {"step": "aligned by a person"}
-        turn.emit_irregularity("irregularity.step", _top_key(turn), data, **who)
-
-
-def _top_key(turn: Turn) -> str:
-    return turn.current.key
+        turn.emit_irregularity("irregularity.step", turn.current.key, data, **who)
 
 
 # The shoe's errors and its body: conditions
@@ -293,5 +289,5 @@ def note_shoe_event(turn: Turn) -> None:
 def _event_facts(turn: Turn) -> dict[str, Any]:
     """Return what the event carries, without ids and without the face of a card."""
     event = turn.shoe_event
-    said = {f.name: getattr(event, f.name) for f in fields(event)}
-    return {k: v for k, v in said.items() if k not in ("card", "command_id") and v is not None}
+    carried = {f.name: getattr(event, f.name) for f in fields(event)}
+    return {k: v for k, v in carried.items() if k not in ("card", "command_id") and v is not None}

@@ -36,10 +36,8 @@ from . import halts as halt_causes
 
 OVERDRAW_KEY = "overdraw"
 
-
 RULING = "ruling"
 """The step at which whoever decides rules on the card."""
-
 
 _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 
@@ -60,10 +58,10 @@ def is_overdraw_error(turn: Turn) -> bool:
 
 def is_reported_twice(turn: Turn) -> bool:
     """Return True if the shoe objects to the card that it gave just now."""
-    lying = turn.now.early
-    if not lying or lying[-1].number != turn.shoe.drawn:
+    early = turn.now.early
+    if not early or early[-1].number != turn.shoe.drawn:
         return False
-    return early_cards.was_objected_to(lying[-1])
+    return early_cards.was_objected_to(early[-1])
 
 
 def is_undecided_objection(turn: Turn) -> bool:
@@ -105,10 +103,8 @@ def emit_unarmed(turn: Turn) -> None:
     if turn.drawn.armed is not False:
         return
     cause = _with_subject(turn, card_check.UNARMED)
-    end = OVERDRAW.end("kept")
-    assert end is not None
     stack.raise_pending(turn, cause)
-    stack.resolve_pending(turn, turn.now.waiting[-1], end)
+    stack.resolve_pending(turn, turn.now.waiting[-1], _KEPT)
 
 
 def hold_until_decided(turn: Turn) -> None:
@@ -165,7 +161,7 @@ def has_no_unraised_cards(turn: Turn) -> bool:
 
 def _unraised_causes(turn: Turn) -> list[Cause]:
     """Return a cause for each early card for which nothing is open yet."""
-    subjects = [lying.subject for lying in turn.now.early if lying.number is not None]
+    subjects = [card.subject for card in turn.now.early if card.number is not None]
     causes = [card_check.DRAWN_EARLY._replace(subject=subject) for subject in subjects]
     return [cause for cause in causes if not stack.is_open(turn, OVERDRAW_KEY, cause.subject)]
 
@@ -187,9 +183,8 @@ def halt_for_unraised(turn: Turn) -> None:
 
 def place_due_card(turn: Turn) -> None:
     """Place the first early card: it was due after all *(5.7, reading)*."""
-    first, end = turn.now.early[0], OVERDRAW.end("kept")
-    assert end is not None
-    stack.resolve_pending(turn, _first_opened(turn), end)
+    first = turn.now.early[0]
+    stack.resolve_pending(turn, _first_opened(turn), _KEPT)
     early_cards.place_overdrawn(turn, first)
 
 
@@ -200,10 +195,10 @@ def halt_for_early_card(turn: Turn) -> None:
 
 def _first_opened(turn: Turn) -> OpenIrregularity:
     """Return the irregularity that is open for the first early card."""
-    named = turn.now.early[0].subject
-    if not stack.is_open(turn, OVERDRAW_KEY, named):
+    subject = turn.now.early[0].subject
+    if not stack.is_open(turn, OVERDRAW_KEY, subject):
         raise_pending_unraised(turn)
-    return next(o for o in turn.now.waiting if (o.key, o.subject) == (OVERDRAW_KEY, named))
+    return next(o for o in turn.now.waiting if (o.key, o.subject) == (OVERDRAW_KEY, subject))
 
 
 def _with_subject(turn: Turn, cause: Cause) -> Cause:
@@ -304,20 +299,18 @@ def _send_fate(turn: Turn, fate: str) -> None:
 
 # Procedure
 
+_KEPT = End("kept", "kept", (OVERDRAW_KEY, "kept"))
+"""The card was due after all: it is that hand's card *(5.7, reading)*."""
+
 _TAKE = Choice(
     "due", DECIDES, "kept", (_place_card,), check_no_unplaced_cards, in_round=True, when=_is_due
 )
 
-
 _OPEN = Choice("first_card", DECIDES, "next_round", (_keep_for_next_round,), _check_first_card,
                when=_is_outside_round)  # fmt: skip
 
-
 _ASIDE = Choice("set_aside", DECIDES, "aside", (_set_aside,))
-
-
 _EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), when=_may_be_exposed)
-
 
 OVERDRAW = Procedure(
     OVERDRAW_KEY,
@@ -337,13 +330,13 @@ OVERDRAW = Procedure(
         ),
     ),
     (
-        End("kept", "kept", ("overdraw", "kept")),
+        _KEPT,
         End("next_round", "first_card", ("overdraw", "next_round")),
         end_set_aside(("overdraw", "set_aside")),
         end_void(RULED_BY_AUTHORITY),
     ),
     begins=("waiting", "ruling"),
     of_cards=True,
-    # Whether the card is one too many follows from cards that only the shoe has read.
+    # The key would say what follows from cards that only the shoe has read.
     public_key="drawn_early",
 )

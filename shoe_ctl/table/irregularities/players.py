@@ -59,16 +59,13 @@ def _noted_hand(standing: TableView) -> str | None:
 
 def _face_down(standing: TableView, hand: str | None) -> list[DealtCard]:
     """Return the cards of the hand that lie on the table and that nobody has seen."""
-    played, taken = standing.now.round, card_taken.missing_places(standing.now)
-    assert played is not None
-    return [d for d in played.face_down(hand) if (d.hand, d.index) not in taken]
+    taken = card_taken.missing_places(standing.now)
+    return [d for d in standing.round.face_down(hand) if (d.hand, d.index) not in taken]
 
 
 def _is_unopened(standing: TableView, hand: str | None) -> bool:
     """Return True if the hand has cards and all of them lie face down."""
-    played = standing.now.round
-    assert played is not None
-    of_hand = [d for d in played.cards if d.hand == hand]
+    of_hand = [d for d in standing.round.cards if d.hand == hand]
     return bool(of_hand) and not any(d.revealed for d in of_hand)
 
 
@@ -163,9 +160,12 @@ def _check_naming(turn: Turn, args: RightPlayer | None) -> str | None:
 def _suggested_seat(standing: TableView) -> dict[str, Any]:
     """Return that a seat must be given, where neither wagers nor the shoe's holder say it."""
     now = standing.now
-    method = standing.method
-    by_wagers = method == "A" and methods.has_wager_feed(now.wagers) and not _has_no_taker(standing)
-    to_holder = method == "C" and now.control.holder is not None
+    by_wagers = (
+        standing.method == "A"
+        and methods.has_wager_feed(now.wagers)
+        and not _has_no_taker(standing)
+    )
+    to_holder = standing.method == "C" and now.control.holder is not None
     return {} if by_wagers or to_holder else {"seat": None}
 
 
@@ -391,8 +391,6 @@ HOLDER_ABSENT = Procedure(
 # Moving the shoe: conditions
 
 _ALTERED_KEY = "order_altered_while_moving"
-
-
 _MOVE_STATES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
@@ -433,7 +431,6 @@ EXPOSED_WHILE_MOVING = Procedure(
     ),
 )  # fmt: skip
 """A card was seen while the shoe was moved (Method C)."""
-
 
 ORDER_ALTERED_WHILE_MOVING = Procedure(
     _ALTERED_KEY,

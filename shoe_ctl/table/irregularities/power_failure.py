@@ -44,32 +44,16 @@ from ..state import OpenIrregularity, TableState
 from ..turn import TableView, Turn, faces
 
 POWER_FAILURE_KEY = "power_failure"
-
-
 _CITES_RULING = (POWER_FAILURE_KEY, "ruled")
-
-
 _CITES_WITHDRAWAL = (POWER_FAILURE_KEY, "withdrawal")
-
-
 _CITES_CONTINUED = (POWER_FAILURE_KEY, "continued")
-
-
 CONTINUE = "continue"
-
-
 TAKE_BACK = "take_back"
-
-
 OFFER = "power"
-
-
 POWER_RULING = "ruling"
-
 
 REFER = "refer"
 """The choice that leaves the rule and asks whoever decides."""
-
 
 FIRST_STEPS = frozenset({CONTINUE, TAKE_BACK, OFFER})
 """The steps at which newly revealed cards may still change which rule holds."""
@@ -132,25 +116,25 @@ def face_up_seen_at_us(now: TableState, settings: TableSettings) -> int | None:
 def deal_reported_card(turn: Turn) -> None:
     """Place a card that the shoe reports late. One that lies face up is seen in its time."""
     reconstruct.deal_late_reading(turn)
-    _reestablish(turn)
+    _redetermine_rule(turn)
 
 
 def show_due_cards(turn: Turn) -> None:
     """Reveal the cards that have lain face up long enough: they may decide a wager."""
     reveal.reveal_due(turn)
-    _reestablish(turn)
+    _redetermine_rule(turn)
 
 
-def _reestablish(turn: Turn) -> None:
+def _redetermine_rule(turn: Turn) -> None:
     """Determine again which rule holds, and emit the step if it changed."""
     halt = turn.halt
-    opened = tuple(_reestablished(turn, one) for one in halt.stack)
+    opened = tuple(_with_current_results(turn, one) for one in halt.stack)
     if opened != halt.stack:
         turn.change(halt=msgspec.structs.replace(halt, stack=opened))
         stack.emit_open_step(turn)
 
 
-def _reestablished(turn: Turn, opened: OpenIrregularity) -> OpenIrregularity:
+def _with_current_results(turn: Turn, opened: OpenIrregularity) -> OpenIrregularity:
     """Return the irregularity by the cards that are revealed now."""
     if opened.key != POWER_FAILURE_KEY or opened.step not in FIRST_STEPS:
         return opened
@@ -210,8 +194,8 @@ def _established_facts(standing: TableView) -> dict[str, Any]:
 
 def _ruling_facts(standing: TableView) -> dict[str, Any]:
     """Return what was established, where it is ruled on."""
-    stood = _established_facts(standing)
-    return {"decided": stood["decided"], "end": "ruled"} if stood else {}
+    facts = _established_facts(standing)
+    return {"decided": facts["decided"], "end": "ruled"} if facts else {}
 
 
 # Actions
@@ -232,13 +216,8 @@ def _prompt(rest: str) -> str:
 
 
 _GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _check_ready, reason=False)
-
-
 _REFER = Choice(REFER, "dealer", POWER_RULING)
-
-
 _PLAY_ON_PROMPT = "when the power is back and the shoe is connected, play the round to its end"
-
 
 POWER_FAILURE = Procedure(
     POWER_FAILURE_KEY,

@@ -123,7 +123,6 @@ RESULT_DISAGREES = _result_procedure(
     "result_disagrees", "look at the cards on the table: they stand, whatever the shoe says"
 )
 
-
 RESULT_MISSING = _result_procedure(
     "result_missing", "look at the cards on the table: they stand without the shoe's own result"
 )
@@ -135,7 +134,6 @@ _WITH_A_SHOE = (
     "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended",
     "shoe_change",
 )  # fmt: skip
-
 
 OTHER = Procedure(
     "other",
@@ -149,8 +147,6 @@ OTHER = Procedure(
 # After a void round: detection
 
 AFTER_VOID_KEY = "after_void"
-
-
 _CITES_REPLACED = (AFTER_VOID_KEY, "shoe_replaced")
 
 
@@ -206,9 +202,7 @@ _REPLACE = Choice(
     reason=False,
 )
 
-
 _KEEP = Choice("keep_cards", "dealer", "kept", in_round=False, reason=False)
-
 
 AFTER_VOID = Procedure(
     AFTER_VOID_KEY,

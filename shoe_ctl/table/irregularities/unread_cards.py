@@ -39,18 +39,14 @@ from .halts import may_hide_card
 
 MISREAD_KEY = "misread"
 
-
 _AWAITING = ("closed", "dealing", "drawing")
 """The states in which a card is awaited. In these, a card that comes is the one that was due."""
-
 
 UNREADABLE_CODES = ("cannot_read", "E3")
 """The shoes' own codes for a card that they could not read."""
 
-
 _NAMING_KEYS = (MISREAD_KEY, DOUBLE_DRAW_KEY)
 """The irregularities that have a step at which the card in a slot is named."""
-
 
 _CITES_ENTERED = (MISREAD_KEY, "entered")
 
@@ -148,8 +144,8 @@ def expose_cards(turn: Turn) -> None:
 def halt_for_exposed(turn: Turn) -> None:
     """Halt for the unread cards that were exposed. The first of the hand is entered first."""
     args = require_args(turn, ExposedCards)
-    waiting = [opened for opened in turn.now.waiting if _is_for_slot(opened, args.hand, args.index)]
-    for opened in reversed(waiting):
+    pending = [opened for opened in turn.now.waiting if _is_for_slot(opened, args.hand, args.index)]
+    for opened in reversed(pending):
         stack.escalate_pending(turn, opened, opened.step)
 
 
@@ -192,11 +188,6 @@ def check_in_place(turn: Turn, _args: object = None) -> str | None:
 def hold_slot(turn: Turn) -> None:
     """Deal the card that was due as unread: it holds its slot."""
     reconstruct.deal_next(turn, None)
-
-
-def deal_reading(turn: Turn) -> None:
-    """Deal the card that was due: the shoe has read it."""
-    reconstruct.deal_late_reading(turn)
 
 
 def take_late_reading(turn: Turn) -> None:
@@ -257,10 +248,8 @@ def _is_naming(opened: OpenIrregularity) -> bool:
 READ = End("read", "read by the shoe", _CITES_ENTERED)
 """The shoe has read the card after all."""
 
-
 KNOWN = End("known", "known otherwise", _CITES_ENTERED)
 """The card was named as a part of something else."""
-
 
 MISREAD = Procedure(
     MISREAD_KEY,
@@ -296,7 +285,9 @@ MISREAD = Procedure(
         End("again", "read_again", _CITES_ENTERED),
         End("entered", "entered", _CITES_ENTERED, do=(enter_seen_card,)),
         READ._replace(do=(take_late_reading,)),
-        End("read_in_turn", "read by the shoe", _CITES_ENTERED, do=(deal_reading,)),
+        End(
+            "read_in_turn", "read by the shoe", _CITES_ENTERED, do=(reconstruct.deal_late_reading,)
+        ),
         end_set_aside(),
         end_void(),
     ),

@@ -39,8 +39,6 @@ from ..turn import Turn, check_nothing
 from .halts import HALTS
 
 _IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")
-
-
 _WITH_A_SHOE = ("idle", "shoe_change", *_IN_A_ROUND)
 
 
@@ -73,8 +71,8 @@ def halt_for_count(turn: Turn) -> None:
 
 def check_correct(turn: Turn, args: card_entry.CardArgs | None) -> str | None:
     """Return an objection if no card is inspected, or the named card is not one of the shoe's."""
-    kept = current_held_cards(turn)
-    if not kept or kept[0].card is None:
+    held = current_held_cards(turn)
+    if not held or held[0].card is None:
         return "no card that was read is under inspection"
     return None if args is None else card_entry.check_card(turn, args.card)
 
@@ -95,18 +93,18 @@ def correct_card_reading(turn: Turn) -> None:
 
     Where one was due the card takes its slot (6.3).
     """
-    right, wrong = card_entry.named_card(turn), current_held_cards(turn)[0]
-    assert wrong.card is not None and wrong.number is not None
-    if wrong.counted:
-        card_ledger.correct_count(turn, wrong.card, right)
+    named, inspected = card_entry.named_card(turn), current_held_cards(turn)[0]
+    assert inspected.card is not None and inspected.number is not None
+    if inspected.counted:
+        card_ledger.correct_count(turn, inspected.card, named)
     if turn.current.noted.get("due") and reconstruct.free_slot(turn) is not None:
-        unplaced.drop_cards(turn, (wrong,))
-        slot = reconstruct.place_next(turn, right, wrong.number)
-        card_entry.emit_card_entered(turn, *slot, right)
+        unplaced.drop_cards(turn, (inspected,))
+        slot = reconstruct.place_next(turn, named, inspected.number)
+        card_entry.emit_card_entered(turn, *slot, named)
     else:
-        unplaced.change_card(turn, wrong, card=right)
+        unplaced.change_card(turn, inspected, card=named)
         update_data(turn, **{INSPECTS: None})
-        card_entry.emit_card_entered(turn, None, None, right)
+        card_entry.emit_card_entered(turn, None, None, named)
 
 
 # Choices and ends that these procedures share
@@ -126,7 +124,6 @@ CORRECT = Choice(
     second=True, takes=card_entry.CardArgs,
 )  # fmt: skip
 """The inspected card was misread; two persons name it."""
-
 
 CORRECTED = Step(
     "corrected_card",
@@ -174,8 +171,6 @@ def _inspection(key: str) -> Procedure:
 
 
 FOREIGN_CARD = _inspection("foreign_card")
-
-
 EXTRA_CARD = _inspection("extra_card")
 
 
@@ -229,7 +224,6 @@ _PLAY_FACE_DOWN = Choice(
     "play_face_down", "dealer", "face_down", (align,), check_first_card_dealt, in_round=True,
     reason=False,
 )  # fmt: skip
-
 
 FACE_UP_IN_SHOE = Procedure(
     "face_up_in_shoe",

@@ -39,25 +39,25 @@ def placed_draws(standing: TableView) -> set[int]:
 
 def first_missing_draw(turn: Turn) -> int | None:
     """Return the number of the first draw that the round has no card for. None: none is missing."""
-    shoe, here = turn.now.shoe, placed_draws(turn)
+    shoe, placed = turn.now.shoe, placed_draws(turn)
     if shoe is None:
         return None
-    before = shoe.drawn if turn.now.round is None else max({*here, turn.round.drawn_before})
+    before = shoe.drawn if turn.now.round is None else max({*placed, turn.round.drawn_before})
     passed_over = next((number for number in shoe.missed if number > before), None)
     if passed_over is not None:
         return passed_over
-    counts_no_more = turn.now.link.up and turn.now.link.replay and shoe.told_drawn <= shoe.drawn
-    return None if counts_no_more else shoe.drawn + 1
+    has_reported_all = turn.now.link.up and turn.now.link.replay and shoe.told_drawn <= shoe.drawn
+    return None if has_reported_all else shoe.drawn + 1
 
 
 def check_enter(turn: Turn, args: card_entry.MissedCardArgs | None) -> str | None:
     """Return an objection if no card was missed, none is due, or it cannot be the one named."""
-    number, kept = first_missing_draw(turn), turn.now.held
+    number, held = first_missing_draw(turn), turn.now.held
     if (objection := _check_slot(turn)) is not None:
         return objection
     if number is None:
         return "no card was missed"
-    if kept and unplaced.draw_of(kept[0]) < number:
+    if held and unplaced.draw_of(held[0]) < number:
         return "a card that was kept was drawn before it: place that one first"
     if args is None:
         return None
@@ -88,7 +88,7 @@ def _check_slot(turn: Turn) -> str | None:
 def enter_missed_card(turn: Turn) -> None:
     """Put a card that was not reported into the slot that is due. Face down nobody names it yet."""
     code, number = require_args(turn, card_entry.MissedCardArgs).card, first_missing_draw(turn)
-    assert number is not None, "looked at before"
+    assert number is not None, "check_enter was asked before"
     card_ledger.count_card(turn, None, number)
     card_ledger.note_entered(turn, number, code)
     face = None if code is None else card_entry.require_card(code)
@@ -104,8 +104,8 @@ def enter_missed_card(turn: Turn) -> None:
 
 def check_place(turn: Turn, _args: object = None) -> str | None:
     """Return an objection if no card is held, none is due, or a card before it was missed."""
-    kept = turn.now.held
-    if not kept:
+    held = turn.now.held
+    if not held:
         return "no card was kept"
     if any(turn.procedures[opened.key].inspection for opened in turn.halt.stack):
         return "a card is under inspection"
@@ -113,7 +113,7 @@ def check_place(turn: Turn, _args: object = None) -> str | None:
         return objection
     if _is_of_pull(turn):
         return "it was drawn together with others: they are put in order first"
-    number = kept[0].number
+    number = held[0].number
     if number is not None and number in placed_draws(turn):
         return "that card lies in its place already"
     missed = first_missing_draw(turn)
@@ -178,9 +178,7 @@ ENTER = Choice(
     takes=card_entry.MissedCardArgs, wants=_suggested_card,
 )  # fmt: skip
 
-
 PLACE = Choice("place", "pit_supervisor", "ruling", (place_held_card,), check_place, second=True)
-
 
 NAME_CARD = Choice(
     "enter", "dealer", "entered", unless=card_entry.check_seen, reason=False, second=True,

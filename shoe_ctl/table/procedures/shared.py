@@ -15,28 +15,21 @@ import msgspec
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
 from ..situations import CARDS_OUT
-from ..state import OpenIrregularity, UnplacedCard, next_slot
+from ..state import UnplacedCard, next_slot
 from ..turn import TableView, Turn
 from .procedure import DECIDES, VOID, Action, Choice, End, Step
 
 ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
 """Why play cannot go on by rule: a person must first say where the shoe stands."""
 
-
 INSPECTS = "inspects"
 """Key of stored data: the number of the draw that an inspection is about, where the card was held
-
-before the inspection was raised.
-"""
-
+before the inspection was raised."""
 
 RULED_BY_AUTHORITY = ("other", "ruled")
 """Cited where the rules of an irregularity have no end of this kind: a ruling under 6.1."""
 
-
 PLAY_ON = "play_on"
-
-
 SET_ASIDE = "set_aside"
 
 
@@ -161,26 +154,16 @@ def emit_cards_moved(turn: Turn, step: str, places: list[str]) -> None:
     turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
 
 
-def resolve_returned_card(turn: Turn, waits: OpenIrregularity, rule: str | None) -> None:
-    """End what was pending for a card that is no longer on the table."""
-    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
-    data = {"how": "taken_back", "rule": rule}
-    turn.emit_irregularity("irregularity.resolved", waits.key, data)
-
-
 # Choices
 
 GO_ON = Choice(PLAY_ON, DECIDES, "stands", (align,), check_can_resume)
 """Play goes on where it was left, by ruling."""
 
-
 LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", unless=check_can_set_aside)
 """The cards that came are set aside, by ruling."""
 
-
 LAY_ASIDE_UNPLAYED = LAY_ASIDE._replace(when=_is_outside_round)
 """Set the cards aside, offered only where no round was in play. In a round they lie in hands."""
-
 
 CALL_VOID = Choice(VOID, DECIDES, VOID, in_round=True)
 """The round is void, by ruling."""

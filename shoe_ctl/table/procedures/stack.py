@@ -150,19 +150,15 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
         withdrawal.open_window(turn, open_step(turn).window)
         for action in open_step(turn).enters:
             action(turn)
-    _emit_step(turn, **restricted)
+    emit_open_step(turn, **restricted)
     if not stays:
         withdrawal.emit_window_opened(turn)
 
 
-def emit_open_step(turn: Turn) -> None:
-    """Emit the open step again: what it knows or offers has changed."""
-    _emit_step(turn)
-
-
-def _emit_step(turn: Turn, **restricted: object) -> None:
-    said = {**command_details(turn, "decide"), **restricted}
-    turn.emit_irregularity("irregularity.step", turn.current.key, describe_step(turn), **said)
+def emit_open_step(turn: Turn, **restricted: object) -> None:
+    """Emit the step to be decided now, with its choices."""
+    details = {**command_details(turn, "decide"), **restricted}
+    turn.emit_irregularity("irregularity.step", turn.current.key, describe_step(turn), **details)
 
 
 # Pending irregularities and questions, beside the stack
@@ -180,26 +176,23 @@ def raise_pending(turn: Turn, cause: Cause) -> None:
     _emit_raised(turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt})
 
 
-def escalate_pending(
-    turn: Turn, waiting: OpenIrregularity, step: str, **restricted: object
-) -> None:
+def escalate_pending(turn: Turn, pending: OpenIrregularity, step: str) -> None:
     """Halt the table for a pending irregularity, at this step."""
-    rest = tuple(opened for opened in turn.now.waiting if opened != waiting)
     halted = turn.now.halt is not None
-    turn.change(waiting=rest)
-    _push(turn, msgspec.structs.replace(waiting, step=step, covers=False))
+    _remove_pending(turn, pending)
+    _push(turn, msgspec.structs.replace(pending, step=step, covers=False))
     withdrawal.open_window(turn, open_step(turn).window)
-    _emit_step(turn, **restricted)
+    emit_open_step(turn)
     if not halted:
-        _emit_halted(turn, waiting.key)
+        _emit_halted(turn, pending.key)
     withdrawal.emit_window_opened(turn)
 
 
-def resolve_pending(turn: Turn, waiting: OpenIrregularity, end: End, **restricted: object) -> None:
+def resolve_pending(turn: Turn, pending: OpenIrregularity, end: End, **restricted: object) -> None:
     """End a pending irregularity or a question; it never halted the table."""
-    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
+    _remove_pending(turn, pending)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    turn.emit_irregularity("irregularity.resolved", waiting.key, data, **restricted)
+    turn.emit_irregularity("irregularity.resolved", pending.key, data, **restricted)
     for action in end.do:
         action(turn)
 
@@ -210,6 +203,13 @@ def void_pending(turn: Turn, data: dict[str, Any]) -> None:
         turn.emit_irregularity("irregularity.resolved", opened.key, data)
     turn.change(waiting=())
     unplaced.drop_roles(turn, "early")
+
+
+def resolve_returned_card(turn: Turn, pending: OpenIrregularity, rule: str | None) -> None:
+    """End what was pending for a card that is no longer on the table."""
+    _remove_pending(turn, pending)
+    data = {"how": "taken_back", "rule": rule}
+    turn.emit_irregularity("irregularity.resolved", pending.key, data)
 
 
 def raise_question(turn: Turn, cause: Cause) -> None:
@@ -225,10 +225,14 @@ def raise_question(turn: Turn, cause: Cause) -> None:
     turn.emit_irregularity("irregularity.step", opened.key, data)
 
 
-def answer_question(turn: Turn, waiting: OpenIrregularity, how: str) -> None:
+def answer_question(turn: Turn, pending: OpenIrregularity, how: str) -> None:
     """End a question: what happened next answers it."""
-    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != waiting))
-    turn.emit_irregularity("irregularity.step", waiting.key, {"step": waiting.step, "how": how})
+    _remove_pending(turn, pending)
+    turn.emit_irregularity("irregularity.step", pending.key, {"step": pending.step, "how": how})
+
+
+def _remove_pending(turn: Turn, pending: OpenIrregularity) -> None:
+    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != pending))
 
 
 # End an irregularity
@@ -237,15 +241,15 @@ def answer_question(turn: Turn, waiting: OpenIrregularity, how: str) -> None:
 def close(turn: Turn, end: End) -> None:
     """End the current irregularity, or all of them with the round.
 
-    After the last one play resumes.
+    After the last one, play resumes.
     """
     halt, left = turn.halt, remaining_after(turn, end)
     ending = tuple(opened for opened in halt.stack if opened not in left)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
     kept = unplaced.held_since(turn.now, ending[0])
-    said = {"cards_kept": len(kept), **command_details(turn, "decide")}
+    details = {"cards_kept": len(kept), **command_details(turn, "decide")}
     for opened in reversed(ending):
-        turn.emit_irregularity("irregularity.resolved", opened.key, data, **said)
+        turn.emit_irregularity("irregularity.resolved", opened.key, data, **details)
     if end.leads == VOID or end.clears:
         void_pending(turn, data)
     for action in end.do:
@@ -286,7 +290,7 @@ def _resume(turn: Turn, halt: Halt) -> None:
     """Resume what was open before, or, with nothing left, the state that the table left."""
     if halt.stack:
         turn.change(halt=halt)
-        _emit_step(turn)
+        emit_open_step(turn)
         return
     turn.resumes_in = halt.back_to
     turn.change(halt=None)
@@ -301,8 +305,8 @@ def pause(turn: Turn, cause: Cause) -> None:
     """Pause the table: halt it without an irregularity, on top of what halts it already."""
     halted = turn.now.halt is not None
     _push(turn, _open_irregularity(turn, cause))
-    said = {**cause.noted, **command_details(turn, "pause")}
-    turn.emit_irregularity("irregularity.step", cause.key, {}, **said)
+    details = {**cause.noted, **command_details(turn, "pause")}
+    turn.emit_irregularity("irregularity.step", cause.key, {}, **details)
     if not halted:
         _emit_halted(turn, cause.key)
 
@@ -310,8 +314,8 @@ def pause(turn: Turn, cause: Cause) -> None:
 def end_pause(turn: Turn) -> None:
     """End the pause on top."""
     halt = turn.halt
-    said = {**halt.top.noted, **command_details(turn, "resume")}
-    turn.emit_irregularity("irregularity.resolved", halt.top.key, {}, **said)
+    details = {**halt.top.noted, **command_details(turn, "resume")}
+    turn.emit_irregularity("irregularity.resolved", halt.top.key, {}, **details)
     _resume(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
@@ -319,6 +323,7 @@ def end_pause(turn: Turn) -> None:
 
 
 def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:
+    """Return the irregularity as it opens, at the step at which it begins."""
     procedure = turn.procedures[cause.key]
     facts, step = procedure.facts(turn), cause.step
     if step is None and procedure.begins_by is not None:
@@ -344,6 +349,7 @@ def _next_number(turn: Turn) -> int:
 
 
 def _push(turn: Turn, opened: OpenIrregularity) -> None:
+    """Put the irregularity on top of the stack; without a stack, halt the table."""
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
     covers = bool(halt.stack) and halt.top.key in turn.procedures[opened.key].covers
     on_top = msgspec.structs.replace(opened, covers=covers)
@@ -351,6 +357,7 @@ def _push(turn: Turn, opened: OpenIrregularity) -> None:
 
 
 def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, Any]) -> None:
+    """Emit that it was raised, with the game's rules for it and its first step."""
     data = {
         "seen": opened.publicly,
         "rules": dict(turn.game.irregularities[opened.key]),
@@ -364,6 +371,7 @@ def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, An
 
 
 def _emit_halted(turn: Turn, key: str) -> None:
+    """Emit that the table is halted, in public without a key that would say too much."""
     turn.tell("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
 
 
@@ -372,11 +380,11 @@ def command_details(turn: Turn, command: str) -> dict[str, Any]:
 
     Empty where the shoe or the link brought the input, or where it is another command.
     """
-    asked = turn.happened
-    if not isinstance(asked, TableCommand) or asked.command != command:
+    given_command = turn.happened
+    if not isinstance(given_command, TableCommand) or given_command.command != command:
         return {}
-    said: dict[str, Any] = dict(turn.actor())
-    if asked.consented_by is not None:
-        said["consented_by"] = asked.consented_by
-    given = {name: value for name, value in asked.args.items() if name != "key"}
-    return {**said, "said": given} if given else said
+    details: dict[str, Any] = dict(turn.actor())
+    if given_command.consented_by is not None:
+        details["consented_by"] = given_command.consented_by
+    given = {name: value for name, value in given_command.args.items() if name != "key"}
+    return {**details, "said": given} if given else details

@@ -35,13 +35,8 @@ _SCOPES: Mapping[str, Scope] = {
 }
 """The scope of a window in the game's data → the scope in the table's state."""
 
-
 WITHDRAW_ALL = "withdraw_all"
-
-
 STAND = "stand"
-
-
 CLOSE = "close_window"
 
 
