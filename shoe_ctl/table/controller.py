@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 from transitions import Event, EventData, Machine, MachineError, Transition
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
 
 from . import answers, commands, positions, status, transitions, turn
@@ -184,13 +184,14 @@ class TableController:
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
             run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
+            if isinstance(happened.event, Hello):
+                shoe_commands.resend(turn, happened.event)
         else:
             run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 taken = Answer(command_id=ruling.command_id, accepted=True)
                 answers.remember(turn, ruling, taken)
-        shoe_commands.resend(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         _assert_desires(turn)
@@ -255,14 +256,12 @@ def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
 def _assert_desires(turn: Turn) -> None:
     """Say what the shoe should be, and when to wake the table, where either changed."""
     now, settings = turn.now, turn.settings
-    may_draw = methods.may_draw(now.control, now.wagers)
-    step_draw = stack.wanted_slot(turn)
-    arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
+    arming.order(turn, _slot_wanted(turn))
     wake_us = _wake_us(now, settings)
-    if wake_us is not None and wake_us != now.wake_us:
-        turn.effects.append(WakeAt(wake_us))
     if wake_us != now.wake_us:
         turn.change(wake_us=wake_us)
+        if wake_us is not None:
+            turn.effects.append(WakeAt(wake_us))
 
 
 def _assert_phase(now: TableState) -> None:
@@ -272,6 +271,19 @@ def _assert_phase(now: TableState) -> None:
     """
     state = now.state if now.halt is None else now.halt.back_to
     assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
+
+
+def _slot_wanted(turn: Turn) -> tuple[str, int] | None:
+    """The hand and index that the shoe should be open for: by the open step, or by the round.
+
+    The round's first card waits until whoever has the shoe may draw it.
+    """
+    now = turn.now
+    if now.halt is not None:
+        return stack.wanted_slot(turn)
+    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
+        return None
+    return arming.wanted(turn)
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

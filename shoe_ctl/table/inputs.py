@@ -13,7 +13,9 @@ import msgspec
 from firmware_proto.events import ShoeEvent, from_plain, to_plain
 
 
-class Happened(msgspec.Struct, frozen=True, kw_only=True, tag_field="input"):
+class Happened(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="input", forbid_unknown_fields=True
+):
     """Base of every input. ``t_us`` is microseconds since 1970 UTC and never runs backwards."""
 
     t_us: int
@@ -32,7 +34,9 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     last: int = 0
 
 
-class SecondPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SecondPerson(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """The named second person as looked up among the configured users.
 
     ``positions`` are the highest that the user may act in, and others. ``why_not``: the name is no
@@ -138,6 +142,33 @@ class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
     what: str
 
 
+FAULT_IN_SHOE_INPUT = "ShoeSaid"
+"""``Fault.where`` where it stands in the place of what the shoe said."""
+
+_FAULT_PLACES = {
+    "shoe": FAULT_IN_SHOE_INPUT,
+    "command": "TableCommand",
+    "link_up": "LinkUp",
+    "link_lost": "LinkLost",
+    "line_suspended": "LineSuspended",
+    "line_resumed": "LineResumed",
+    "restarted": "Restarted",
+    "tick": "Tick",
+    "not_told": "NotTold",
+    "fault": "Fault",
+    "storage_restored": "StorageRestored",
+    "delivery_parked": "DeliveryParked",
+    "delivery_taken": "DeliveryTaken",
+    "commands_refused": "CommandsRefused",
+}
+"""By the tag of an input. The names stand in journals: they stay, whatever a class is called."""
+
+
+def fault_place(happened: Happened) -> str:
+    """``Fault.where`` where handling this input raised."""
+    return _FAULT_PLACES[str(type(happened).__struct_config__.tag)]
+
+
 class StorageRestored(
     Happened, frozen=True, kw_only=True, tag="storage_restored", omit_defaults=True
 ):
@@ -223,10 +254,9 @@ KINDS: tuple[type[Happened], ...] = (
 )
 
 
-class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="shoe"):
+class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
     """``ShoeSaid`` as it stands in the journal: its event as a tagged object."""
 
-    t_us: int
     event: dict[str, Any]
     connection: int
     seq: int | str | None

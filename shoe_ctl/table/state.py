@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.records import key_difference
 
 from .effects import Answer
 from .wagers.types import Scope, Wagers
@@ -220,7 +221,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """The cards of this hand that are known, in order, revealed or not."""
-        return tuple(d.card for d in self.cards if d.hand == name and d.card is not None)
+        return tuple([d.card for d in self.cards if d.hand == name and d.card is not None])
 
     def face_down(self, hand: str | None, index: int | None = None) -> list[DealtCard]:
         """The cards of this hand that nobody has seen; with ``index`` only the one there."""
@@ -585,8 +586,17 @@ def to_bytes(state: TableState) -> bytes:
 
 
 def from_bytes(body: bytes) -> TableState:
-    """The state that ``to_bytes`` gave. Raises ValueError on anything else."""
-    return _decoder.decode(body)
+    """The state that ``to_bytes`` gave.
+
+    Raises:
+        ValueError: anything else, also a state with other keys; one line says which.
+    """
+    state = _decoder.decode(body)
+    written = to_bytes(state)
+    if written != body:
+        differs = key_difference(msgspec.json.decode(body), msgspec.json.decode(written))
+        raise ValueError(differs or "it is not as this version writes it")
+    return state
 
 
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
@@ -629,7 +639,15 @@ def is_drawn_ahead(card: UnplacedCard) -> bool:
     return card.named_slot is not None and card.named_slot[0] == ASIDE
 
 
+DEALT_IN = ("closed", "dealing", "drawing")
+"""The states in which a card may be drawn, however announcements are made."""
+
+BEGUN_BY_A_CARD = ("idle", "betting")
+"""Those in which one may be drawn besides where announcements are implied: they follow it."""
+
+_ALL = (*BEGUN_BY_A_CARD, *DEALT_IN)
+
+
 def takes_cards(*, implied: bool) -> tuple[str, ...]:
-    """The states in which a card may be drawn; implied announcements follow the first card."""
-    dealt = ("closed", "dealing", "drawing")
-    return ("idle", "betting", *dealt) if implied else dealt
+    """The states in which a card may be drawn."""
+    return _ALL if implied else DEALT_IN

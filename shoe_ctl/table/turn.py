@@ -66,7 +66,7 @@ def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer
 
 def implied(now: TableState, settings: TableSettings) -> bool:
     """Announcements follow the cards, as set; they are made where Players handle the cards."""
-    return settings.implied and not is_handed(now, settings)
+    return settings.announcements == "implied" and not is_handed(now, settings)
 
 
 _Event = TypeVar("_Event", bound=ShoeEvent)

@@ -13,7 +13,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table import positions, situations, transitions
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
-from shoe_ctl.table.procedures.procedure import BACK, DECIDES, VOID, Procedure, Step
+from shoe_ctl.table.procedures.procedure import BACK, DECIDES, VOID, Declared, Procedure, Step
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.turn import check_nothing
 from tests.table.playing import Playing
@@ -119,6 +119,25 @@ def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: P
     assert (step.choices, step.hears, pause.ends, pause.declared) == ((), (), (), None)
     assert pause.key not in ENDS
     assert pause.events.keys() == {"irregularity.step", "irregularity.resolved"}
+
+
+def test_an_irregularity_that_no_rule_speaks_of_is_ruled_on_without_rules_of_its_own() -> None:
+    rows = ("betting", "closed", "dealing", "suspended")
+    broken = PROCEDURES["other"]._replace(
+        key="broken_chair", declared=Declared("dealer", rows, "a broken chair is declared")
+    )
+    table = Playing(**WAYS[0])
+    table.controller = TableController(
+        table.game, table.settings, procedures={**PROCEDURES, "broken_chair": broken}
+    )
+    table.open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS")
+    declares(table, "broken_chair")
+    assert table.told("irregularity.raised")[-1]["rules"] == {}
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+    assert table.told("irregularity.resolved")[-1]["rule"] == table.game.rule("other", "ruled")
 
 
 def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:

@@ -25,11 +25,14 @@ How to add an irregularity:
 
 1. Write its module with a ``Procedure``. If people declare it, give it a ``Declared``: that is all
    that its detection needs.
-2. Add the procedure to ``catalog``.
-3. Give each game its rules: a section ``[irregularities.<key>]`` in the game's data, with a rule
-   number for each end that the procedure cites.
+2. Add the procedure to ``catalog``. If its ends cite the general ruling (6.1) alone, that is all.
+3. If the rules speak of it, or if the shoe raises it, one more thing:
 
-If the shoe raises it, give it an action in *Detection* and name that action, instead of
-``Declared``, in one row of ``shoe_ctl.table.transitions``. A cause that needs only a text is an
-entry of ``halts.HALTS``.
+   * rules: its ends in ``shoe_ctl.games.irregularity_ends``, and in each game's data a section
+     ``[irregularities.<key>]`` with the rule number of each end that the procedure cites;
+   * the shoe: an action in *Detection*, instead of ``Declared``, and one row of
+     ``shoe_ctl.table.transitions`` that names the action. A cause that needs only a text is an
+     entry of ``halts.HALTS``, and the row names that.
+
+The tests then ask for a scenario for each end, and for the key on the staff's page of commands.
 """

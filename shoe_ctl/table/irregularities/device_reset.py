@@ -179,7 +179,7 @@ DEVICE_RESET = Procedure(
             RESET_STEP,
             "reset the shoe, if it is not told to reset itself; when it is ready again, say so",
             (_RESET._replace(then="again", when=_no_cards_are_out), _RESET, CALL_VOID),
-            # A shoe that starts anew now does what it was asked to: no power was lost.
+            # A shoe that restarts now does so for the reset: no power was lost.
             (
                 Accepts("hello", is_same_set, "reset"),
                 Accepts("started", always, "reset"),

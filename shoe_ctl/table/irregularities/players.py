@@ -316,8 +316,8 @@ def _is_next_to_open(standing: TableView) -> bool:
         return False
     assert played is not None
     first = played.hands.first
-    waits = first not in (None, hand) and bool(_face_down(standing, first))
-    return not (waits and _is_unopened(standing, hand))
+    other_comes_first = first not in (None, hand) and bool(_face_down(standing, first))
+    return not (other_comes_first and _is_unopened(standing, hand))
 
 
 def _is_opened_later(standing: TableView) -> bool:

@@ -86,7 +86,7 @@ def replace_misread_card(turn: Turn) -> None:
     if turn.round.totals_announced:
         reveal.announce_totals(turn)
     if due is not None and pending_cards(turn.now):
-        reveal.want_third_card(turn)  # the card that waits takes its slot, if one is still due
+        reveal.want_third_card(turn)  # the pending card takes its slot, if one is still due
     reconstruct.set_phase(turn)
 
 
@@ -169,9 +169,11 @@ def answer_cards_replaced(turn: Turn) -> None:
 def _answer_question(turn: Turn, name: str) -> None:
     """End the question with this end, if it is open."""
     asked = _open_question(turn)
+    if asked is None:
+        return
     end = AFTER_VOID.end(name)
-    if asked is not None and end is not None:
-        stack.answer_question(turn, asked, end.how)
+    assert end is not None
+    stack.answer_question(turn, asked, end.how)
 
 
 def _open_question(turn: Turn) -> OpenIrregularity | None:

@@ -360,7 +360,7 @@ def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, An
     """Emit that it was raised, with the game's rules for it and its first step."""
     data = {
         "seen": opened.publicly,
-        "rules": dict(turn.game.irregularities[opened.key]),
+        "rules": dict(turn.game.irregularities.get(opened.key, {})),
         **turn.procedures[opened.key].facts(turn),
         **step_fields,
     }
