@@ -64,10 +64,10 @@ def check_taken(turn: Turn, args: TakenCards | None) -> str | None:
 # Which cards are gone
 
 
-def missing_cards(standing: TableView) -> list[DealtCard]:
+def missing_cards(view: TableView) -> list[DealtCard]:
     """Return the cards that are gone and that nobody has seen, Player's before Banker's."""
-    noted = standing.current.noted
-    return _face_down(standing.round, noted["hand"], noted.get("index"))
+    noted = view.current.noted
+    return _face_down(view.round, noted["hand"], noted.get("index"))
 
 
 def missing_places(now: TableState) -> set[tuple[str, int]]:
@@ -84,9 +84,9 @@ def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
     return [dealt for name in _HANDS[hand] for dealt in played.face_down(name, index)]
 
 
-def public_missing_places(standing: TableView) -> dict[str, Any]:
+def public_missing_places(view: TableView) -> dict[str, Any]:
     """Return which places are empty. All at the table can see them."""
-    return {"gone": [dealt.place for dealt in missing_cards(standing)]}
+    return {"gone": [dealt.place for dealt in missing_cards(view)]}
 
 
 # The value is known: conditions
@@ -215,13 +215,13 @@ def _check_count_possible(turn: Turn, _args: object = None) -> str | None:
     return check_can_resume(turn)
 
 
-def _is_shoe_empty(standing: TableView) -> bool:
-    shoe = standing.shoe
-    return shoe.drawn - shoe.returned >= shoe.decks * len(standing.game.deck.cards)
+def _is_shoe_empty(view: TableView) -> bool:
+    shoe = view.shoe
+    return shoe.drawn - shoe.returned >= shoe.decks * len(view.game.deck.cards)
 
 
-def _has_cards_left(standing: TableView) -> bool:
-    return not _is_shoe_empty(standing)
+def _has_cards_left(view: TableView) -> bool:
+    return not _is_shoe_empty(view)
 
 
 def check_count(turn: Turn, args: MissingCards | None) -> str | None:
@@ -317,8 +317,8 @@ def _set_aside_step(index: int, then: str) -> Step:
     """Return the step that draws one of the two cards and sets it aside (5.11.1)."""
     words = "first" if index == 1 else "second"
 
-    def armed(standing: TableView) -> tuple[str, int] | None:
-        return (reconstruct.HAND, index) if _has_cards_left(standing) else None
+    def armed(view: TableView) -> tuple[str, int] | None:
+        return (reconstruct.HAND, index) if _has_cards_left(view) else None
 
     return Step(
         f"{words}_aside",

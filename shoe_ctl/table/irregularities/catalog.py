@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..procedures import procedure
-from ..procedures.procedure import Procedure
+from ..procedures.procedure import OUTAGE, REVIEW, Procedure
 from . import (
     card_taken,
     cutting_card,
@@ -55,8 +54,8 @@ PROCEDURES: Mapping[str, Procedure] = {
         rulings.AFTER_VOID,
         cutting_card.CUTTING_CARD,
         device_reset.DEVICE_RESET,
-        procedure.REVIEW,
-        procedure.OUTAGE,
+        REVIEW,
+        OUTAGE,
     )
 }
 """Key → procedure. A key that is not here never halts a table: it closes by itself."""

@@ -46,19 +46,19 @@ _BETTING = "betting"
 # Conditions
 
 
-def _has_no_window(standing: TableView) -> bool:
+def _has_no_window(view: TableView) -> bool:
     """Return True if the game has no window for it: it is ruled on."""
-    return not has_window(standing, DEVICE_RESET_KEY)
+    return not has_window(view, DEVICE_RESET_KEY)
 
 
-def _cards_are_out(standing: TableView) -> bool:
-    played = standing.now.round
-    unplaced_cards = standing.now.held or standing.now.pending is not None
+def _cards_are_out(view: TableView) -> bool:
+    played = view.now.round
+    unplaced_cards = view.now.held or view.now.pending is not None
     return bool(unplaced_cards) or (played is not None and bool(played.cards))
 
 
-def _no_cards_are_out(standing: TableView) -> bool:
-    return not _cards_are_out(standing)
+def _no_cards_are_out(view: TableView) -> bool:
+    return not _cards_are_out(view)
 
 
 def has_exposed_cards(now: TableState, settings: TableSettings) -> bool:
@@ -71,9 +71,9 @@ def has_exposed_cards(now: TableState, settings: TableSettings) -> bool:
     return any(dealt.revealed or face_up for dealt in cards)
 
 
-def _can_open_round(standing: TableView) -> bool:
+def _can_open_round(view: TableView) -> bool:
     """Return True if no card was exposed: only then may they open a round that is bet on again."""
-    return not has_exposed_cards(standing.now, standing.settings)
+    return not has_exposed_cards(view.now, view.settings)
 
 
 def is_same_set(turn: Turn) -> bool:
@@ -81,15 +81,15 @@ def is_same_set(turn: Turn) -> bool:
     return isinstance(turn.shoe_event, Hello) and not card_set.is_another_set(turn)
 
 
-def _reset_order(standing: TableView) -> int | None:
+def _reset_order(view: TableView) -> int | None:
     """Return the number of the order with which the shoe resets itself. None: people reset it."""
-    number = standing.current.noted.get("told")
+    number = view.current.noted.get("told")
     return number if isinstance(number, int) else None
 
 
-def _reset_facts(standing: TableView) -> dict[str, Any]:
+def _reset_facts(view: TableView) -> dict[str, Any]:
     """Return that the shoe was ordered to reset itself, where it was."""
-    return {} if _reset_order(standing) is None else {"shoe_was_told": True}
+    return {} if _reset_order(view) is None else {"shoe_was_told": True}
 
 
 def _is_reset_done(turn: Turn) -> bool:

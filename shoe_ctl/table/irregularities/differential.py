@@ -87,30 +87,30 @@ class WagerAmountArgs(WagerArgs, frozen=True, kw_only=True):
     amount: int
 
 
-def _wager_rules(standing: TableView) -> WagerRules:
-    return WagerRules(standing.game, standing.settings.layout, standing.settings.limits)
+def _wager_rules(view: TableView) -> WagerRules:
+    return WagerRules(view.game, view.settings.layout, view.settings.limits)
 
 
-def _assess(standing: TableView) -> Differential:
-    return differential.assess(standing.now.wagers, _wager_rules(standing))
+def _assess(view: TableView) -> Differential:
+    return differential.assess(view.now.wagers, _wager_rules(view))
 
 
-def _is_exceeded(standing: TableView) -> bool:
+def _is_exceeded(view: TableView) -> bool:
     """Return True if the ledger of wagers says that the differential is exceeded.
 
     It also says when it no longer is.
     """
-    return _assess(standing).exceeded
+    return _assess(view).exceeded
 
 
-def _is_not_in_ledger(standing: TableView) -> bool:
+def _is_not_in_ledger(view: TableView) -> bool:
     """Return True if the ledger does not show it: then people say what was done."""
-    return not _is_exceeded(standing)
+    return not _is_exceeded(view)
 
 
-def _is_card_out(standing: TableView) -> bool:
-    played = standing.now.round
-    return standing.now.pending is not None or (played is not None and bool(played.cards))
+def _is_card_out(view: TableView) -> bool:
+    played = view.now.round
+    return view.now.pending is not None or (played is not None and bool(played.cards))
 
 
 def _check_any(turn: Turn, name: str) -> str | None:
@@ -126,9 +126,9 @@ def _check_any(turn: Turn, name: str) -> str | None:
 # Facts for the room
 
 
-def _change_facts(standing: TableView) -> dict[str, Any]:
+def _change_facts(view: TableView) -> dict[str, Any]:
     """Return both totals, and which wagers may change by how much; not whose they are."""
-    current = _assess(standing)
+    current = _assess(view)
     rooms = {
         "decrease": _describe_rooms(current.decrease),
         "increase": _describe_rooms(current.increase),
@@ -136,17 +136,17 @@ def _change_facts(standing: TableView) -> dict[str, Any]:
     return {"differential": {**_describe_totals(current), **(rooms if current.exceeded else {})}}
 
 
-def _totals_facts(standing: TableView) -> dict[str, Any]:
+def _totals_facts(view: TableView) -> dict[str, Any]:
     """Return both totals. With a card out no Player is asked to change a wager."""
-    return {"differential": _describe_totals(_assess(standing))}
+    return {"differential": _describe_totals(_assess(view))}
 
 
-def _removal_facts(standing: TableView) -> dict[str, Any]:
+def _removal_facts(view: TableView) -> dict[str, Any]:
     """Return both totals, and the wagers on the higher hand."""
-    current, mains = _assess(standing), _wager_rules(standing).mains
+    current, mains = _assess(view), _wager_rules(view).mains
     high = [
         {"number": held.number, "seat": held.seat, "wager": held.wager, "amount": held.amount}
-        for held in standing.now.wagers.standing
+        for held in view.now.wagers.standing
         if held.amount and current.exceeded and mains.get(held.wager) == current.high
     ]
     return {"differential": {**_describe_totals(current), **({"remove": high} if high else {})}}

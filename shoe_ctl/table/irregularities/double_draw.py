@@ -171,111 +171,115 @@ def check_declared_count(turn: Turn, args: PulledCards | None) -> str | None:
 # Conditions
 
 
-def _is_declared(at: TableView) -> bool:
+def _is_declared(view: TableView) -> bool:
     """Return True if people declared it. The shoe reported each card alone then."""
-    return DECLARED_COUNT in at.current.noted
+    return DECLARED_COUNT in view.current.noted
 
 
-def _declared_cards(at: TableView) -> tuple[CardOnTable, ...]:
+def _declared_cards(view: TableView) -> tuple[CardOnTable, ...]:
     """Return the cards that were declared drawn together.
 
     They lie where the shoe's count put them.
     """
     return (
-        reconstruct.last_drawn(at.now, at.current.noted[DECLARED_COUNT]) if _is_declared(at) else ()
+        reconstruct.last_drawn(view.now, view.current.noted[DECLARED_COUNT])
+        if _is_declared(view)
+        else ()
     )
 
 
-def _is_order_known(at: TableView) -> bool:
+def _is_order_known(view: TableView) -> bool:
     """Return True if the shoe reported the cards in the order in which they left it."""
-    return at.current.noted.get(ORDER_KNOWN) is not False
+    return view.current.noted.get(ORDER_KNOWN) is not False
 
 
-def _is_order_uncertain(at: TableView) -> bool:
+def _is_order_uncertain(view: TableView) -> bool:
     """Return True if the shoe's report does not settle the order."""
-    return at.current.noted.get(ORDER_KNOWN) is not True
+    return view.current.noted.get(ORDER_KNOWN) is not True
 
 
-def _unordered_draws(at: TableView) -> frozenset[int]:
+def _unordered_draws(view: TableView) -> frozenset[int]:
     """Return the draws of which the shoe does not know which is which."""
-    return frozenset() if _is_order_known(at) else frozenset(at.current.noted[PULLED_DRAWS])
+    return frozenset() if _is_order_known(view) else frozenset(view.current.noted[PULLED_DRAWS])
 
 
-def _offers_window(at: TableView) -> bool:
+def _offers_window(view: TableView) -> bool:
     """Return True if Players may withdraw (5.8.1).
 
     Nobody has seen the cards, and the game has the window.
     """
-    unseen = not any(card.seen for card in _declared_cards(at))
-    return unseen and at.resume_state in _PLAYS and has_window(at, DOUBLE_DRAW_KEY)
+    unseen = not any(card.seen for card in _declared_cards(view))
+    return unseen and view.resume_state in _PLAYS and has_window(view, DOUBLE_DRAW_KEY)
 
 
-def _is_uncertain_with_window(at: TableView) -> bool:
+def _is_uncertain_with_window(view: TableView) -> bool:
     """Return True if the order is uncertain and Players may withdraw."""
-    return _is_order_uncertain(at) and _offers_window(at)
+    return _is_order_uncertain(view) and _offers_window(view)
 
 
-def _is_uncertain_without_window(at: TableView) -> bool:
+def _is_uncertain_without_window(view: TableView) -> bool:
     """Return True if the order is uncertain and Players may not withdraw."""
-    return _is_order_uncertain(at) and not _offers_window(at)
+    return _is_order_uncertain(view) and not _offers_window(view)
 
 
-def _is_known_with_window(at: TableView) -> bool:
+def _is_known_with_window(view: TableView) -> bool:
     """Return True if the shoe has an order and Players may withdraw."""
-    return _is_order_known(at) and _offers_window(at)
+    return _is_order_known(view) and _offers_window(view)
 
 
-def _is_known_without_window(at: TableView) -> bool:
+def _is_known_without_window(view: TableView) -> bool:
     """Return True if the shoe has an order and Players may not withdraw."""
-    return _is_order_known(at) and not _offers_window(at)
+    return _is_order_known(view) and not _offers_window(view)
 
 
-def _is_of_initial_deal(at: TableView) -> bool:
+def _is_of_initial_deal(view: TableView) -> bool:
     """Return True if one of the cards is one of the first four."""
-    if _is_declared(at):
-        return any(reconstruct.is_initial_card(card) for card in _declared_cards(at))
-    return at.resume_state in _DEALS
+    if _is_declared(view):
+        return any(reconstruct.is_initial_card(card) for card in _declared_cards(view))
+    return view.resume_state in _DEALS
 
 
-def _touches_initial_deal(at: TableView) -> bool:
+def _touches_initial_deal(view: TableView) -> bool:
     """Return True if the order is uncertain and one of the first four is affected (5.8.2.1)."""
-    return _is_order_uncertain(at) and _is_of_initial_deal(at)
+    return _is_order_uncertain(view) and _is_of_initial_deal(view)
 
 
-def _follows_initial_deal(at: TableView) -> bool:
+def _follows_initial_deal(view: TableView) -> bool:
     """Return True if all are unseen third cards in an uncertain order (5.8.2.2)."""
-    later = at.resume_state in ("revealing", "drawing") and not _is_of_initial_deal(at)
-    return _is_order_uncertain(at) and later and not any(card.seen for card in _declared_cards(at))
+    later = view.resume_state in ("revealing", "drawing") and not _is_of_initial_deal(view)
+    return (
+        _is_order_uncertain(view) and later and not any(card.seen for card in _declared_cards(view))
+    )
 
 
-def _are_in_place(at: TableView) -> bool:
+def _are_in_place(view: TableView) -> bool:
     """Return True if every card has its slot already: people declared it, the shoe did not."""
-    return not unplaced.held_since(at.now, at.current)
+    return not unplaced.held_since(view.now, view.current)
 
 
-def _has_earlier_held_cards(at: TableView) -> bool:
+def _has_earlier_held_cards(view: TableView) -> bool:
     """Return True if cards that came before them have no slot yet."""
-    return unplaced.held_before(at.now, at.current)
+    return unplaced.held_before(view.now, view.current)
 
 
-def _may_miss_cards(at: TableView) -> bool:
+def _may_miss_cards(view: TableView) -> bool:
     """Return True if the shoe passed over a draw, or may have reported two cards as one."""
-    missed = at.now.shoe is not None and bool(at.now.shoe.missed)
-    return at.resume_state in _PLAYS and (missed or _is_declared(at))
+    missed = view.now.shoe is not None and bool(view.now.shoe.missed)
+    return view.resume_state in _PLAYS and (missed or _is_declared(view))
 
 
-def _asks_players(at: TableView) -> bool:
+def _asks_players(view: TableView) -> bool:
     """Return True if each Player may withdraw what is not decided, or play on (5.8.2.2)."""
-    return has_window(at, ORDERED)
+    return has_window(view, ORDERED)
 
 
-def _asks_nobody(at: TableView) -> bool:
-    return not _asks_players(at)
+def _asks_nobody(view: TableView) -> bool:
+    return not _asks_players(view)
 
 
-def _order_facts(at: TableView) -> dict[str, Any]:
+def _order_facts(view: TableView) -> dict[str, Any]:
     """Return which card comes first, as the Pit Manager said."""
-    return {"first": at.current.noted.get("first")}
+    return {"first": view.current.noted.get("first")}
 
 
 def check_order(turn: Turn, _args: object = None) -> str | None:

@@ -112,34 +112,34 @@ def note_pushed_back(turn: Turn) -> None:
 # Conditions
 
 
-def _is_card_known(at: TableView) -> bool:
+def _is_card_known(view: TableView) -> bool:
     """Return True if the shoe reported which card went back."""
-    return PUSHED_BACK in at.current.noted
+    return PUSHED_BACK in view.current.noted
 
 
-def _is_card_unknown(at: TableView) -> bool:
-    return not _is_card_known(at)
+def _is_card_unknown(view: TableView) -> bool:
+    return not _is_card_known(view)
 
 
-def _pushed_card(at: TableView) -> CardOnTable | None:
+def _pushed_card(view: TableView) -> CardOnTable | None:
     """Return the card that went back, where it has a place on the table."""
-    if not _is_card_known(at):
+    if not _is_card_known(view):
         return None
-    return reconstruct.find_drawn_card(at.now, at.current.noted[PUSHED_BACK])
+    return reconstruct.find_drawn_card(view.now, view.current.noted[PUSHED_BACK])
 
 
-def _is_at_front_of_shoe(at: TableView) -> bool:
+def _is_at_front_of_shoe(view: TableView) -> bool:
     """Return True if the card is the first of the shoe again: it was the last drawn, and unseen."""
-    card = _pushed_card(at)
+    card = _pushed_card(view)
     if card is None:
-        return _is_card_known(at)
-    last = reconstruct.last_drawn(at.now, 1)
-    return last == (card,) and not card.seen and not _is_of_another_irregularity(at, card)
+        return _is_card_known(view)
+    last = reconstruct.last_drawn(view.now, 1)
+    return last == (card,) and not card.seen and not _is_of_another_irregularity(view, card)
 
 
-def _is_of_another_irregularity(at: TableView, card: CardOnTable) -> bool:
+def _is_of_another_irregularity(view: TableView, card: CardOnTable) -> bool:
     """Return True if something else that halts the table is about this card or its hand."""
-    under = at.halt.stack[:-1]
+    under = view.halt.stack[:-1]
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
@@ -227,19 +227,20 @@ class TwoPlaces(ChoiceArgs, frozen=True, kw_only=True):
     other: Place
 
 
-def _cards_by_place(at: TableView) -> dict[str, CardOnTable]:
+def _cards_by_place(view: TableView) -> dict[str, CardOnTable]:
     """Return the cards on the table by place."""
-    assert at.now.round is not None
-    cards: dict[str, CardOnTable] = {dealt.place: dealt for dealt in at.now.round.cards}
-    if at.now.early:
-        cards[_EARLY_PLACE] = at.now.early[0]
+    assert view.now.round is not None
+    cards: dict[str, CardOnTable] = {dealt.place: dealt for dealt in view.now.round.cards}
+    if view.now.early:
+        cards[_EARLY_PLACE] = view.now.early[0]
     return cards
 
 
-def _has_two_unseen_cards(at: TableView) -> bool:
+def _has_two_unseen_cards(view: TableView) -> bool:
     """Return True if there are two cards that nobody has seen."""
     return (
-        at.now.round is not None and sum(not one.seen for one in _cards_by_place(at).values()) > 1
+        view.now.round is not None
+        and sum(not one.seen for one in _cards_by_place(view).values()) > 1
     )
 
 
@@ -304,18 +305,18 @@ def exchange_cards(then: str) -> Choice:
 # Wrong order, missed draw: conditions
 
 
-def _awaits_cards(at: TableView) -> bool:
+def _awaits_cards(view: TableView) -> bool:
     """Return True if a card that came may belong to the round, or to one that it opens."""
-    return at.resume_state in (*CARDS_OUT, *takes_cards(implied=at.settings.implied))
+    return view.resume_state in (*CARDS_OUT, *takes_cards(implied=view.settings.implied))
 
 
-def _can_be_void(at: TableView) -> bool:
+def _can_be_void(view: TableView) -> bool:
     """Return True if the round whose card was missed is not over.
 
     Later only a ruling is left (6.1). A round that began since is void only where it cannot go on
     with the cards in the shoe.
     """
-    return at.now.loaded is not None or at.resume_state in (*CARDS_OUT, "resolved")
+    return view.now.loaded is not None or view.resume_state in (*CARDS_OUT, "resolved")
 
 
 # Procedures

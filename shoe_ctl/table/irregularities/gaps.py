@@ -151,19 +151,19 @@ def is_same_shoe_back(turn: Turn) -> bool:
     return device == (link.device_id, link.boot_id) and not card_set.is_another_set(turn)
 
 
-def has_entries(standing: TableView) -> bool:
+def has_entries(view: TableView) -> bool:
     """Return True if people entered or placed cards since this was raised."""
-    halt = standing.now.halt
+    halt = view.now.halt
     return halt is not None and bool(halt.top.noted.get("entered"))
 
 
-def has_no_entries(standing: TableView) -> bool:
+def has_no_entries(view: TableView) -> bool:
     """Return True if people entered and placed no card since this was raised."""
-    return not has_entries(standing)
+    return not has_entries(view)
 
 
-def _has_entered_card(at: TableView) -> bool:
-    return card_ledger.last_entered(at) is not None
+def _has_entered_card(view: TableView) -> bool:
+    return card_ledger.last_entered(view) is not None
 
 
 def check_take_back(turn: Turn, _args: object = None) -> str | None:

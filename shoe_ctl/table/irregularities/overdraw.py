@@ -210,31 +210,31 @@ def _with_subject(turn: Turn, cause: Cause) -> Cause:
 # Conditions
 
 
-def _decided_card(at: TableView) -> UnplacedCard | None:
+def _decided_card(view: TableView) -> UnplacedCard | None:
     """Return the card that is decided on, if it still lies on the table."""
-    return early_cards.find_overdrawn(at.now, at.current.subject)
+    return early_cards.find_overdrawn(view.now, view.current.subject)
 
 
-def _is_due(at: TableView) -> bool:
+def _is_due(view: TableView) -> bool:
     """Return True if the next card of the round is due now, by what everyone has seen."""
-    played, back_to = at.now.round, at.resume_state
-    if back_to not in PHASES or reconstruct.free_slot(at) is None:
+    played, back_to = view.now.round, view.resume_state
+    if back_to not in PHASES or reconstruct.free_slot(view) is None:
         return False
     return back_to != "revealing" or (played is not None and played.totals_announced)
 
 
-def _is_outside_round(at: TableView) -> bool:
+def _is_outside_round(view: TableView) -> bool:
     """Return True if no hand of a round in play is to get the card."""
-    played = at.now.round
+    played = view.now.round
     is_over = played is not None and played.totals_announced and played.all_revealed
-    between = at.resume_state in _BEFORE_A_ROUND or (at.resume_state == "revealing" and is_over)
-    return between and not _is_due(at)
+    between = view.resume_state in _BEFORE_A_ROUND or (view.resume_state == "revealing" and is_over)
+    return between and not _is_due(view)
 
 
-def _may_be_exposed(at: TableView) -> bool:
+def _may_be_exposed(view: TableView) -> bool:
     """Return True if the card may be declared seen."""
-    card = _decided_card(at)
-    return _is_outside_round(at) and card is not None and not card.seen
+    card = _decided_card(view)
+    return _is_outside_round(view) and card is not None and not card.seen
 
 
 def _check_first_card(turn: Turn, _args: object = None) -> str | None:

@@ -51,26 +51,26 @@ _RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
 # The hand that is decided on
 
 
-def _noted_hand(standing: TableView) -> str | None:
+def _noted_hand(view: TableView) -> str | None:
     """Return the hand that the current irregularity is about, or None."""
-    hand = standing.current.noted.get("hand")
+    hand = view.current.noted.get("hand")
     return None if hand is None else str(hand)
 
 
-def _face_down(standing: TableView, hand: str | None) -> list[DealtCard]:
+def _face_down(view: TableView, hand: str | None) -> list[DealtCard]:
     """Return the cards of the hand that lie on the table and that nobody has seen."""
-    taken = card_taken.missing_places(standing.now)
-    return [d for d in standing.round.face_down(hand) if (d.hand, d.index) not in taken]
+    taken = card_taken.missing_places(view.now)
+    return [d for d in view.round.face_down(hand) if (d.hand, d.index) not in taken]
 
 
-def _is_unopened(standing: TableView, hand: str | None) -> bool:
+def _is_unopened(view: TableView, hand: str | None) -> bool:
     """Return True if the hand has cards and all of them lie face down."""
-    of_hand = [d for d in standing.round.cards if d.hand == hand]
+    of_hand = [d for d in view.round.cards if d.hand == hand]
     return bool(of_hand) and not any(d.revealed for d in of_hand)
 
 
-def _hand_facts(standing: TableView) -> dict[str, str]:
-    hand = _noted_hand(standing)
+def _hand_facts(view: TableView) -> dict[str, str]:
+    hand = _noted_hand(view)
     return {} if hand is None else {"hand": hand}
 
 
@@ -112,25 +112,23 @@ class SeenCard(ChoiceArgs, frozen=True, kw_only=True):
     index: int | None = None
 
 
-def _can_be_retrieved(standing: TableView) -> bool:
+def _can_be_retrieved(view: TableView) -> bool:
     """Return True if Players handle cards and no card of the hand was seen."""
-    handed = standing.is_handed and standing.resume_state == "revealing"
-    return handed and _is_unopened(standing, _noted_hand(standing))
+    handed = view.is_handed and view.resume_state == "revealing"
+    return handed and _is_unopened(view, _noted_hand(view))
 
 
-def _has_face_down_cards(standing: TableView) -> bool:
-    return bool(_face_down(standing, _noted_hand(standing)))
+def _has_face_down_cards(view: TableView) -> bool:
+    return bool(_face_down(view, _noted_hand(view)))
 
 
-def _has_no_taker(standing: TableView) -> bool:
+def _has_no_taker(view: TableView) -> bool:
     """Return True if by the wagers nobody is to get the hand: a Pit Supervisor names the Player."""
-    return hands.has_no_taker(
-        standing.now, standing.game, standing.settings, str(_noted_hand(standing))
-    )
+    return hands.has_no_taker(view.now, view.game, view.settings, str(_noted_hand(view)))
 
 
-def _has_taker(standing: TableView) -> bool:
-    return not _has_no_taker(standing)
+def _has_taker(view: TableView) -> bool:
+    return not _has_no_taker(view)
 
 
 def _named_player(args: RightPlayer) -> NamedPlayer:
@@ -157,15 +155,13 @@ def _check_naming(turn: Turn, args: RightPlayer | None) -> str | None:
     return hands.check_named(turn, hand, to) or check_shoe_ready(turn)
 
 
-def _suggested_seat(standing: TableView) -> dict[str, Any]:
+def _suggested_seat(view: TableView) -> dict[str, Any]:
     """Return that a seat must be given, where neither wagers nor the shoe's holder say it."""
-    now = standing.now
+    now = view.now
     by_wagers = (
-        standing.method == "A"
-        and methods.has_wager_feed(now.wagers)
-        and not _has_no_taker(standing)
+        view.method == "A" and methods.has_wager_feed(now.wagers) and not _has_no_taker(view)
     )
-    to_holder = standing.method == "C" and now.control.holder is not None
+    to_holder = view.method == "C" and now.control.holder is not None
     return {} if by_wagers or to_holder else {"seat": None}
 
 
@@ -301,27 +297,27 @@ def _is_held(turn: Turn, hand: str) -> bool:
 # Conditions
 
 
-def _has_hand(standing: TableView) -> bool:
-    return _noted_hand(standing) is not None
+def _has_hand(view: TableView) -> bool:
+    return _noted_hand(view) is not None
 
 
-def _has_shoe(standing: TableView) -> bool:
-    return _noted_hand(standing) is None
+def _has_shoe(view: TableView) -> bool:
+    return _noted_hand(view) is None
 
 
-def _is_next_to_open(standing: TableView) -> bool:
+def _is_next_to_open(view: TableView) -> bool:
     """Return True if the hand has cards to be opened, and no other is opened before it."""
-    hand, played = _noted_hand(standing), standing.now.round
-    if hand is None or not _face_down(standing, hand):
+    hand, played = _noted_hand(view), view.now.round
+    if hand is None or not _face_down(view, hand):
         return False
     assert played is not None
     first = played.hands.first
-    other_comes_first = first not in (None, hand) and bool(_face_down(standing, first))
-    return not (other_comes_first and _is_unopened(standing, hand))
+    other_comes_first = first not in (None, hand) and bool(_face_down(view, first))
+    return not (other_comes_first and _is_unopened(view, hand))
 
 
-def _is_opened_later(standing: TableView) -> bool:
-    return _has_hand(standing) and not _is_next_to_open(standing)
+def _is_opened_later(view: TableView) -> bool:
+    return _has_hand(view) and not _is_next_to_open(view)
 
 
 # Actions

@@ -177,24 +177,24 @@ def _check_ready(turn: Turn, _args: object = None) -> str | None:
     return check_can_resume(turn) if names_hands else check_shoe_ready(turn)
 
 
-def _is_stuck(standing: TableView) -> bool:
+def _is_stuck(view: TableView) -> bool:
     """Return True if waiting for the shoe does not bring the round to its end."""
-    now, shoe = standing.now, standing.now.shoe
+    now, shoe = view.now, view.now.shoe
     lost = shoe is not None and shoe.told_drawn > shoe.drawn
-    return lost or now.loaded is not None or bool(current_held_cards(standing))
+    return lost or now.loaded is not None or bool(current_held_cards(view))
 
 
-def _established_facts(standing: TableView) -> dict[str, Any]:
+def _established_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, with the rule that holds."""
-    halt = standing.now.halt
+    halt = view.now.halt
     if halt is None or halt.top.key != POWER_FAILURE_KEY:
         return {}
     return {name: halt.top.noted[name] for name in ("decided", "end", "rule")}
 
 
-def _ruling_facts(standing: TableView) -> dict[str, Any]:
+def _ruling_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, where it is ruled on."""
-    facts = _established_facts(standing)
+    facts = _established_facts(view)
     return {"decided": facts["decided"], "end": "ruled"} if facts else {}
 
 

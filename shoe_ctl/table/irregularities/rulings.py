@@ -183,14 +183,14 @@ def _open_question(turn: Turn) -> OpenIrregularity | None:
 # Conditions
 
 
-def _is_replaced_by_ruling(standing: TableView) -> bool:
+def _is_replaced_by_ruling(view: TableView) -> bool:
     """Return True if the game has no rule of its own: replacing is decided under 6.1."""
-    game = standing.game
+    game = view.game
     return game.rule(*_CITES_REPLACED) == game.rule("other", "ruled")
 
 
-def _is_replaced_by_rule(standing: TableView) -> bool:
-    return not _is_replaced_by_ruling(standing)
+def _is_replaced_by_rule(view: TableView) -> bool:
+    return not _is_replaced_by_ruling(view)
 
 
 # Procedure

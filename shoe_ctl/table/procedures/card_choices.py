@@ -31,9 +31,9 @@ draws."""
 # Enter a card that was not reported: conditions
 
 
-def placed_draws(standing: TableView) -> set[int]:
+def placed_draws(view: TableView) -> set[int]:
     """Return the numbers of the draws that the round has a card for."""
-    played = standing.now.round
+    played = view.now.round
     return set() if played is None else {dealt.number for dealt in played.cards}
 
 
@@ -67,9 +67,9 @@ def check_enter(turn: Turn, args: card_entry.MissedCardArgs | None) -> str | Non
     return "it lies open: name the card" if code is None else card_entry.check_card(turn, code)
 
 
-def _suggested_card(at: TableView) -> dict[str, Any]:
+def _suggested_card(view: TableView) -> dict[str, Any]:
     """Return that the card must be named, where it lies open."""
-    return {"card": None} if at.faces == "face_up" else {}
+    return {"card": None} if view.faces == "face_up" else {}
 
 
 def _check_slot(turn: Turn) -> str | None:

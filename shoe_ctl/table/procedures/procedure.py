@@ -47,22 +47,22 @@ DECIDES = "decides"
 """A value of ``Choice.by``: whoever this game says decides what its rules do not cover."""
 
 
-def no_facts(standing: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
+def no_facts(view: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
     """Return no fields."""
     return {}
 
 
-def always(standing: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
+def always(view: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
     """Return True, however the table stands."""
     return True
 
 
-def never(standing: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
+def never(view: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
     """Return False, however the table stands."""
     return False
 
 
-def no_draw(standing: TableView) -> None:
+def no_draw(view: TableView) -> None:
     """Return None: the shoe stays locked."""
 
 
@@ -117,10 +117,10 @@ class Choice(NamedTuple):
     """Optional arguments that must be given as the table stands, each with the value that the room
     can see it has, or with None where a person has to name it."""
 
-    def is_offered(self, standing: TableView) -> bool:
+    def is_offered(self, view: TableView) -> bool:
         """Return True if people may take it as the table stands."""
-        in_round = standing.now.round is not None
-        return self.in_round in (None, in_round) and self.when(standing)
+        in_round = view.now.round is not None
+        return self.in_round in (None, in_round) and self.when(view)
 
     def needs_reason(self, game: Game) -> bool:
         """Return True if this game wants a reason for it."""

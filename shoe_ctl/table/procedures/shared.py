@@ -36,26 +36,26 @@ SET_ASIDE = "set_aside"
 # Conditions
 
 
-def current_held_cards(at: TableView) -> tuple[UnplacedCard, ...]:
+def current_held_cards(view: TableView) -> tuple[UnplacedCard, ...]:
     """Return the held cards that the current irregularity decides on.
 
     These are the cards drawn since it was raised, and the card that it inspects.
     """
-    deciding = at.halt.deciding
+    deciding = view.halt.deciding
     since = deciding[0].number
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
-        card for card in at.now.held if card.came_after >= since or card.number in inspected
+        card for card in view.now.held if card.came_after >= since or card.number in inspected
     )
 
 
-def is_halted_with_cards_out(at: TableView) -> bool:
+def is_halted_with_cards_out(view: TableView) -> bool:
     """Return True if the table was halted with cards of an unfinished round on it."""
-    return at.now.halt is not None and at.resume_state in CARDS_OUT
+    return view.now.halt is not None and view.resume_state in CARDS_OUT
 
 
-def _is_outside_round(at: TableView) -> bool:
-    return at.now.halt is not None and not is_halted_with_cards_out(at)
+def _is_outside_round(view: TableView) -> bool:
+    return view.now.halt is not None and not is_halted_with_cards_out(view)
 
 
 # Objections

@@ -28,9 +28,9 @@ from .shared import update_current
 # What is open
 
 
-def step_of(standing: TableView, opened: OpenIrregularity) -> Step:
+def step_of(view: TableView, opened: OpenIrregularity) -> Step:
     """Return the step that this irregularity is at."""
-    return standing.procedures[opened.key].step(opened.step)
+    return view.procedures[opened.key].step(opened.step)
 
 
 def open_step(turn: Turn) -> Step:
@@ -48,10 +48,10 @@ def all_open(now: TableState) -> tuple[OpenIrregularity, ...]:
     return now.waiting + (() if now.halt is None else now.halt.stack)
 
 
-def is_paused(standing: TableView) -> bool:
+def is_paused(view: TableView) -> bool:
     """Return True if the table is paused and nothing was raised since."""
-    halt = standing.now.halt
-    return halt is not None and standing.procedures[halt.top.key].pause
+    halt = view.now.halt
+    return halt is not None and view.procedures[halt.top.key].pause
 
 
 def has_storage_outage(now: TableState) -> bool:
@@ -59,44 +59,44 @@ def has_storage_outage(now: TableState) -> bool:
     return now.halt is not None and any(opened.key == OUTAGE.key for opened in now.halt.stack)
 
 
-def due_decision(standing: TableView) -> OpenIrregularity | None:
+def due_decision(view: TableView) -> OpenIrregularity | None:
     """Return what people may decide now: what halts the table, else an open question."""
-    if standing.now.halt is not None:
-        return standing.now.halt.top
-    return next((o for o in standing.now.waiting if choices_of(standing, o)), None)
+    if view.now.halt is not None:
+        return view.now.halt.top
+    return next((o for o in view.now.waiting if choices_of(view, o)), None)
 
 
 # What people are shown of it
 
 
-def offered_choices(standing: TableView) -> list[Choice]:
+def offered_choices(view: TableView) -> list[Choice]:
     """Return the choices of the step to be decided now, as the table stands."""
-    deciding = due_decision(standing)
-    return [] if deciding is None else choices_of(standing, deciding)
+    deciding = due_decision(view)
+    return [] if deciding is None else choices_of(view, deciding)
 
 
-def choices_of(standing: TableView, opened: OpenIrregularity) -> list[Choice]:
+def choices_of(view: TableView, opened: OpenIrregularity) -> list[Choice]:
     """Return the choices of this irregularity's step, as the table stands."""
-    return [c for c in step_of(standing, opened).choices if c.is_offered(standing)]
+    return [c for c in step_of(view, opened).choices if c.is_offered(view)]
 
 
-def describe_step(standing: TableView) -> dict[str, Any]:
+def describe_step(view: TableView) -> dict[str, Any]:
     """Return the step to be decided now for people: its prompt, and who may take which choice."""
-    halt = standing.now.halt
+    halt = view.now.halt
     assert halt is not None
-    step = step_of(standing, halt.top)
+    step = step_of(view, halt.top)
     return {
         "step": step.name,
         "prompt": step.prompt,
-        "choices": describe_choices(standing, halt.top),
-        **({} if step.cites is None else {"rule": standing.game.rule(*step.cites)}),
-        **step.facts(standing),
+        "choices": describe_choices(view, halt.top),
+        **({} if step.cites is None else {"rule": view.game.rule(*step.cites)}),
+        **step.facts(view),
     }
 
 
-def describe_choices(standing: TableView, opened: OpenIrregularity) -> list[dict[str, Any]]:
+def describe_choices(view: TableView, opened: OpenIrregularity) -> list[dict[str, Any]]:
     """Return the choices of this irregularity's step for people."""
-    return [_describe_choice(choice, standing.game) for choice in choices_of(standing, opened)]
+    return [_describe_choice(choice, view.game) for choice in choices_of(view, opened)]
 
 
 def _describe_choice(choice: Choice, game: Game) -> dict[str, Any]:
@@ -113,13 +113,13 @@ def lowest_position(choice: Choice, game: Game) -> str:
     return positions.who_decides(game) if choice.by == DECIDES else choice.by
 
 
-def wanted_slot(standing: TableView) -> tuple[str, int] | None:
+def wanted_slot(view: TableView) -> tuple[str, int] | None:
     """Return the hand and index that the open step wants a card for.
 
     None: the shoe stays locked.
     """
-    halt = standing.now.halt
-    return None if halt is None else step_of(standing, halt.top).arms(standing)
+    halt = view.now.halt
+    return None if halt is None else step_of(view, halt.top).arms(view)
 
 
 # Raise an irregularity, and take it to a step

@@ -50,23 +50,23 @@ class AnsweringPlayer(ChoiceArgs, frozen=True, kw_only=True):
 # Conditions
 
 
-def has_window(standing: TableView, key: str) -> bool:
+def has_window(view: TableView, key: str) -> bool:
     """Return True if the game has this window for tables in this table's area."""
-    window = standing.game.windows.get(key)
+    window = view.game.windows.get(key)
     if window is None:
         return False
-    return not window.areas or standing.settings.area in window.areas
+    return not window.areas or view.settings.area in window.areas
 
 
-def has_open_window(standing: TableView) -> bool:
+def has_open_window(view: TableView) -> bool:
     """Return True if the step to be decided now has a window."""
-    halt = standing.now.halt
+    halt = view.now.halt
     return halt is not None and halt.top.window is not None
 
 
-def _asks_players(standing: TableView) -> bool:
+def _asks_players(view: TableView) -> bool:
     """Return True if each Player answers in the open window."""
-    window = None if standing.now.halt is None else standing.now.halt.top.window
+    window = None if view.now.halt is None else view.now.halt.top.window
     return window is not None and window.per_player
 
 
@@ -76,12 +76,12 @@ def _can_withdraw_one(turn: Turn) -> bool:
     It belongs to a Player who has not answered.
     """
     window = _window(turn)
-    waited = _unanswered_wagers(turn, window)
+    unanswered = _unanswered_wagers(turn, window)
     players = [
         held.player
         for held in wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(window))
     ]
-    return any(window.scope == "any" or players.count(held.player) == 1 for held in waited)
+    return any(window.scope == "any" or players.count(held.player) == 1 for held in unanswered)
 
 
 def decided_wagers(view: TableView) -> dict[str, str]:
@@ -116,8 +116,8 @@ def _check_single_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Obj
 def _check_answer(turn: Turn, args: AnsweringPlayer | None) -> str | None:
     """Return why this Player, or whoever sits at this seat, has nothing to answer."""
     if args is None:
-        waited = _unanswered_wagers(turn, _window(turn))
-        return None if waited else "no wager is left that may be withdrawn"
+        unanswered = _unanswered_wagers(turn, _window(turn))
+        return None if unanswered else "no wager is left that may be withdrawn"
     found = _find_player(turn)
     return found.why if isinstance(found, Refused) else None
 
@@ -166,7 +166,9 @@ def withdraw(turn: Turn) -> None:
 def _withdraw_one(turn: Turn) -> None:
     """Take one wager of a Player back. A Player who has none left has answered."""
     window, done = _window(turn), _without_wager(turn, turn.args)
-    assert isinstance(done, Accepted) and done.entry is not None, "the check asks before"
+    assert isinstance(done, Accepted) and done.entry is not None, (
+        "check_withdrawal was asked before"
+    )
     turn.change(wagers=done.wagers)
     wager_commands.emit_accepted(turn, done.entry)
     player = done.entry.player
@@ -178,9 +180,11 @@ def _withdraw_all(turn: Turn) -> None:
     player = _named_player(turn)
     seats = _withdrawable_seats(turn, player)
     by = wager_commands.ledger_actor(turn, on_behalf=False)
-    gone = wager_ledger.withdraw_all(turn.now.wagers, player, by, _withdrawal_right(_window(turn)))
-    turn.change(wagers=gone.wagers)
-    for entry in gone.entries:
+    withdrawn = wager_ledger.withdraw_all(
+        turn.now.wagers, player, by, _withdrawal_right(_window(turn))
+    )
+    turn.change(wagers=withdrawn.wagers)
+    for entry in withdrawn.entries:
         wager_commands.emit_accepted(turn, entry)
     _record_answer(turn, player, seats, "withdrawn")
 
@@ -224,15 +228,15 @@ def _emit_window(turn: Turn, kind: str, window: Window, more: dict[str, Any]) ->
 
     ``seats`` are those that have not answered; None: the whole table answers as one.
     """
-    waited = _unanswered_wagers(turn, window)
+    unanswered = _unanswered_wagers(turn, window)
     data: dict[str, Any] = {
         "round_id": turn.round.id,
         "rule": window.rule,
         "whose": "players" if window.per_player else "table",
-        "seats": sorted({held.seat for held in waited}) if window.per_player else None,
+        "seats": sorted({held.seat for held in unanswered}) if window.per_player else None,
         **more,
     }
-    players = list(dict.fromkeys(held.player for held in waited)) if window.per_player else None
+    players = list(dict.fromkeys(held.player for held in unanswered)) if window.per_player else None
     turn.tell(kind, data, restricted={**data, "players": players, **turn.actor()})
 
 
@@ -241,7 +245,7 @@ def _emit_window(turn: Turn, kind: str, window: Window, more: dict[str, Any]) ->
 
 def _window(turn: Turn) -> Window:
     window = turn.current.window
-    assert window is not None, "the step has one"
+    assert window is not None, "the open step has a window"
     return window
 
 
@@ -250,9 +254,9 @@ def _withdrawal_right(window: Window) -> WithdrawalRight:
     return WithdrawalRight(window.scope, window.rule, window.decided)
 
 
-def _unanswered_wagers(standing: TableView, window: Window) -> list[Any]:
+def _unanswered_wagers(view: TableView, window: Window) -> list[Any]:
     """Return the wagers that may be withdrawn and whose Players have not answered."""
-    held = wager_ledger.withdrawable(standing.now.wagers, _withdrawal_right(window))
+    held = wager_ledger.withdrawable(view.now.wagers, _withdrawal_right(window))
     return [one for one in held if one.player not in window.answered]
 
 
@@ -298,10 +302,10 @@ def _find_player(turn: Turn) -> str | Refused:
 
 def _find_player_at_seat(turn: Turn, window: Window, seat: int | None) -> str | Refused:
     """Return the one Player who must still answer for wagers at this seat, or why there is none."""
-    waited = _players_to_answer_at(turn, window, seat)
-    if len(waited) == 1:
-        return waited[0]
-    if waited:
+    unanswered = _players_to_answer_at(turn, window, seat)
+    if len(unanswered) == 1:
+        return unanswered[0]
+    if unanswered:
         return Refused(why=f"several Players have wagers at seat {seat}: say player=...")
     held = wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(window))
     if any(one.seat == seat for one in held):
@@ -309,38 +313,38 @@ def _find_player_at_seat(turn: Turn, window: Window, seat: int | None) -> str | 
     return Refused(why=f"there is no wager that may be withdrawn at seat {seat}")
 
 
-def _players_to_answer_at(standing: TableView, window: Window, seat: int | None) -> list[str]:
+def _players_to_answer_at(view: TableView, window: Window, seat: int | None) -> list[str]:
     """Return who still has to answer for wagers at this seat."""
-    waited = (one.player for one in _unanswered_wagers(standing, window) if one.seat == seat)
-    return list(dict.fromkeys(waited))
+    unanswered = (one.player for one in _unanswered_wagers(view, window) if one.seat == seat)
+    return list(dict.fromkeys(unanswered))
 
 
-def _next_seat_to_answer(standing: TableView) -> int | None:
+def _next_seat_to_answer(view: TableView) -> int | None:
     """Return the first seat that can answer by its number, or None.
 
     A seat where several Players have wagers cannot: each of them is named.
     """
-    halt = standing.now.halt
+    halt = view.now.halt
     window = None if halt is None else halt.top.window
     if window is None or not window.per_player:
         return None
-    seats = sorted({one.seat for one in _unanswered_wagers(standing, window)})
-    return next((s for s in seats if len(_players_to_answer_at(standing, window, s)) == 1), None)
+    seats = sorted({one.seat for one in _unanswered_wagers(view, window)})
+    return next((s for s in seats if len(_players_to_answer_at(view, window, s)) == 1), None)
 
 
-def _suggested_player(standing: TableView) -> dict[str, Any]:
+def _suggested_player(view: TableView) -> dict[str, Any]:
     """Return the seat that answers next. Where none can by its number, a Player must be named."""
-    seat = _next_seat_to_answer(standing)
+    seat = _next_seat_to_answer(view)
     return {"player": None} if seat is None else {"seat": seat}
 
 
-def _window_facts(standing: TableView) -> dict[str, Any]:
+def _window_facts(view: TableView) -> dict[str, Any]:
     """Return the window as the room sees it: the seats that may still answer, not the Players."""
-    halt = standing.now.halt
+    halt = view.now.halt
     window = None if halt is None else halt.top.window
     if window is None:
         return {}
-    open_for = {held.seat for held in _unanswered_wagers(standing, window)}
+    open_for = {held.seat for held in _unanswered_wagers(view, window)}
     seats = sorted(open_for) if window.per_player else None
     return {"withdrawal": {"scope": window.scope, "rule": window.rule, "seats": seats}}
 
