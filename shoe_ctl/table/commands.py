@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, consent, decisions, entered_rounds, positions
 from .arguments import (
@@ -61,8 +62,8 @@ class Command(NamedTuple):
     do: Action | None
     """What it does in these states, or MOVES."""
 
-    reason: str = ""
-    """Where a reason must be given: what is said if there is none."""
+    reason: Message | None = None
+    """Where a reason must be given: the refusal if there is none."""
 
     discretion: Callable[[Turn, Any], str | None] | None = None
     """The rule that leaves it to somebody's discretion: some games want a reason for that."""
@@ -76,7 +77,7 @@ class Command(NamedTuple):
     reads_itself: bool = False
     """What it takes depends on what is named: its check reads what is given."""
 
-    elsewhere: Callable[[Turn], str | Objection | None] | None = None
+    elsewhere: Callable[[Turn], Message | Objection | None] | None = None
     """What is said in a state that does not take it, if that is more than the state's name."""
 
     chosen_by: Callable[[Game, Mapping[str, Any]], str | None] | None = None
@@ -88,7 +89,7 @@ class Command(NamedTuple):
     def needs_reason(self, game: Game) -> bool:
         """Whether a reason must be given in this game."""
         at_discretion = self.discretion is not None and game.options.reason_for_discretion
-        return bool(self.reason) or at_discretion
+        return self.reason is not None or at_discretion
 
 
 _TOLD = (*NO_ROUND, "betting", "resolved", "suspended")
@@ -171,17 +172,17 @@ _TABLE = (
             decisions.check_resume, decisions.resume, apart=True),
     Command("declare", "dealer", DeclarationArgs, _HALTABLE,
             decisions.check_declare, decisions.declare, reads_itself=True,
-            reason="a reason is missing: it says what was seen"),
+            reason=message("refused_declared_without_reason")),
     Command("decide", "dealer", ChoiceArgs, ("suspended", "idle"),
             decisions.check_decide, decisions.decide, reads_itself=True, apart=True,
             lowest_now=decisions.lowest_that_decides),
     Command("enter_round", "pit_supervisor", entered_rounds.EnteredRound, ("suspended",),
             entered_rounds.check_entry, entered_rounds.enter, consent=True,
-            reason="a reason is missing: what is entered is recorded with it"),
+            reason=message("refused_entry_without_reason")),
     Command("revise_round", "gaming_shift_manager", entered_rounds.Revision,
             ("resolved", *BETWEEN, "betting"),
             entered_rounds.check_revision, entered_rounds.revise, consent=True,
-            reason="a reason is missing: what is revised is recorded with it"),
+            reason=message("refused_revision_without_reason")),
     # What the shoe is told.
     Command("reset_shoe", "dealer", NoArgs, _TOLD, device_reset.check_reset, device_reset.reset_shoe),
     Command("test_shoe", "pit_supervisor", NoArgs, _TOLD, shoe_commands.check_test, shoe_commands.test_shoe),
@@ -229,7 +230,10 @@ def refuse_unfit(turn: Turn) -> bool:
         return False  # its row refuses it
     if given and command.args is NoArgs:
         named = shorten(next(iter(given)))
-        turn.refuse(f"{command.name} takes no arguments: there is no {named}=... here")
+        takes_none = message(
+            "refused_command_takes_no_arguments", command=command.name, argument=named
+        )
+        turn.refuse(takes_none)
         return True
     objection = _check(turn, command)
     if objection is not None:
@@ -237,19 +241,19 @@ def refuse_unfit(turn: Turn) -> bool:
     return objection is not None
 
 
-def _check(turn: Turn, command: Command) -> str | Objection | None:
+def _check(turn: Turn, command: Command) -> Message | Objection | None:
     """What stands against the command of this turn; the first of it is what it cannot be now."""
     args: Any = turn.command.args
     if not command.reads_itself:
         args = arguments.read_args(turn, command.args)
-        if isinstance(args, str):
+        if isinstance(args, Message):
             return command.check(turn, None) or args
     return command.check(turn, args) or _check_form(turn, command)
 
 
-def _check_form(turn: Turn, command: Command) -> str | Objection | None:
+def _check_form(turn: Turn, command: Command) -> Message | Objection | None:
     """What the command lacks besides: a reason, or the consent of a second person."""
-    if command.reason and not turn.command.reason:
+    if command.reason is not None and not turn.command.reason:
         return command.reason
     if command.discretion is not None:
         lacks = arguments.check_reason(turn, command.discretion(turn, turn.args))
@@ -258,7 +262,7 @@ def _check_form(turn: Turn, command: Command) -> str | Objection | None:
     if not command.consent:
         return None
     lowest = needed(command.name, turn.game, turn.command.args)
-    return consent.objection(turn, "it", lowest)
+    return consent.objection(turn, command.name, lowest)
 
 
 class CommandRow(NamedTuple):

@@ -15,8 +15,9 @@ from transitions import Event, EventData, Machine, MachineError, Transition
 
 from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
-from . import answers, commands, positions, status, transitions, turn
+from . import answers, commands, status, transitions, turn
 from .answers import sentence
 from .effects import Answer, Effect, WakeAt
 from .inputs import (
@@ -47,7 +48,7 @@ from .shoe import arming, link
 from .shoe import commands as shoe_commands
 from .situations import STATES
 from .state import PHASES, TableState, phase
-from .transitions import Line, case_of, lines
+from .transitions import CASES, CHECKS, Line, lines
 from .turn import TableView, Turn
 
 
@@ -58,7 +59,7 @@ class Trigger(Event):
     up the state's lines and takes the first that holds.
     """
 
-    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+    def trigger(self, model: object, *_: object, **__: object) -> bool:
         """Take the model's line.
 
         Raises:
@@ -68,9 +69,9 @@ class Trigger(Event):
         moves = self.transitions.get(model.state)
         if moves is None:
             raise MachineError(f"no line for {self.name} in the state {model.state}")
-        data = EventData(None, self, self.machine, model, args, kwargs)
-        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
-            if move.execute(data):
+        for move in moves:
+            assert isinstance(move, Move)
+            if move.take(self.machine, model):
                 return True
         return False
 
@@ -88,14 +89,17 @@ class Move(Transition):
 
     def execute(self, event_data: EventData) -> bool:
         """Take the line, if its conditions hold: first the state changes, then it acts."""
-        turn = event_data.model
-        assert isinstance(turn, Turn)
+        assert isinstance(event_data.model, Turn)
+        return self.take(event_data.machine, event_data.model)
+
+    def take(self, machine: Machine, turn: Turn) -> bool:
+        """Do the same for this turn: no line asks for the library's event data."""
         for holds in self._when:
             if not holds(turn):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            event_data.machine.set_state(to, turn)
+            machine.set_state(machine.states[to], turn)
         for act in self._do:
             act(turn)
         return True
@@ -107,10 +111,23 @@ def run(turn: Turn, trigger: str) -> None:
     What a trigger is, of its cases, is asked when its turn comes.
     """
     events, waiting = machine().events, turn.triggers
-    waiting.append(trigger)
-    while waiting:
+    while True:
         turn.source = turn.state
-        events[case_of(turn, waiting.popleft())].trigger(turn)
+        events[case_of(turn, trigger)].trigger(turn)
+        if not waiting:
+            return
+        trigger = waiting.popleft()
+
+
+def case_of(turn: Turn, trigger: str) -> str:
+    """What this trigger is, as the table stands."""
+    check = CHECKS.get(trigger)
+    if check is not None:
+        return check[0](turn)
+    for case, holds in CASES.get(trigger, ()):
+        if holds(turn):
+            return case
+    return trigger
 
 
 @functools.cache
@@ -177,15 +194,20 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        link.identify(turn)
-        shoe_commands.process_answer(turn)
+        said_who = isinstance(happened, ShoeSaid) and type(happened.event) in link.SAYS_WHO
+        if said_who or turn.now.link.claim is not None:
+            link.identify(turn)
+        if turn.now.outbox.waiting:
+            shoe_commands.process_answer(turn)
         if isinstance(happened, TableCommand):
             self._command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             said = happened.event.type
             run(turn, said if said in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
-                shoe_commands.resend(turn, happened.event)
+                turn.set_link(met=True)
+                if turn.now.outbox.waiting or turn.now.link.obeys:
+                    shoe_commands.resend(turn, happened.event)
         else:
             run(turn, _NAMES[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
@@ -220,36 +242,45 @@ def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
     halt, waits = turn.now.halt, stack.due_decision(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    todo = status.next_text(TableView(stands, turn.game, turn.settings, turn.procedures))
+    todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
         accepted=True,
         halted=None if halt is None else turn.public_key(halt.top.key),
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
-        text=sentence(turn.effects, todo),
+        message=sentence(turn.effects, todo),
     )
 
 
-def _meant(unknown: str) -> str:
-    """The command that was likely meant, where one is spelt much alike."""
-    alike = difflib.get_close_matches(unknown, commands.COMMANDS, n=1, cutoff=0.75)
-    return f" (is it {alike[0]}?)" if alike else ""
+def _unknown(named: str) -> Message:
+    """There is no such command; the one that was likely meant, where one is spelt much alike."""
+    alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
+    if alike:
+        return message("refused_command_misspelt", command=named, meant=alike[0])
+    return message("refused_no_such_command", command=named)
+
+
+def _not_the_open_round(named: str, open_round: str | None) -> Message:
+    if open_round is None:
+        return message("refused_round_not_open", round_id=named)
+    return message("refused_another_round_open", round_id=named, open=open_round)
 
 
 def _refuse_unfit(turn: Turn, command: TableCommand) -> bool:
     """Refuse what no state would take: unknown, from too low a position, for another round."""
     open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in commands.COMMANDS:
-        turn.refuse(f"no such command: {command.command}{_meant(command.command)}")
+        turn.refuse(_unknown(command.command))
     elif not commands.may_give(
         command.position,
         command.command,
         needed := commands.needed(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
-        turn.refuse(f"{command.command} needs {positions.position_name(needed)}", position=needed)
+        low = message("refused_position_too_low", what=command.command, position=needed)
+        turn.refuse(low, position=needed)
     elif command.round_id is not None and command.round_id != open_round:
-        turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
+        turn.refuse(_not_the_open_round(command.round_id, open_round))
     return turn.refusal is not None
 
 
@@ -298,10 +329,12 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return power_failure.face_up_seen_at_us(now, settings)
+        return (
+            power_failure.face_up_seen_at_us(now, settings) if settings.faces == "face_up" else None
+        )
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if turn.faces(now, settings) == "face_up":
+    if settings.faces == "face_up" and not turn.is_handed(now, settings):
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, consent, positions
 from .inputs import StorageRestored
@@ -79,23 +80,23 @@ def _may(turn: Turn, needed: str) -> bool:
     return positions.may(turn.command.position, needed, highest=highest)
 
 
-def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | str | None:
+def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
     """What stands against the choice that is named, or against every one."""
     if stack.due_decision(turn) is None:
         return not_taken(("suspended",))
     if given is None:
         open_now = any(check_choice(turn, one) is None for one in stack.offered_choices(turn))
-        return None if open_now else "there is nothing to decide now"
+        return None if open_now else message("refused_nothing_to_decide")
     if (choice := _chosen(turn)) is None:
-        names = ", ".join(c.name for c in stack.offered_choices(turn))
-        return f"the choice is one of {names}"
+        names = [c.name for c in stack.offered_choices(turn)]
+        return message("refused_no_such_choice", choices=names)
     return _check_chosen(turn, choice)
 
 
 def check_choice(turn: Turn, choice: Choice) -> Objection | None:
     """What stands against this choice now, whoever takes it with whatever arguments."""
     why = choice.unless(turn, None)
-    return Objection(why) if isinstance(why, str) else why
+    return Objection(why) if isinstance(why, Message) else why
 
 
 def lowest_that_decides(turn: Turn) -> str:
@@ -109,22 +110,19 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
     """What stands against the choice of this command, the first of it."""
     command, needed = turn.command, stack.lowest_position(choice, turn.game)
     if not _may(turn, needed):
-        return Objection(
-            f"{choice.name} needs {positions.position_name(needed)}", {"position": needed}
-        )
+        low = message("refused_position_too_low", what=choice.name, position=needed)
+        return Objection(low, {"position": needed})
     if choice.reason and not command.reason:
-        return Objection("a reason is missing: what is decided is recorded with it")
+        return Objection(message("refused_decided_without_reason"))
     lacks = consent.objection(turn, choice.name, needed) if choice.second else None
     if lacks is not None:
         return lacks
-    if isinstance(args := arguments.read_args(turn, choice.takes), str):
-        return Objection(f"{choice.name}: {args}")
+    if isinstance(args := arguments.read_args(turn, choice.takes), Message):
+        return Objection(args)
     why = choice.unless(turn, args)
     if why is None and choice.discretion is not None:
         why = arguments.check_reason(turn, choice.discretion(turn, args))
-    if isinstance(why, Objection):
-        return why._replace(why=f"{choice.name}: {why.why}")
-    return None if why is None else Objection(f"{choice.name}: {why}")
+    return Objection(why) if isinstance(why, Message) else why
 
 
 def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
@@ -134,47 +132,46 @@ def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | No
         recorded = (check_recorded(turn, key, None) for key in RECORDED)
         others = (_check_declarable(turn, key, one) for key, one in declarable.items())
         found = itertools.chain(recorded, others)
-        return None if None in found else Objection("there is nothing to declare now")
+        return None if None in found else Objection(message("refused_nothing_to_declare"))
     key = given.get("key")
     if isinstance(key, str) and key in RECORDED:
         return check_recorded(turn, key, given)
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
-        return Objection(f"the key is one of {', '.join((*declarable, *RECORDED))}")
+        return Objection(message("refused_no_such_key", keys=[*declarable, *RECORDED]))
     return _check_declared(turn, str(key), declared)
 
 
-def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | str | None:
+def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | Message | None:
     """What stands against declaring this now, whoever does it with whatever arguments."""
     if (out := _check_state(turn, key, declared)) is not None:
         return out
     if declared.subject is None and stack.is_open(turn, key):
-        return f"{key} is open already"
+        return message("refused_key_is_open", key=key)
     return declared.unless(turn, None)
 
 
 def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | None:
     """What stands against the declaration of this command."""
     if not _may(turn, declared.by):
-        return Objection(
-            f"{key} needs {positions.position_name(declared.by)}", {"position": declared.by}
-        )
+        low = message("refused_position_too_low", what=key, position=declared.by)
+        return Objection(low, {"position": declared.by})
     if (out := _check_state(turn, key, declared)) is not None:
         return out
-    if isinstance(args := arguments.read_args(turn, declared.takes), str):
-        return Objection(f"{key}: {args}")
+    if isinstance(args := arguments.read_args(turn, declared.takes), Message):
+        return Objection(args)
     if stack.is_open(turn, args.key, _subject(turn, declared)):
-        return Objection(f"{key} is open already")
+        return Objection(message("refused_key_is_open", key=key))
     against = declared.unless(turn, args)
-    return None if against is None else Objection(f"{key}: {against}")
+    return Objection(against) if isinstance(against, Message) else against
 
 
 def _check_state(turn: Turn, key: str, declared: Declared) -> Objection | None:
     if turn.state not in declared.states:
-        why = f"{key} cannot be declared now (the table is {turn.state})"
+        why = message("refused_key_in_this_state", key=key, state=turn.state)
         return Objection(why, {"state": ", ".join(declared.states)})
     if turn.state == "suspended" and turn.halt.back_to not in declared.states:
-        return Objection(f"{key} cannot be declared: the table was {turn.halt.back_to}")
+        return Objection(message("refused_key_of_halt", key=key, state=turn.halt.back_to))
     return None
 
 
@@ -208,15 +205,15 @@ def raise_declared(turn: Turn) -> None:
     subject = _subject(turn, declared)
     when, named = declared.begins or (never, None)
     step = named if when(turn) else None
-    seen = turn.command.reason
+    seen = message("seen_by_person", words=turn.command.reason)
     cause = Cause(key, seen, declared.seen, subject=subject, noted=noted, step=step)
     stack.raise_irregularity(turn, cause)
 
 
 def halt_for_reading(turn: Turn) -> None:
     """People and the shoe say otherwise of a card: nothing is done, and it is decided (6.1)."""
-    seen = "a card was entered that is not what the shoe read"
-    data = {"key": turn.halt.top.key, "step": "the entry is not what the shoe read"}
+    seen = message("seen_entered_card_differs")
+    data = {"key": turn.halt.top.key, "step": "entry_contradicts_reading"}
     turn.tell_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
@@ -315,11 +312,13 @@ def resume_play(turn: Turn) -> None:
         pending_card.drop_pending_card(turn)
         turn.then("set_shown")
         return
-    pending_card.deal_pending_card(turn)
-    if wager_commands.differential_has_changed(turn):
+    if turn.now.pending is not None:
+        pending_card.deal_pending_card(turn)
+    if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
         wager_commands.check_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
-        unread_cards.resolve_known(turn)
+        if turn.now.waiting:
+            unread_cards.resolve_known(turn)
         reveal.reveal_due(turn)
         reveal.advance_round(turn)
         card_ledger.check_if_empty(turn)
@@ -352,8 +351,8 @@ def void_insufficient_cards(turn: Turn) -> None:
     """The shoe is empty with a card due: the round is void (5.3)."""
     key = "insufficient_cards"
     rule = turn.game.rule(key, "void")
-    seen = "the shoe is empty and a card is due"
-    turn.tell("irregularity.raised", {"key": key, "seen": seen, "rule": rule})
+    seen = message("seen_shoe_empty")
+    turn.tell("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
     turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
     wager_commands.return_all(turn, rule)
     stack.void_pending(turn, {"how": VOID, "rule": rule})
@@ -369,17 +368,17 @@ def is_table_paused(now: TableState) -> bool:
     return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
-def check_pause(turn: Turn, _args: object = None) -> str | None:
+def check_pause(turn: Turn, _args: object = None) -> Message | None:
     """What stands against a pause: the table is paused already."""
-    return "the table is paused for review already" if is_table_paused(turn.now) else None
+    return message("refused_paused_already") if is_table_paused(turn.now) else None
 
 
-def check_resume(turn: Turn, _args: object = None) -> str | None:
+def check_resume(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the table paused: something came since, or is missing where it goes back to."""
     if not (is_table_paused(turn.now) or has_storage_outage(turn.now)):
-        return "the table is halted for another reason: decide"
+        return message("refused_halted_otherwise")
     if not is_paused(turn):
-        return "what came since is decided first"
+        return message("refused_decide_first")
     return check_can_resume(turn) if _is_last(turn) else None
 
 
@@ -398,7 +397,7 @@ def call_pause(turn: Turn) -> None:
 
 def pause(turn: Turn) -> None:
     """Nothing is drawn and nothing decided until the review is over."""
-    stack.pause(turn, Cause(REVIEW.key, "the table is paused for review"))
+    stack.pause(turn, Cause(REVIEW.key, message("seen_review")))
 
 
 def halt_for_storage_fault(turn: Turn) -> None:
@@ -409,7 +408,7 @@ def halt_for_storage_fault(turn: Turn) -> None:
     if has_storage_outage(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        seen = "nothing could be stored for a while"
+        seen = message("seen_outage")
         stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
 
 

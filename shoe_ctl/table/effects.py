@@ -12,6 +12,7 @@ import msgspec
 
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message
 
 
 class TableEvent(msgspec.Struct, frozen=True):
@@ -40,16 +41,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a command: accepted, or refused with why and what it would need.
 
     Where it is accepted: what the table is ``halted`` for once it is done, as the room is told, or
-    what it ``asks`` without a halt; ``text`` says what happened and what is next.
+    what it ``asks`` without a halt; ``message`` says what happened and what is next.
     """
 
     command_id: str
     accepted: bool
-    error: str | None = None
+    error: Message | None = None
     needs: dict[str, str] = {}
     halted: str | None = None
     asks: str | None = None
-    text: str | None = None
+    message: Message | None = None
 
 
 class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):

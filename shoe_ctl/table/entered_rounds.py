@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.game import Settlement
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments
 from .effects import TableEvent
@@ -58,7 +58,7 @@ class EnteredRound(arguments.NoArgs, frozen=True, kw_only=True):
 # What was seen.
 
 
-def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | str | None:
+def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | Message | None:
     """What stands against this entry, or against any; never what only the shoe has read."""
     if (no_round := _check_round(turn)) is not None or args is None:
         return no_round
@@ -67,30 +67,30 @@ def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | str | None
     return _check_entered_hands(turn, args)
 
 
-def _check_round(turn: Turn) -> str | None:
+def _check_round(turn: Turn) -> Message | None:
     """What stands against entering any round, whatever its cards are."""
     played, now = turn.now.round, turn.now
     begun = ("betting", "closed") if turn.implied else ("closed",)
     if played is None or now.shoe is None:
-        return "no round is open"
+        return message("refused_no_round")
     if turn.halt.back_to not in (*begun, *CARDS_OUT):
-        return f"no cards were being dealt: the table was {turn.halt.back_to}"
+        return message("refused_no_cards_were_dealt", state=turn.halt.back_to)
     if withdrawal.has_open_window(turn):
-        return "a withdrawal window is open: it is closed first"
+        return message("refused_window_is_open")
     return None
 
 
-def _check_entered_hands(turn: Turn, args: EnteredRound) -> str | None:
+def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
     entered = args.cards()
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return "a hand has two cards or three"
+        return message("refused_hand_size")
     seen = {(d.hand, d.index): d.card.code for d in turn.round.cards if d.revealed and d.card}
     for slot, code in seen.items():
         if entered.get(slot) != code:
-            return f"{slot[0].capitalize()}'s card {slot[1]} was seen to be {code}"
+            return message("refused_card_was_seen", hand=slot[0], index=slot[1], card=code)
     for dealt in turn.round.cards:
         if (dealt.hand, dealt.index) not in entered:
-            return f"{dealt.hand.capitalize()} has a card {dealt.index} on the table"
+            return message("refused_card_left_out", hand=dealt.hand, index=dealt.index)
     new = [code for slot, code in entered.items() if slot not in seen]
     for at, code in enumerate(new):
         if (wrong := card_entry.check_card(turn, code, besides=new[:at].count(code))) is not None:
@@ -103,13 +103,13 @@ def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]
     return hands[0], hands[1]
 
 
-def check_complete(entered: dict[tuple[str, int], str]) -> str | None:
+def check_complete(entered: dict[tuple[str, int], str]) -> Message | None:
     """The Table of Play deals no such hands, or deals on."""
     try:
         due = next_hand(*_hands(entered))
-    except InputRefused as refused:
-        return str(refused)
-    return None if due is None else f"the round is not complete: {due.title()} draws"
+    except ImpossibleRound as impossible:
+        return impossible.why
+    return None if due is None else message("refused_hand_must_draw", hand=due)
 
 
 def entry_contradicts_reading(turn: Turn) -> bool:
@@ -147,7 +147,7 @@ def enter(turn: Turn) -> None:
 def halt_for_entry_dispute(turn: Turn) -> None:
     """Two people and the shoe say otherwise of a card: nothing is entered, and it is decided."""
     _tell_who(turn)
-    seen = "the round that was entered by hand is not what the shoe read"
+    seen = message("seen_entered_round_differs")
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
@@ -156,7 +156,7 @@ def enter_round(turn: Turn) -> None:
     drawn_meanwhile = _out_of_place(turn)
     if not turn.round.cards:
         unplaced.drop_roles(turn, "opening")
-    stack.close_all(turn, "entered by hand")
+    stack.close_all(turn, "entered_by_hand")
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
     _tell_who(turn)
@@ -267,15 +267,15 @@ class Revision(arguments.NoArgs, frozen=True, kw_only=True):
 # What was seen.
 
 
-def check_revision(turn: Turn, args: Revision | None) -> Objection | str | None:
+def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | None:
     """What stands against revising the round announced, or the last one settled."""
     last = _told(turn)
     if last is None:
-        return "no outcome was told that can be revised"
+        return message("refused_no_outcome_to_revise")
     if args is None:
         return None
     if args.round not in (None, last.round.id):
-        return f"only the last round can be revised, {last.round.id}"
+        return message("refused_only_last_round", round_id=last.round.id)
     return _check_revised_hands(turn, last, args)
 
 
@@ -289,13 +289,13 @@ def _told(turn: Turn) -> SettledRound | None:
     return now.last
 
 
-def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> str | None:
+def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
-        return "those are the cards that were told"
+        return message("refused_same_cards")
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return "a hand has two cards or three"
+        return message("refused_hand_size")
     new = list(entered.values())
     mine = list(before.values()) if _same_shoe(turn, last) else []
     for at, code in enumerate(new):

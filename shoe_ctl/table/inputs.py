@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import ShoeEvent, from_plain, to_plain
+from shoe_ctl.texts.message import Message
 
 
 class Happened(
@@ -44,7 +45,7 @@ class SecondPerson(
     """
 
     positions: tuple[str, ...] = ()
-    why_not: str | None = None
+    why_not: Message | None = None
 
 
 class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message
+
 from . import arguments, decisions, turn
 from .commands import COMMANDS, Command
 from .procedures import stack
@@ -38,7 +40,7 @@ def takes(state: str) -> tuple[str, ...]:
     return tuple(name for name, command in COMMANDS.items() if state in command.states)
 
 
-def objection(view: TableView, name: str) -> str | None:
+def objection(view: TableView, name: str) -> Message | None:
     """What stands against this command as the table stands, whatever it is given."""
     found = COMMANDS[name].check(_looking(view), None)
     return found.why if isinstance(found, turn.Objection) else found
@@ -68,7 +70,7 @@ def choices(view: TableView) -> list[dict[str, Any]]:
     turn = _looking(view)
     told = zip(stack.offered_choices(view), stack.describe_choices(view, open_step), strict=True)
     return [
-        offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why})
+        offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why.as_data()})
         for choice, offer in told
         for why in (decisions.check_choice(turn, choice),)
     ]

@@ -26,11 +26,6 @@ POSITIONS = (*LADDER, BESIDE, APART)
 """Every position that somebody may act in."""
 
 
-def position_name(position: str) -> str:
-    """The position with its article, as a refusal says it."""
-    return f"{'an' if position[:1] in 'aeiou' else 'a'} {position}"
-
-
 def who_decides(game: Game) -> str:
     """Who decides what the rules do not cover (6.1): the game says, else the highest."""
     return LADDER[-1] if game.decides is None else game.decides

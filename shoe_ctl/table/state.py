@@ -12,6 +12,7 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer
 from .wagers.types import Scope, Wagers
@@ -66,9 +67,11 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     designee: str | None = None
 
     @property
-    def named(self) -> str:
-        """The Player in words; the id only where no seat is known."""
-        return f"Player {self.id}" if self.seat is None else f"seat {self.seat}"
+    def named(self) -> Message:
+        """The Player by seat; by id only where no seat is known."""
+        if self.seat is None:
+            return message("player_by_id", player=self.id)
+        return message("player_by_seat", seat=self.seat)
 
 
 class HandCustody(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,7 +235,10 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def all_revealed(self) -> bool:
         """Every card dealt so far has been seen by the table, and so every one is known."""
-        return all(d.revealed for d in self.cards)
+        for dealt in self.cards:  # noqa: SIM110 - asked for each card: a generator costs more
+            if not dealt.revealed:
+                return False
+        return True
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -412,10 +418,10 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     key: str
     step: str
-    seen: str
+    seen: Message
     since_us: int
     subject: str | None = None
-    publicly: str | None = None
+    publicly: Message | None = None
     covers: bool = False
     noted: dict[str, Any] = {}
     window: Window | None = None

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from . import offers, situations, turn, undelivered
 from .irregularities.catalog import PROCEDURES
@@ -36,7 +37,7 @@ class Step(NamedTuple):
     """The command that a hand waits for, and what to do in words."""
 
     command: str
-    text: str
+    says: Message
 
 
 def held_by(played: Round) -> dict[str, Any]:
@@ -61,23 +62,28 @@ def in_order(played: Round) -> tuple[str, str]:
 def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -> Step:
     """What is next with a hand that has cards lying face down."""
     assert now.round is not None
-    named, handling = f"{hand.capitalize()}'s", now.round.hands.of(hand)
+    handling = now.round.hands.of(hand)
     if handling.holder is not None:
-        return Step("expose", f"{_called(handling.holder)} exposes {named} cards")
+        shown = message("next_holder_exposes", player=called(handling.holder), hand=hand)
+        return Step("expose", shown)
     opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
     if turn.method(now, settings) != "A" or opened or handling.with_dealer:
-        return Step("expose", f"expose {named} cards")
+        return Step("expose", message("next_expose", hand=hand))
     if not methods.has_wager_feed(now.wagers):
-        return Step("expose", f"pass {named} cards to the highest wager, or expose them")
+        return Step("expose", message("next_pass_to_highest_wager", hand=hand))
     rules = WagerRules(game, settings.layout, settings.limits)
     due = methods.find_recipient(now.wagers, hand, handling.refused, rules)
     if due is None:
-        return Step("expose", f"the pit supervisor names who takes {named} cards, or expose them")
-    return Step("pass_cards", f"pass {named} cards to {_called(due.player)}")
+        return Step("expose", message("next_pit_supervisor_names", hand=hand))
+    given = message("next_pass_cards", hand=hand, player=called(due.player))
+    return Step("pass_cards", given)
 
 
-def _called(player: Player) -> str:
-    return "the Player" if player.seat is None else f"seat {player.seat}"
+def called(player: Player) -> Message:
+    """The Player as everyone at the table may know: by seat, never by id."""
+    if player.seat is None:
+        return message("player_not_named")
+    return message("player_by_seat", seat=player.seat)
 
 
 def waits_for_a_wager(now: TableState) -> bool:
@@ -188,22 +194,16 @@ def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str
     }
 
 
-NOTHING_IS_STORED = (
-    "deal no more from this shoe, leave every card where it lies, and call whoever looks after the "
-    "box; once storage works again look at the cards, then a pit supervisor says resume"
-)
-"""What is to be done while nothing can be stored."""
-
-
-def in_storage_fault(stood: dict[str, Any], fault: str, since_us: int | None) -> dict[str, Any]:
+def in_storage_fault(stood: dict[str, Any], fault: Message, since_us: int | None) -> dict[str, Any]:
     """The status of a table that cannot store anything: as it stood, what failed, what to do.
 
     ``stood`` is its status when it was last stored. No command would be taken.
     """
     halt = stood["halt"]
     return stood | {
-        "fault": {"text": fault} | ({} if since_us is None else {"since": utc(since_us)}),
-        "next": _wait(NOTHING_IS_STORED),
+        "fault": {"message": fault.as_data()}
+        | ({} if since_us is None else {"since": utc(since_us)}),
+        "next": _wait(message("next_storage_fault")),
         "takes": [],
         "halt": None if halt is None else halt | {"choices": []},
         "waiting": [
@@ -255,7 +255,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
         told["pending"] = {"hand": hand, "index": index}
     if top.publicly is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
-        told |= {"seen": top.publicly, "rules": rules}
+        told |= {"seen": top.publicly.as_data(), "rules": rules}
     return told
 
 
@@ -264,27 +264,21 @@ def _waiting(
 ) -> dict[str, Any]:
     """What is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
-    told |= {"seen": opened.publicly, "prompt": stack.step_of(at, opened).prompt}
+    told |= {"seen": stack.public_seen(opened)}
+    told |= {"prompt": stack.step_of(at, opened).prompt.as_data()}
     asked = choices if stack.due_decision(at) is opened else []
     return told | ({"choices": asked} if asked else {})
 
 
 _ASKED = {
-    "idle": ("place_your_bets", "place your bets"),
-    "betting": ("no_more_bets", "no more bets"),
-    "resolved": ("settle", "pay and collect, then settle"),
+    "idle": ("place_your_bets", message("next_place_your_bets")),
+    "betting": ("no_more_bets", message("next_no_more_bets")),
+    "resolved": ("settle", message("next_settle")),
 }
 """What people say next in a state, where they announce it."""
 
 
 _BEFORE_CARDS = ("idle", *situations.BEGUN)
-_ALIGN = "say that the shoe stands between rounds and no card is missing"
-_ALIGN_IN_A_ROUND = "before that look whether a card is missing; if none is, align the shoe"
-_NEW_SHOE = "change the shoe; where it does not say so itself, say that it is changed"
-_NO_WAGER = (
-    "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
-    "or the shoe goes back to the dealer"
-)
 
 
 def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
@@ -299,21 +293,24 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
     if now.state == "revealing" and now.round is not None:
         return _revealing(now, now.round, at.game, at.settings)
     if waits_for_a_wager(now):
-        return _do("relinquish_shoe", _NO_WAGER)
+        return _do("relinquish_shoe", message("next_holder_without_wager"))
     slot = next_slot(now)
     if slot is None:
-        return _wait("the shoe")
-    return _draw(f"draw {_named(slot[0])} card {slot[1]}", slot, now)
+        return _wait(message("next_the_shoe"))
+    return _draw(message("next_draw", hand=slot[0], index=slot[1]), slot, now)
 
 
-def next_text(at: TableView) -> str:
-    """What the table waits for, in words."""
-    return str(_next(at, [])["text"])
+def next_message(at: TableView) -> Message:
+    """What the table waits for."""
+    return Message(**_next(at, [])["message"])
 
 
-def _beside(trouble: tuple[str, str] | None, step: dict[str, Any]) -> dict[str, Any]:
+def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[str, Any]:
     """The step, with what is wrong at the other end of the line."""
-    return step if trouble is None else step | {"text": f"{step['text']}; {trouble[1]}"}
+    if trouble is None:
+        return step
+    both = message("next_with_trouble", next=step["message"], trouble=trouble[1])
+    return step | {"message": both.as_data()}
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
@@ -321,44 +318,49 @@ def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
     if now.state == "no_shoe":
         return _wait(_no_shoe(now))
     if now.state == "shoe_change":
-        return _wait("change the shoe") if now.link.replay else _do("declare_new_shoe", _NEW_SHOE)
+        if now.link.replay:
+            return _wait(message("next_change_shoe"))
+        return _do("declare_new_shoe", message("next_declare_new_shoe"))
     if now.state in _BEFORE_CARDS and not (now.link.aligned or now.link.names_hands):
-        return _do("align", _ALIGN) if now.link.up else _wait("connect the shoe")
+        if not now.link.up:
+            return _wait(message("next_connect_shoe"))
+        return _do("align", message("next_align"))
     return None
 
 
-def _no_shoe(now: TableState) -> str:
+def _no_shoe(now: TableState) -> Message:
     if not now.link.up:
-        return "connect the shoe"
+        return message("next_connect_shoe")
     if now.link.refusal is not None:
-        return "connect this table's shoe"
+        return message("next_connect_this_tables_shoe")
     if now.link.replay and not now.link.met:  # only such a shoe says who it is
-        return "wait for the shoe to say who it is: if it does not, shoectl doctor says why"
-    return "push a shoe in"
-
-
-_PENDING = "; the card that was drawn waits face down, and takes its place when the table goes on"
+        return message("next_wait_for_hello")
+    return message("next_push_shoe_in")
 
 
 def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(at, halt.top).prompt + (_PENDING if at.now.pending is not None else "")
+    prompt = stack.step_of(at, halt.top).prompt
+    if at.now.pending is not None:
+        prompt = message("next_with_card_waiting", next=prompt)
     if stack.is_paused(at):
         return _paused(at, prompt)
     slot = stack.wanted_slot(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
     can = [choice["choice"] for choice in choices if "not_now" not in choice]
-    if set(can) <= {REFER} and any(choice.get("not_now") == ALIGN_FIRST for choice in choices):
-        return _do("align", f"{prompt}; {_ALIGN_IN_A_ROUND}")
+    if set(can) <= {REFER} and any(
+        choice.get("not_now") == ALIGN_FIRST.as_data() for choice in choices
+    ):
+        return _do("align", message("next_align_in_round", next=prompt))
     return _do("decide", prompt) if can else _wait(prompt)
 
 
-def _paused(at: TableView, prompt: str) -> dict[str, Any]:
+def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
     """A pause is over when a person says so, and not while something is in the way."""
     why = offers.objection(at, "resume")
     if why is None:
         return _do("resume", prompt)
-    return _wait(f"{prompt}; resume waits for this: {why}; if it stays so, declare other")
+    return _wait(message("next_resume_waits", next=prompt, why=why))
 
 
 def _revealing(
@@ -368,34 +370,32 @@ def _revealing(
     unseen = next((d for name in order for d in played.cards if _down(d, name)), None)
     if unseen is not None:
         if turn.faces(now, settings) == "face_up":
-            return _wait("the cards are being seen")
+            return _wait(message("next_cards_being_seen"))
         step = step_with(unseen.hand, now, game, settings)
-        return _do(step.command, step.text, hand=unseen.hand)
+        return _do(step.command, step.says, hand=unseen.hand)
     if not played.totals_announced:
-        return _do("announce_totals", "announce both totals")
+        return _do("announce_totals", message("next_announce_totals"))
     if is_result_awaited(now):
-        return _wait("the shoe's own result")
-    return _do("announce_outcome", "announce the outcome")
+        return _wait(message("next_result"))
+    return _do("announce_outcome", message("next_announce_outcome"))
 
 
 def _down(dealt: DealtCard, hand: str) -> bool:
     return dealt.hand == hand and not dealt.revealed
 
 
-def _named(hand: str) -> str:
-    return f"{hand.capitalize()}'s"
+def _do(command: str, says: Message, **args: Any) -> dict[str, Any]:
+    return {"command": command, "args": args, "message": says.as_data()}
 
 
-def _do(command: str, text: str, **args: Any) -> dict[str, Any]:
-    return {"command": command, "args": args, "text": text}
-
-
-def _draw(text: str, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
+def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
     """A card is awaited: nothing comes while the shoe refuses to give it."""
-    refused = "" if now.arming is None else arming.words(now.arming)
-    said = f"{text}; {refused}" if refused else text
-    return _wait(said, hand=slot[0], index=slot[1])
+    refused = arming.refusal(now)
+    if refused is not None:
+        says = message("next_with_trouble", next=says, trouble=refused)
+    return _wait(says, hand=slot[0], index=slot[1])
 
 
-def _wait(text: str, **draw: Any) -> dict[str, Any]:
-    return {"command": None, "args": {}, "text": text} | ({"draw": draw} if draw else {})
+def _wait(says: Message, **draw: Any) -> dict[str, Any]:
+    waits: dict[str, Any] = {"command": None, "args": {}, "message": says.as_data()}
+    return waits | ({"draw": draw} if draw else {})

@@ -14,7 +14,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 from . import answers, decisions, undelivered
-from .cases import CardCase, ErrorCase, HelloCase, classify_card, classify_error, classify_hello
+from .cases import (
+    CardCase,
+    ErrorCase,
+    HelloCase,
+    classify_card,
+    classify_error,
+    classify_hello,
+    take_turn,
+)
 from .commands import command_rows
 from .decisions import (
     apply_shoe_event,
@@ -38,7 +46,7 @@ from .irregularities import (
 )
 from .irregularities import halts as halt_causes
 from .irregularities.cutting_card import allows_withdrawal, offer_withdrawal
-from .irregularities.device_reset import fire_cards_placed
+from .irregularities.device_reset import place_cards_drawn_before
 from .irregularities.double_draw import ask_for_double_draw
 from .irregularities.halts import halt
 from .irregularities.overdraw import emit_unarmed, place_due_card
@@ -104,7 +112,13 @@ RESUME: Destination = _resumes_in
 
 
 # The round: how a table moves through its states. Read a line as: in this state, when this comes,
-# go to that state and do this. A command's own check is asked before its line.
+# go to that state and do this. A command's own check is asked before its line; what halts the
+# table, in SHOE and ALWAYS, leads to suspended.
+#
+# set       a set of cards that the shoe shows
+# pull      cards that were drawn as one
+# answer    answer_kept, answer_replaced: after a void round, whether its cards are replaced (5.13)
+# opening   cards drawn before the round that were ruled to be its first (6.1)
 # fmt: off
 ROUND: tuple[tuple[Any, ...], ...] = (
     # in            when this comes        to             do this
@@ -116,51 +130,49 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("idle",        "set.admitted",        "idle",        answer_cards_replaced, admit_pending_set),
     ("idle",        "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
     ("idle",        "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
-    ("idle",        "place_your_bets",     "betting",     answer_cards_kept, open_round),           # 3.1
+    ("idle",        "place_your_bets",     "betting",     answer_cards_kept, open_round),         # 3.1
     ("idle",        "first_wager",         "betting",     answer_cards_kept, open_round, apply_wager),
-    ("idle",        "card.in_turn",        "dealing",     answer_cards_kept, emit_unarmed, open_round,
-                    close_bets, deal_opening, deal_card, check_differential_due, reveal_due),
+    ("idle",        "card.in_turn",        "dealing",     answer_cards_kept, open_round, close_bets,
+                    deal_opening, deal_card, check_differential_due, reveal_due),
     ("idle",        "pull.opens_round",    "closed",      answer_cards_kept, open_round, close_bets,
-                    ask_for_double_draw, check_differential),                                      # 5.8
+                    ask_for_double_draw, check_differential),                                     # 5.8
     ("idle",        "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     ("idle",        "change_due",          "shoe_change", answer_cards_replaced, announce_change,
                     set_aside_opening),
     ("idle",        "change_shoe",         "shoe_change", answer_cards_replaced, announce_change,
                     set_aside_opening),
-    ("idle",        "change_decided",      "shoe_change", take_choice),                      # 5.13
+    ("idle",        "change_decided",      "shoe_change", take_choice),                     # 5.13
     # -- shoe_change: these cards deal no further round -------------------------------------------
     ("shoe_change", "set.admitted",        "idle",        answer_cards_replaced, admit_pending_set),
     ("shoe_change", "set.refused",         "no_shoe",     answer_cards_replaced, refuse_set),
     ("shoe_change", "set.taken_out",       "no_shoe",     answer_cards_replaced, remove_shoe),
     ("shoe_change", "declare_new_shoe",    "idle",        answer_cards_replaced, admit_unnamed_set),
-    ("shoe_change", "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- betting: wagers are taken ----------------------------------------------------------------
-    ("betting",     "no_more_bets",        "closed",      close_bets, fire_cards_placed,
-                    check_differential, check_opening_cards),                                   # 3.2
-    ("betting",     "card.in_turn",        "dealing",     emit_unarmed, close_bets, deal_opening,
-                    deal_card, check_differential_due, reveal_due),
+    ("betting",     "no_more_bets",        "closed",      close_bets, place_cards_drawn_before,
+                    check_differential, check_opening_cards),                                     # 3.2
+    ("betting",     "card.in_turn",        "dealing",     close_bets, deal_opening, deal_card,
+                    check_differential_due, reveal_due),
     ("betting",     "pull.opens_round",    "closed",      close_bets, ask_for_double_draw,
-                    check_differential),                                                     # 5.8
+                    check_differential),                                                    # 5.8
     ("betting",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- closed: no more bets, no card is out -----------------------------------------------------
-    ("closed",      "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
-    ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),         # 6.1
+    ("closed",      "card.in_turn",        "dealing",     deal_card, reveal_due),                # 3.12
+    ("closed",      "opening_due",         "dealing",     deal_opening, reveal_due),        # 6.1
     ("closed",      "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ----------------------------
-    ("dealing",     "card.in_turn",        "dealing",     emit_unarmed, deal_card, reveal_due),   # 3.12
-    ("dealing",     "card.fourth",         "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
-    ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),           # 5.3
+    ("dealing",     "card.in_turn",        "dealing",     deal_card, reveal_due),                # 3.12
+    ("dealing",     "card.fourth",         "revealing",   deal_card, reveal_due, advance_round),
+    ("dealing",     "deal.ran_out",        "idle",        void_insufficient_cards),         # 5.3
     ("dealing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
     ("revealing",   "third_card_due",      "drawing",     want_third_card),
     ("revealing",   "third_card.early",    "revealing",   want_third_card, place_due_card,
-                    reveal_due, advance_round),                                                    # 5.7
+                    reveal_due, advance_round),                                                   # 5.7
     ("revealing",   "third_card.aside",    "revealing",   deal_set_aside),             # 5.11.1
-    ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),           # 5.3
+    ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),         # 5.3
     ("revealing",   "outcome_due",         "resolved",    announce_outcome),
-    ("revealing",   "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- drawing: a third card is due -------------------------------------------------------------
-    ("drawing",     "card.in_turn",        "revealing",   emit_unarmed, deal_card, reveal_due, advance_round),
+    ("drawing",     "card.in_turn",        "revealing",   deal_card, reveal_due, advance_round),
     ("drawing",     "cards_placed",        BY_CARDS,      reveal_due, advance_round, check_if_empty),
     # -- resolved: the outcome is announced, wagers are collected and paid ------------------------
     ("resolved",    "settle",              "idle",        end_round),
@@ -168,7 +180,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     # -- suspended: something is open that is decided first ---------------------------------------
     ("suspended",   "halt_ended",          RESUME,        resume_play),
     ("suspended",   "round_voided",        "idle",        take_choice),
-    ("suspended",   "round_entered",       "resolved",    enter_round),                      # 6.3
+    ("suspended",   "round_entered",       "resolved",    enter_round),                     # 6.3
 )
 # fmt: on
 
@@ -312,6 +324,7 @@ ALWAYS: Mapping[str, Cell] = {
     "card.in_pause": halts(overdraw.halt_for_card_in_pause),  # 6.1
     "card.in_halt": does(halt_causes.hold_another_card),
     "card.without_shoe": halts("no_shoe_known", halt_causes.hold_card),
+    "card.unarmed": does(emit_unarmed, take_turn),  # 5.7
     "card.burned": does(card_ledger.burn),
     "card.of_missed_round": does(card_ledger.count_unplaced),
     "card.set_aside": does(reconstruct.set_aside_next),  # 5.11.1
@@ -404,7 +417,7 @@ _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "link_up": (("link_up.first_set", within(("no_shoe",), link.has_unnamed_sets)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", reconstruct.is_shoe_sorted),
+        ("link_lost.shoe_sorted", Turn.is_shoe_sorted),
         ("link_lost.unheard", link.cannot_replay),
     ),
     "restarted": (
@@ -417,7 +430,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), card_set.repeats_known_set)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), reconstruct.is_shoe_sorted)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), Turn.is_shoe_sorted)),
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, card_set.shows_new_shoe)),
@@ -583,17 +596,6 @@ def cases(trigger: str) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(case for case, _ in CASES.get(trigger, ())))
     asks = CASES.get(trigger)
     return named if asks and asks[-1][1] is always else (*named, trigger)
-
-
-def case_of(turn: Turn, trigger: str) -> str:
-    """What this trigger is, as the table stands."""
-    check = CHECKS.get(trigger)
-    if check is not None:
-        return check[0](turn)
-    for case, holds in CASES.get(trigger, ()):
-        if holds(turn):
-            return case
-    return trigger
 
 
 @functools.cache

@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Halt, OpenIrregularity, Round, Shoe, TableState
+from .state import BEGUN_BY_A_CARD, DEALT_IN, Halt, OpenIrregularity, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Cause(NamedTuple):
-    """What was seen, in words that never hold a card's value.
+    """What was seen: a message that never holds a card's value.
 
     ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
     ``noted`` is what its steps are to know: plain JSON values. It begins at ``step``, else at the
@@ -37,8 +38,8 @@ class Cause(NamedTuple):
     """
 
     key: str
-    seen: str
-    publicly: str | None = None
+    seen: Message
+    publicly: Message | None = None
     subject: str | None = None
     noted: Mapping[str, Any] = MappingProxyType({})
     step: str | None = None
@@ -69,6 +70,7 @@ def implied(now: TableState, settings: TableSettings) -> bool:
     return settings.announcements == "implied" and not is_handed(now, settings)
 
 
+PUBLIC, RESTRICTED = Audience.PUBLIC, Audience.RESTRICTED
 _Event = TypeVar("_Event", bound=ShoeEvent)
 
 
@@ -138,6 +140,14 @@ class TableView:
         """Announcements follow the cards now."""
         return implied(self.now, self.settings)
 
+    def is_shoe_sorted(self) -> bool:
+        """True if the round gets no card from the shoe any more: its cards lie on the table."""
+        return self.now.round is not None and self.now.round.shoe_sorted
+
+    def takes_card_in(self, state: str) -> bool:
+        """Return whether a card may be drawn in this state; implied announcements follow it."""
+        return state in DEALT_IN or (state in BEGUN_BY_A_CARD and self.implied)
+
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
         return self.procedures[key].public_key or key
@@ -150,7 +160,10 @@ class Turn(TableView):
     ``triggers`` are those that the table has given itself and that wait for their turn.
     ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
     ``args`` are the arguments of the command, once they were read.
+    ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
+
+    drawn: CardDrawn
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -174,7 +187,11 @@ class Turn(TableView):
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
-        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
+        if isinstance(event, CardDrawn):
+            self.drawn = event
+        else:
+            self.__dict__.pop("drawn", None)
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -193,13 +210,6 @@ class Turn(TableView):
         """Return the shoe event of this input, which is of this kind."""
         event = self.shoe_event
         assert isinstance(event, kind)
-        return event
-
-    @property
-    def drawn(self) -> CardDrawn:
-        """The card of this input."""
-        event = self._event
-        assert isinstance(event, CardDrawn)
         return event
 
     @property
@@ -245,19 +255,18 @@ class Turn(TableView):
     @property
     def subject(self) -> str | None:
         """The round in progress, else the shoe."""
-        if self.now.round is not None:
-            return self.now.round.id
-        return self.now.shoe.id if self.now.shoe is not None else None
+        about = self.now.round or self.now.shoe
+        return None if about is None else about.id
 
     def tell(
         self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
     ) -> None:
         """A public event; ``restricted`` is the data of its restricted copy where it differs."""
-        self.effects.append(TableEvent(kind, Audience.PUBLIC, self.subject, data, restricted))
+        self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
 
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """An event that only the restricted stream carries."""
-        self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+        self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
 
     def emit_irregularity(
         self, kind: str, key: str, data: dict[str, Any], **restricted: object
@@ -271,12 +280,12 @@ class Turn(TableView):
         else:
             self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
-    def refuse(self, error: str, **needs: str) -> None:
+    def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input: say why and what it would need, change nothing."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
-        data = {"command_id": asked.command_id, "command": asked.command, "error": error}
-        self.tell_restricted("command.refused", data)
+        data = {"command_id": asked.command_id, "command": asked.command}
+        self.tell_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
         self,
@@ -289,9 +298,8 @@ class Turn(TableView):
         """An announcement: stamped *inferred* unless the command ``by`` made it."""
         asked = self.happened
         made = isinstance(asked, TableCommand) and asked.command == by
-        stamp = {} if made else {"inferred": True}
-        more = None if restricted is None else {**data, **stamp, **restricted}
-        self.tell(kind, {**data, **stamp}, restricted=more)
+        told = data if made else {**data, "inferred": True}
+        self.tell(kind, told, restricted=None if restricted is None else {**told, **restricted})
 
 
 class Objection(NamedTuple):
@@ -300,12 +308,12 @@ class Objection(NamedTuple):
     ``tell`` refuses the command where another event than ``command.refused`` says it.
     """
 
-    why: str
+    why: Message
     needs: Mapping[str, str] = {}
     tell: Callable[[Turn], None] | None = None
 
 
-Check = Callable[[Turn, Any], str | Objection | None]
+Check = Callable[[Turn, Any], Message | Objection | None]
 """What stands against a command with these arguments, or, with None, whatever it is given."""
 
 
@@ -313,11 +321,11 @@ def check_nothing(_turn: Turn, _args: object = None) -> None:
     """Nothing stands against it."""
 
 
-def refuse(turn: Turn, objection: str | Objection) -> None:
+def refuse(turn: Turn, objection: Message | Objection) -> None:
     """Refuse the command for this."""
     why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
     if tell is None:
-        turn.refuse(f"{turn.command.command}: {why}", **needs)
+        turn.refuse(why, **needs)
     else:
         tell(turn)
 
@@ -330,17 +338,17 @@ class Refuse:
     """
 
     states: tuple[str, ...]
-    why: Callable[[Turn], str | Objection | None] | None = None
+    why: Callable[[Turn], Message | Objection | None] | None = None
 
     def __call__(self, turn: Turn) -> None:
         """Refuse it."""
         if self.why is not None and (objection := self.why(turn)) is not None:
             refuse(turn, objection)
             return
-        error = f"{turn.command.command} cannot be taken now (the table is {turn.state})"
+        error = message("refused_in_this_state", command=turn.command.command, state=turn.state)
         turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
 
 
 def not_taken(states: tuple[str, ...]) -> Objection:
     """That the state does not take the command; these do."""
-    return Objection("it cannot be taken now", tell=Refuse(states))
+    return Objection(message("refused_not_now"), tell=Refuse(states))

@@ -10,7 +10,7 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Result
 from shoe_ctl.table.state import PHASES, TableState, phase
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 ROUND = [("", "closed"), ("2D", "dealing"), ("2D 3C TS", "dealing"), ("2D 3C TS TH", "revealing")]

@@ -17,6 +17,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, DeclarationArgs, require_args
 from ..procedures.procedure import DECIDES, Accepts, Choice, Declared, End, Procedure, Step
@@ -53,12 +54,12 @@ class TakenCards(DeclarationArgs, frozen=True, kw_only=True):
     index: int | None = None
 
 
-def check_taken(turn: Turn, args: TakenCards | None) -> str | None:
+def check_taken(turn: Turn, args: TakenCards | None) -> Message | None:
     """Return why it cannot be declared that a Player left with these cards."""
     hand, index = ("both", None) if args is None else (args.hand, args.index)
     if _face_down(turn.round, hand, index):
         return None
-    return "no such card lies face down: what was seen is known"
+    return message("refused_no_such_card_gone")
 
 
 # Which cards are gone
@@ -105,12 +106,12 @@ class ValueSource(ChoiceArgs, frozen=True, kw_only=True):
     against_reading: bool = False
 
 
-def check_seen(turn: Turn, args: CardCodes | None) -> str | None:
+def check_seen(turn: Turn, args: CardCodes | None) -> Message | None:
     """Return what is wrong with the cards that surveillance names."""
     return None if args is None else _check_codes(turn, args.cards)
 
 
-def check_source(turn: Turn, args: ValueSource | None) -> Objection | str | None:
+def check_source(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
     """Return what stands against going on with the value: whoever is named does not know it."""
     if args is None:
         why = _check_surveillance_knows(turn)
@@ -124,23 +125,23 @@ def check_source(turn: Turn, args: ValueSource | None) -> Objection | str | None
     )
 
 
-def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | str | None:
+def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
     """Return why the round cannot go on with the value."""
     return check_source(turn, args) or check_can_resume(turn)
 
 
-def _check_surveillance_knows(turn: Turn) -> str | None:
+def _check_surveillance_knows(turn: Turn) -> Message | None:
     """Return an objection if surveillance has not said what it saw."""
     known = "cards" in turn.current.noted
-    return None if known else "surveillance did not say yet what was seen: seen"
+    return None if known else message("refused_surveillance_first")
 
 
-def _check_shoe_knows(turn: Turn) -> str | None:
+def _check_shoe_knows(turn: Turn) -> Message | None:
     """Return an objection if the shoe does not know which cards they are."""
     unknown = [dealt for dealt in missing_cards(turn) if dealt.card is None]
     if any(pulls.find_pull(turn.now, dealt.number) is not None for dealt in unknown):
-        return "it was drawn with others, and the shoe does not know which of them it is"
-    return "the shoe could not read it" if unknown else None
+        return message("refused_drawn_with_others")
+    return message("refused_shoe_did_not_read") if unknown else None
 
 
 def _contradicts_reading(turn: Turn) -> bool:
@@ -167,7 +168,7 @@ def record_sighting(turn: Turn) -> None:
     """Record what surveillance saw, and emit whether the shoe agrees, for those who may know it."""
     codes = require_args(turn, CardCodes).cards.split()
     update_data(turn, cards=codes)
-    _emit_comparison(turn, "surveillance saw", codes, shoe=_compare_with_readings(turn, codes))
+    _emit_comparison(turn, "surveillance_saw", codes, shoe=_compare_with_readings(turn, codes))
 
 
 def accept_value(turn: Turn) -> None:
@@ -208,10 +209,10 @@ class MissingCards(CardCodes, frozen=True, kw_only=True):
     short: str | None = None
 
 
-def _check_count_possible(turn: Turn, _args: object = None) -> str | None:
+def _check_count_possible(turn: Turn, _args: object = None) -> Message | None:
     """Return why it cannot go by the count: two cards might not complete the round."""
     if turn.resume_state != "revealing":
-        return "the initial deal is not complete, and two cards might not do"
+        return message("refused_initial_deal_open")
     return check_can_resume(turn)
 
 
@@ -224,7 +225,7 @@ def _has_cards_left(view: TableView) -> bool:
     return not _is_shoe_empty(view)
 
 
-def check_count(turn: Turn, args: MissingCards | None) -> str | None:
+def check_count(turn: Turn, args: MissingCards | None) -> Message | None:
     """Return what is wrong with the cards that were counted."""
     if args is None:
         return None
@@ -234,11 +235,11 @@ def check_count(turn: Turn, args: MissingCards | None) -> str | None:
     return _check_cards(turn, args.short, wanted)
 
 
-def _check_codes(turn: Turn, codes: str) -> str | None:
+def _check_codes(turn: Turn, codes: str) -> Message | None:
     return _check_cards(turn, codes, len(missing_cards(turn)))
 
 
-def _check_cards(turn: Turn, codes: str, wanted: int) -> str | None:
+def _check_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
     """Return an objection unless so many cards of the deck are named.
 
     Nothing that lies face down is looked at.
@@ -247,7 +248,9 @@ def _check_cards(turn: Turn, codes: str, wanted: int) -> str | None:
         if (why := card_entry.check_card_of_deck(turn, code)) is not None:
             return why
     named = len(codes.split())
-    return None if named == wanted else f"{named} cards are named, and {wanted} are missing"
+    if named == wanted:
+        return None
+    return message("refused_cards_named", named=named, missing=wanted)
 
 
 # Actions
@@ -322,7 +325,7 @@ def _set_aside_step(index: int, then: str) -> Step:
 
     return Step(
         f"{words}_aside",
-        f"draw the {words} of two cards and lay it aside, face down; keep them in the order drawn",
+        message("prompt_card_taken_draw", card=index),
         (
             Choice("shoe_is_empty", DECIDES, "sort", when=_is_shoe_empty, reason=False),
             GO_ON,
@@ -356,7 +359,7 @@ CARD_TAKEN = Procedure(
     (
         Step(
             "value",
-            "ask surveillance what was seen; is the value known, from the shoe or from them?",
+            message("prompt_card_taken_value"),
             (
                 Choice(
                     "seen", "surveillance", "value", (record_sighting,), check_seen,
@@ -380,8 +383,7 @@ CARD_TAKEN = Procedure(
         _set_aside_step(2, "sort"),
         Step(
             "ordering",
-            "both came in one pull: leave them as they lie, unseen; the pit manager says which "
-            "comes first, the upper or the lower",
+            message("prompt_card_taken_ordering"),
             (*choices_of_first_card("upper", "sort"), *choices_of_first_card("lower", "sort"),
              CALL_VOID),
             facts=public_missing_places,
@@ -389,15 +391,14 @@ CARD_TAKEN = Procedure(
         ),
         window_step(
             "remaining",
-            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            message("prompt_remaining_window"),
             ORDERED,
             "sort",
             CALL_VOID,
         ),
         Step(
             "sort",
-            "sort the cards left in the shoe and the discards into decks, and display them to all "
-            "and to surveillance",
+            message("prompt_card_taken_sort"),
             (
                 Choice(
                     "sorted", DECIDES, "determine",
@@ -411,15 +412,14 @@ CARD_TAKEN = Procedure(
         ),
         Step(
             "determine",
-            "say which cards are missing, by the sorted decks, the cards in play and the two laid "
-            "aside: the count decides",
+            message("prompt_card_taken_determine"),
             (_DETERMINED, CALL_VOID),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "determined"),
         ),
         Step(
             "replace",
-            "take cards of the same face from a complete deck and lay them down in their place",
+            message("prompt_card_taken_replace"),
             (
                 Choice(
                     "replaced", DECIDES, "finished", (replace_taken_cards,),
@@ -441,7 +441,7 @@ CARD_TAKEN = Procedure(
     Declared(
         "dealer",
         ("dealing", "revealing", "suspended"),
-        "it is declared that a Player left with cards",
+        message("seen_card_taken_declared"),
         TakenCards,
         check_taken,
     ),

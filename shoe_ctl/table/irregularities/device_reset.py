@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Hello, ResetDone
+from shoe_ctl.texts.message import Message, message
 
 from ..procedures.procedure import DECIDES, Accepts, Choice, Declared, End, Procedure, Step, always
 from ..procedures.shared import (
@@ -129,7 +130,7 @@ def reopen_bets(turn: Turn) -> None:
     wager_commands.open_bets(turn)
 
 
-def fire_cards_placed(turn: Turn) -> None:
+def place_cards_drawn_before(turn: Turn) -> None:
     """After the second *no more bets*, treat the cards on the table as the round's first."""
     if turn.round.cards:
         turn.then("cards_placed")
@@ -138,14 +139,14 @@ def fire_cards_placed(turn: Turn) -> None:
 # The command reset_shoe
 
 
-def check_reset(turn: Turn, _args: object = None) -> str | None:
+def check_reset(turn: Turn, _args: object = None) -> Message | None:
     """Return what stands against the command.
 
     After *no more bets* a reset is this procedure, which begins with a window (5.9).
     """
     halt = turn.now.halt
     if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset_step(turn):
-        return "bets are closed: declare device_reset first, its step resets the shoe"
+        return message("refused_declare_device_reset")
     return check_told(turn, "reset")
 
 
@@ -170,14 +171,14 @@ DEVICE_RESET = Procedure(
     (
         window_step(
             "window",
-            "ask each Player: withdraw or stand; then close the window and reset the shoe",
+            message("prompt_device_reset_window"),
             DEVICE_RESET_KEY,
             "reset",
             CALL_VOID,
         ),
         Step(
             RESET_STEP,
-            "reset the shoe, if it is not told to reset itself; when it is ready again, say so",
+            message("prompt_device_reset_reset"),
             (_RESET._replace(then="again", when=_no_cards_are_out), _RESET, CALL_VOID),
             # A shoe that restarts now does so for the reset: no power was lost.
             (
@@ -193,7 +194,7 @@ DEVICE_RESET = Procedure(
         ),
         Step(
             "cards",
-            "look at the cards that were drawn: they open the round, or are set aside",
+            message("prompt_device_reset_cards"),
             (
                 Choice(
                     "open_round", DECIDES, "opens", unless=check_no_unplaced_cards,
@@ -205,7 +206,7 @@ DEVICE_RESET = Procedure(
         ),
         Step(
             "ruling",
-            "leave the cards as they lie, and call whoever decides",
+            message("prompt_leave_cards_and_call"),
             (GO_ON, CALL_VOID),
         ),
     ),
@@ -223,7 +224,7 @@ DEVICE_RESET = Procedure(
     Declared(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
-        "it is declared that the shoe must be reset",
+        message("seen_device_reset_declared"),
         begins=(_has_no_window, "ruling"),
     ),
     begins=("ruling",),

@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.texts.message import Message, message
+
 from .. import arguments
 from ..arguments import ChoiceArgs, Name
 from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
@@ -113,14 +115,16 @@ def _is_card_out(view: TableView) -> bool:
     return view.now.pending is not None or (played is not None and bool(played.cards))
 
 
-def _check_any(turn: Turn, name: str) -> str | None:
+def _check_any(turn: Turn, name: str) -> Message | None:
     """Return an objection if no wager may be decreased, or none increased.
 
     On the higher hand one can always be removed.
     """
     current = _assess(turn)
     rooms = {"decrease": current.decrease, "increase": current.increase}
-    return None if rooms.get(name, current.exceeded) else f"there is no wager to {name}"
+    if rooms.get(name, current.exceeded):
+        return None
+    return message("refused_no_wager_to_change", change=name)
 
 
 # Facts for the room
@@ -180,12 +184,12 @@ def _change_choice(
             return asked
         return act(turn.now.wagers, asked, turn.wager_rules)
 
-    def check(turn: Turn, args: WagerArgs | None) -> str | None:
+    def check(turn: Turn, args: WagerArgs | None) -> Message | None:
         if args is None:
             return _check_any(turn, name) or check_no_unplaced_cards(turn)
         made = answer(turn)
         if isinstance(made, Refused):
-            return arguments.with_rule(made.why, made.rule)
+            return made.why.citing(made.rule)
         return check_no_unplaced_cards(turn)
 
     def change(turn: Turn) -> None:
@@ -232,8 +236,7 @@ TABLE_DIFFERENTIAL = Procedure(
     (
         Step(
             "changing",
-            "ask the Players on the hand with more on it to decrease; those on the other hand may "
-            "increase; draw no card before it is met",
+            message("prompt_differential_changing"),
             (
                 _change_choice(
                     "decrease",
@@ -258,7 +261,7 @@ TABLE_DIFFERENTIAL = Procedure(
         ),
         Step(
             "removing",
-            "the pit manager names the wagers that are removed",
+            message("prompt_differential_removing"),
             (
                 _change_choice(
                     "remove",
@@ -274,7 +277,7 @@ TABLE_DIFFERENTIAL = Procedure(
         ),
         Step(
             DIFFERENTIAL_RULING,
-            "a card is out: leave the wagers as they lie, and call whoever decides",
+            message("prompt_differential_ruling"),
             (GO_ON, CALL_VOID),
             facts=_totals_facts,
         ),
@@ -289,7 +292,7 @@ TABLE_DIFFERENTIAL = Procedure(
     Declared(
         "dealer",
         ("closed", "dealing", "revealing", "drawing", "resolved", "suspended"),
-        "it is declared that the table differential is exceeded",
+        message("seen_differential_declared"),
         begins=(_is_card_out, DIFFERENTIAL_RULING),
     ),
     begins=(DIFFERENTIAL_RULING,),

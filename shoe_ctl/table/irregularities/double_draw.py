@@ -17,6 +17,7 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import DeclarationArgs
 from ..procedures import stack, withdrawal
@@ -105,21 +106,21 @@ def halt_for_double_draw(turn: Turn) -> None:
     event, halted = turn.shoe_event, turn.now.halt
     assert isinstance(event, CardsDrawn)
     awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
-    seen = f"{len(event.cards)} cards were drawn together"
+    seen = message("seen_drawn_together", cards=len(event.cards))
     if halted is not None and PULLED_DRAWS in halted.top.noted:
         _join_open_double_draw(turn, event, seen)
     else:
         _raise_double_draw(turn, event, seen)
     inspections = [_hold_card(turn, place, card) for place, card in enumerate(event.cards)]
     if awaited is not None and event.number not in (None, awaited):
-        passed = f"draw {event.number} came where draw {awaited} was next"
+        passed = message("seen_draw_out_of_turn", draw=event.number, next=awaited)
         raise_irregularity(turn, Cause("gap", passed))
     for cause in inspections:
         if cause is not None:
             raise_irregularity(turn, cause)
 
 
-def _raise_double_draw(turn: Turn, event: CardsDrawn, seen: str) -> None:
+def _raise_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """Raise the double draw that the shoe reported."""
     noted = {ORDER_KNOWN: event.order_known, PULLED_DRAWS: _draw_numbers(turn, event)}
     raise_irregularity(
@@ -127,14 +128,14 @@ def _raise_double_draw(turn: Turn, event: CardsDrawn, seen: str) -> None:
     )
 
 
-def _join_open_double_draw(turn: Turn, event: CardsDrawn, seen: str) -> None:
+def _join_open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """Add cards to an open double draw whose order is not settled: all are ordered as one pull."""
     top = turn.halt.top
     known = event.order_known and top.noted[ORDER_KNOWN]
     draws = [*top.noted[PULLED_DRAWS], *_draw_numbers(turn, event)]
     withdrawal.emit_window_closed(turn, top, "stands")
     update_data(turn, **{ORDER_KNOWN: known, PULLED_DRAWS: draws})
-    stack.go_to(turn, "order", more=seen)
+    stack.go_to(turn, "order", more=seen.as_data())
 
 
 def _draw_numbers(turn: Turn, event: CardsDrawn) -> list[int]:
@@ -161,11 +162,11 @@ def _hold_card(turn: Turn, place: int, card: Card | None) -> Cause | None:
     return cause._replace(subject=early_cards.overdraw_subject(number), noted={INSPECTS: number})
 
 
-def check_declared_count(turn: Turn, args: PulledCards | None) -> str | None:
+def check_declared_count(turn: Turn, args: PulledCards | None) -> Message | None:
     """Return an objection if fewer cards of the round are out than are declared."""
     count = _FEWEST_CARDS if args is None else args.cards
     out = len(reconstruct.last_drawn(turn.now, count))
-    return None if out == count else f"{out} cards of the round are out"
+    return None if out == count else message("refused_fewer_cards_out", cards=out)
 
 
 # Conditions
@@ -282,24 +283,24 @@ def _order_facts(view: TableView) -> dict[str, Any]:
     return {"first": view.current.noted.get("first")}
 
 
-def check_order(turn: Turn, _args: object = None) -> str | None:
+def check_order(turn: Turn, _args: object = None) -> Message | None:
     """Return why the cards cannot be dealt in order by rule, without anyone's ruling."""
     if turn.now.shoe is None:
-        return "no shoe is known: the cards can only be set aside"
+        return message("refused_no_shoe_set_aside")
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
-        return "the shoe holds another set of cards than the round began with"
+        return message("refused_another_set")
     if unplaced.held_before(turn.now, turn.current):
-        return "cards that were drawn before them have no place yet"
+        return message("refused_earlier_cards_first")
     numbers = [card.number for card in current_held_cards(turn) if card.number is not None]
     if not numbers or turn.resume_state not in _PLAYS:
         return None
     if placed_draws(turn) & {*numbers}:
-        return "by the shoe's count they lie in their places already"
+        return message("refused_cards_in_place")
     missed = first_missing_draw(turn)
     if missed is not None and missed < max(numbers):
-        return "a card before them was missed: enter that one first"
+        return message("refused_enter_missed_first")
     return None
 
 
@@ -356,7 +357,7 @@ DOUBLE_DRAW = Procedure(
     (
         Step(
             "order",
-            "leave the cards as they lie, unseen: ask in which order they left the shoe",
+            message("prompt_double_draw_order"),
             (
                 _SHOE,
                 _SHOE._replace(then="reconstruct", when=_is_known_without_window),
@@ -372,15 +373,14 @@ DOUBLE_DRAW = Procedure(
         ),
         window_step(
             "window",
-            "before the cards are put in order ask each Player: withdraw or stand; then close the "
-            "window",
+            message("prompt_double_draw_window"),
             DOUBLE_DRAW_KEY,
             "reconstruct",
             CALL_VOID,
         ),
         Step(
             "reconstruct",
-            "put the cards in the order in which they were drawn, and let none be seen",
+            message("prompt_double_draw_reconstruct"),
             (
                 _LAY,
                 exchange_cards("reconstruct"),
@@ -392,7 +392,7 @@ DOUBLE_DRAW = Procedure(
         ),
         Step(
             "ordering",
-            "the pit manager says which card comes first, the upper or the lower",
+            message("prompt_double_draw_ordering"),
             (
                 *choices_of_first_card("upper", "lay"),
                 *choices_of_first_card("lower", "lay"),
@@ -402,20 +402,19 @@ DOUBLE_DRAW = Procedure(
         ),
         window_step(
             "remaining",
-            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            message("prompt_remaining_window"),
             ORDERED,
             "lay",
             CALL_VOID,
         ),
         Step(
             NAMING_STEP,
-            "say which card it is once it lies open, with a second person; never take it from a "
-            "Player",
+            message("prompt_double_draw_name"),
             (NAME_CARD._replace(then="named"), CALL_VOID),
         ),
         Step(
             "lay",
-            "put the cards in the order that the pit manager gave; each is named when it lies open",
+            message("prompt_double_draw_lay"),
             (
                 _LAY._replace(then="ordered", do=(_forget_identity, _place_in_order)),
                 _ENTER._replace(then="lay"),
@@ -437,7 +436,7 @@ DOUBLE_DRAW = Procedure(
     Declared(
         "dealer",
         (*CARDS_OUT, "suspended"),
-        "it is declared that cards were drawn together",
+        message("seen_double_draw_declared"),
         PulledCards,
         check_declared_count,
     ),

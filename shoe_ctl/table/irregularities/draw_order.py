@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from firmware_proto.events import CardPushedBack, Error
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, require_args
 from ..procedures import stack
@@ -85,7 +86,7 @@ def halt_for_pushed_back(turn: Turn) -> None:
     note_pushed_back(turn)
     noted = {} if number is None else {PUSHED_BACK: number}
     subject = None if number is None else early_cards.overdraw_subject(number)
-    seen = "a card was pushed back into the shoe in a round"
+    seen = message("seen_pushed_back")
     stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, noted=noted))
 
 
@@ -143,7 +144,7 @@ def _is_of_another_irregularity(view: TableView, card: CardOnTable) -> bool:
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
-def _check_reconstruct_order(turn: Turn, _args: object = None) -> str | None:
+def _check_reconstruct_order(turn: Turn, _args: object = None) -> Message | None:
     """Return why the order cannot be taken as found again."""
     if not turn.now.link.aligned:
         return ALIGN_FIRST
@@ -178,7 +179,7 @@ ORDER_ALTERED = Procedure(
     (
         Step(
             "ruling",
-            "leave the shoe as it is; if the order cannot be found again the round is void",
+            message("prompt_order_altered"),
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
@@ -204,7 +205,7 @@ ORDER_ALTERED = Procedure(
     Declared(
         "dealer",
         ("betting", "closed", *CARDS_OUT, "suspended"),
-        "it is declared that the order of the cards was altered",
+        message("seen_order_altered_declared"),
     ),
 )  # fmt: skip
 """The order of the cards in the shoe was altered."""
@@ -244,21 +245,21 @@ def _has_two_unseen_cards(view: TableView) -> bool:
     )
 
 
-def _check_exchange(turn: Turn, args: TwoPlaces | None) -> str | None:
+def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
     """Return why these two cards cannot be exchanged."""
     if args is None:
         known = [one for one in _cards_by_place(turn).values() if one.card and not one.seen]
-        return None if len(known) > 1 else "no two cards that are known lie there unseen"
+        return None if len(known) > 1 else message("refused_no_two_cards")
     if args.one == args.other:
-        return "name two cards"
+        return message("refused_name_two_cards")
     cards = _cards_by_place(turn)
     for place in (args.one, args.other):
         if place not in cards:
-            return f"no card lies there: {place}"
+            return message("refused_no_card_there", place=place)
         if cards[place].seen:
-            return f"everyone has seen {place}: it stays where it is"
+            return message("refused_card_stays", place=place)
         if cards[place].card is None:
-            return f"it is not known what {place} is: it is named when it lies open"
+            return message("refused_card_not_known", place=place)
     return None
 
 
@@ -331,7 +332,7 @@ WRONG_ORDER = Procedure(
     (
         Step(
             "ruling",
-            "put every card where the order of the draws wants it, and let none be seen",
+            message("prompt_wrong_order"),
             (_RECONSTRUCT, PLACE._replace(when=_awaits_cards), exchange_cards("ruling"), GO_ON,
              LAY_ASIDE_UNPLAYED, CALL_VOID),
         ),
@@ -342,7 +343,7 @@ WRONG_ORDER = Procedure(
         end_set_aside(),
         end_void(("wrong_order", "void")),
     ),
-    Declared("dealer", (*CARDS_OUT, "suspended"), "cards in a wrong order are declared"),
+    Declared("dealer", (*CARDS_OUT, "suspended"), message("seen_wrong_order_declared")),
     of_cards=True,
 )  # fmt: skip
 """Cards lie in the wrong places, or were drawn out of turn."""
@@ -352,7 +353,7 @@ MISSED_DRAW = Procedure(
     (
         Step(
             "ruling",
-            "leave the cards and the chips as they lie; a card that was due is drawn after all",
+            message("prompt_missed_draw"),
             (
                 _RECONSTRUCT,
                 GO_ON,
@@ -370,7 +371,7 @@ MISSED_DRAW = Procedure(
     Declared(
         "dealer",
         ("idle", "betting", "closed", *CARDS_OUT, "resolved", "suspended"),
-        "it is declared that a card was due and not drawn",
+        message("seen_missed_draw_declared"),
     ),
     of_cards=True,
 )

@@ -12,6 +12,7 @@ Must not know: why the link was lost.
 from __future__ import annotations
 
 from firmware_proto.events import Gap, Hello, Status
+from shoe_ctl.texts.message import Message, message
 
 from ..procedures.card_choices import ENTER, PLACE
 from ..procedures.procedure import Accepts, Choice, End, Procedure, Step
@@ -83,7 +84,7 @@ def _drawn_number(turn: Turn) -> int:
 def halt_for_gap(turn: Turn) -> None:
     """Halt: events of the shoe are lost, and nobody can send them again."""
     event = turn.event(Gap)
-    seen = f"the shoe's events {event.first} to {event.last} are lost"
+    seen = message("seen_events_lost", first=event.first, last=event.last)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -91,7 +92,7 @@ def halt_for_missed_cards(turn: Turn) -> None:
     """Halt: the shoe counts cards that were never reported."""
     event = turn.event(Hello)
     missed = event.drawn - turn.shoe.drawn
-    seen = f"{missed} cards were drawn that were not heard of"
+    seen = message("seen_cards_missed", cards=missed)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -102,7 +103,7 @@ def halt_for_counts(turn: Turn) -> None:
     """
     event = turn.shoe_event
     assert isinstance(event, Hello | Status)
-    seen = f"cards drawn: {event.drawn} by the shoe's count, {turn.shoe.drawn} by the table's"
+    seen = message("seen_counts_differ", shoe=event.drawn, table=turn.shoe.drawn)
     raise_irregularity(turn, Cause("gap", seen, subject=COUNT_PROFILES, step=COUNT_PROFILES))
 
 
@@ -166,21 +167,21 @@ def _has_entered_card(view: TableView) -> bool:
     return card_ledger.last_entered(view) is not None
 
 
-def check_take_back(turn: Turn, _args: object = None) -> str | None:
+def check_take_back(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if the last entry can no longer be taken back."""
     last, played = card_ledger.last_entered(turn), turn.round
     assert last is not None, "the choice is offered only then"
     if turn.now.held or turn.now.early or last.number != turn.shoe.drawn:
-        return "a card was drawn after it"
+        return message("refused_card_drawn_after")
     if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
-        return "the totals were announced with it"
+        return message("refused_totals_with_card")
     return None
 
 
-def check_counts(turn: Turn, _args: object = None) -> str | None:
+def check_counts(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if the shoe would refuse the next draw, or the table cannot go on."""
     if card_ledger.shoe_has_fewer(turn):
-        return "the shoe counts fewer cards than were entered: take_back, or recount"
+        return message("refused_shoe_counts_fewer")
     return check_can_resume(turn)
 
 
@@ -254,15 +255,14 @@ LINK_LOST = Procedure(
     (
         Step(
             "ruling",
-            "connect the shoe again; if nothing was missed the round goes on by itself; "
-            "where it is connected and silent, shoectl doctor says why",
+            message("prompt_link_lost"),
             (*CHOICES, LAY_ASIDE, CALL_VOID),
             (Accepts("hello", is_same_shoe_back, "resumed"),),
             facts=card_ledger.public_counts,
         ),
     ),
     (
-        End("resumed", "link back, nothing missed", ("link_lost", "resumed")),
+        End("resumed", "link_is_back", ("link_lost", "resumed")),
         end_entered("link_lost"),
         end_play_on(("link_lost", "ruled")),
         end_set_aside(("link_lost", "ruled")),
@@ -276,14 +276,13 @@ GAP = Procedure(
     (
         Step(
             "ruling",
-            "compare the cards on the table with the status; cards that were missed count",
+            message("prompt_gap"),
             (*CHOICES, LAY_ASIDE, CALL_VOID),
             facts=card_ledger.public_counts,
         ),
         Step(
             card_ledger.COUNT_PROFILES,
-            "count the cards that lie there: one that was entered and never drawn is taken back; "
-            "where all lie there, recount: the shoe missed them",
+            message("prompt_gap_counts"),
             (*CHOICES, LAY_ASIDE, CALL_VOID),
             facts=card_ledger.public_counts,
         ),

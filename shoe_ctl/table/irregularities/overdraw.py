@@ -15,6 +15,7 @@ Must not know: which card it is.
 from __future__ import annotations
 
 from firmware_proto.events import Error
+from shoe_ctl.texts.message import Message, message
 
 from ..inputs import ShoeSaid
 from ..procedures import stack
@@ -100,8 +101,6 @@ def _is_undecided_after_it(turn: Turn) -> bool:
 
 def emit_unarmed(turn: Turn) -> None:
     """Report that the shoe was not armed for a card that is due. It is that hand's card *(5.7)*."""
-    if turn.drawn.armed is not False:
-        return
     cause = _with_subject(turn, card_check.UNARMED)
     stack.raise_pending(turn, cause)
     stack.resolve_pending(turn, turn.now.waiting[-1], _KEPT)
@@ -237,21 +236,21 @@ def _may_be_exposed(view: TableView) -> bool:
     return _is_outside_round(view) and card is not None and not card.seen
 
 
-def _check_first_card(turn: Turn, _args: object = None) -> str | None:
+def _check_first_card(turn: Turn, _args: object = None) -> Message | None:
     """Return why the card cannot open the next round."""
     if (objection := check_no_unplaced_cards(turn)) is not None:
         return objection
     card = _decided_card(turn)
     assert card is not None
     if card.card is None:
-        return "it is not known which card it is"
+        return message("refused_card_unknown")
     if card.seen:
-        return "a card that was seen never opens a round"
+        return message("refused_seen_card_opens")
     if turn.now.opening:
-        return "a card lies there already that opens the round"
+        return message("refused_opening_card_lies")
     begun = turn.resume_state == "betting"
     if not begun and card_ledger.is_last_round(turn):
-        return "no further round is dealt from this shoe"
+        return message("refused_no_further_round")
     return None
 
 
@@ -317,15 +316,13 @@ OVERDRAW = Procedure(
     (
         Step(
             "waiting",
-            "leave the card face down where it lies, until the cards that all have seen say whose "
-            "it is",
+            message("prompt_overdraw_waiting"),
             (),
             turns=("ruling", "kept"),
         ),
         Step(
             "ruling",
-            "leave the card face down where it lies: it opens the next round, if nobody saw it, or "
-            "is set aside",
+            message("prompt_overdraw_ruling"),
             (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED),
         ),
     ),

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from shoe_ctl.texts.message import Message, message
+
 from ..arguments import (
     ChoiceArgs,
     DeclarationArgs,
@@ -85,14 +87,14 @@ class Delivery(DeclarationArgs, frozen=True, kw_only=True):
     seat: int | None = None
 
 
-def _check_delivery(turn: Turn, args: Delivery | None) -> str | None:
+def _check_delivery(turn: Turn, args: Delivery | None) -> Message | None:
     """Return why it cannot be declared that a hand was passed, dealt or exposed wrongly."""
     if turn.faces == "face_up":
-        return "here all cards are dealt face up, and no Player handles them"
+        return message("refused_all_face_up")
     if args is None:
-        return None if turn.round.cards else "no card is dealt"
+        return None if turn.round.cards else message("refused_no_card_dealt")
     if not any(d.hand == args.hand for d in turn.round.cards):
-        return f"no card of the {args.hand} hand is dealt"
+        return message("refused_hand_not_dealt", hand=args.hand)
     return None
 
 
@@ -145,12 +147,12 @@ def _hand_to_player(turn: Turn) -> HandToPlayer:
     )
 
 
-def _check_pass_on(turn: Turn, args: RightPlayer | None) -> str | None:
+def _check_pass_on(turn: Turn, args: RightPlayer | None) -> Message | None:
     to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
     return hands.check_delivery(turn, hand, to) or check_shoe_ready(turn)
 
 
-def _check_naming(turn: Turn, args: RightPlayer | None) -> str | None:
+def _check_naming(turn: Turn, args: RightPlayer | None) -> Message | None:
     to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
     return hands.check_named(turn, hand, to) or check_shoe_ready(turn)
 
@@ -169,9 +171,9 @@ def _named_cards(turn: Turn, index: int | None) -> list[DealtCard]:
     return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
 
 
-def _check_seen(turn: Turn, args: SeenCard | None) -> str | None:
+def _check_seen(turn: Turn, args: SeenCard | None) -> Message | None:
     if not _named_cards(turn, None if args is None else args.index):
-        return "no such card of the hand lies face down"
+        return message("refused_no_card_face_down")
     return check_shoe_ready(turn)
 
 
@@ -199,7 +201,7 @@ def _reveal_seen(turn: Turn) -> None:
     """Reveal what was dealt face up or exposed in error: no wrong delivery (5.7.1)."""
     rule = turn.game.rule("wrong_player", "stands")
     seen = _named_cards(turn, require_args(turn, SeenCard).index)
-    reveal.reveal(turn, seen, {"by": "in error", "rule": rule})
+    reveal.reveal(turn, seen, {"by": "in_error", "rule": rule})
 
 
 # Procedure
@@ -209,8 +211,7 @@ WRONG_PLAYER = Procedure(
     (
         Step(
             "look",
-            "a hand that nobody opened is taken back and passed to the right Player; if a card of "
-            "it was seen, or it was passed to nobody, the outcome stands",
+            message("prompt_wrong_player_look"),
             (
                 Choice(
                     "retrieve", "dealer", "pass_on", (_retrieve,), reason=False,
@@ -230,7 +231,7 @@ WRONG_PLAYER = Procedure(
         ),
         Step(
             "pass_on",
-            "pass the hand, face down, to the Player whose it is",
+            message("prompt_wrong_player_pass_on"),
             (
                 Choice(
                     "pass_on", "dealer", "retrieved", (_pass_on,), _check_pass_on,
@@ -257,7 +258,7 @@ WRONG_PLAYER = Procedure(
     Declared(
         "dealer",
         (*CARDS_OUT, "resolved", "suspended"),
-        "a hand is declared to have been passed or exposed wrongly",
+        message("seen_wrong_player_declared"),
         Delivery,
         _check_delivery,
         "hand",
@@ -276,17 +277,19 @@ class Absence(DeclarationArgs, frozen=True, kw_only=True):
     hand: Literal["player", "banker"] | None = None
 
 
-def _check_absence(turn: Turn, args: Absence | None) -> str | None:
+def _check_absence(turn: Turn, args: Absence | None) -> Message | None:
     """Return why it cannot be declared that a Player who handles cards or the shoe is away."""
     if args is None and any(_is_held(turn, hand) for hand in ("player", "banker")):
         return None
     if args is not None and args.hand is not None:
-        return None if _is_held(turn, args.hand) else f"no Player holds the {args.hand} hand"
+        if _is_held(turn, args.hand):
+            return None
+        return message("refused_nobody_holds_hand", hand=args.hand)
     if (objection := shoe_holder.check_holder(turn)) is not None:
-        return f"{objection}; where a hand's holder is away say which hand"
+        return message("refused_say_which_hand", why=objection)
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
     if back_to == "revealing" or next_slot(turn.now) is None:
-        return "no card is to be drawn now: say which hand the Player holds"
+        return message("refused_no_draw_say_hand")
     return None
 
 
@@ -345,8 +348,7 @@ HOLDER_ABSENT = Procedure(
     (
         Step(
             "ruling",
-            "the dealer exposes a hand whose holder is away; with cards to draw the shift manager "
-            "rules",
+            message("prompt_holder_absent"),
             (
                 Choice(
                     "expose", "dealer", "exposed", (_dealer_exposes,), check_shoe_ready,
@@ -375,7 +377,7 @@ HOLDER_ABSENT = Procedure(
     Declared(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
-        "it is declared that a Player who handles the cards or the shoe is away",
+        message("seen_holder_absent_declared"),
         Absence,
         _check_absence,
         "hand",
@@ -390,7 +392,7 @@ _ALTERED_KEY = "order_altered_while_moving"
 _MOVE_STATES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
-def _check_ready(turn: Turn, _args: object = None) -> str | None:
+def _check_ready(turn: Turn, _args: object = None) -> Message | None:
     """Return why play cannot go on, in a round or between rounds."""
     return check_can_resume(turn) if turn.now.round is None else check_shoe_ready(turn)
 
@@ -402,7 +404,7 @@ EXPOSED_WHILE_MOVING = Procedure(
     (
         Step(
             "ruling",
-            "a card that was seen while the shoe was moved plays as if it had lain face down",
+            message("prompt_seen_while_moved"),
             (
                 Choice(
                     "play_face_down", "dealer", "face_down", unless=_check_ready, reason=False
@@ -422,7 +424,7 @@ EXPOSED_WHILE_MOVING = Procedure(
     Declared(
         "dealer",
         _MOVE_STATES,
-        "it is declared that a card was seen while the shoe was moved",
+        message("seen_seen_while_moved_declared"),
         unless=shoe_holder.check_method,
     ),
 )  # fmt: skip
@@ -433,8 +435,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
     (
         Step(
             "ruling",
-            "rectify the order if it is known; if it cannot be rectified the round is void, and "
-            "the cards are replaced",
+            message("prompt_altered_while_moved"),
             (
                 Choice("rectified", DECIDES, "rectified", (align,), check_can_resume),
                 Choice("replace_cards", "pit_supervisor", "replaced", in_round=False),
@@ -455,7 +456,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
     Declared(
         "dealer",
         _MOVE_STATES,
-        "it is declared that the order of the cards was altered while the shoe was moved",
+        message("seen_altered_while_moved_declared"),
         unless=shoe_holder.check_method,
     ),
 )  # fmt: skip

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Hello
+from shoe_ctl.texts.message import Message, message
 
 from ..inputs import Restarted
 from ..procedures import stack
@@ -152,17 +153,17 @@ def _hands_held_face_down(turn: Turn) -> list[str]:
     return [hand for hand in ("player", "banker") if hands.is_held_face_down(turn, hand)]
 
 
-def _check_cards_seen(turn: Turn, _args: object = None) -> str | None:
+def _check_cards_seen(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection while a card lies open that the room has not had its time to see.
 
     It may decide a wager.
     """
     opens = turn.faces == "face_up"
     down = any(not dealt.revealed and dealt.card is not None for dealt in turn.round.cards)
-    return "the cards are being seen" if opens and down else None
+    return message("refused_cards_being_seen") if opens and down else None
 
 
-def _check_ready(turn: Turn, _args: object = None) -> str | None:
+def _check_ready(turn: Turn, _args: object = None) -> Message | None:
     """Return why the round cannot go on.
 
     Before the first card, a shoe that names its hands need not be aligned: that card aligns it.
@@ -170,9 +171,9 @@ def _check_ready(turn: Turn, _args: object = None) -> str | None:
     if turn.resume_state != "closed":
         return check_shoe_ready(turn)
     if not turn.now.link.up:
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     if card_ledger.has_lost_cards(turn):
-        return "the shoe counts more cards than were heard of"
+        return message("refused_cards_are_missing")
     names_hands = turn.now.link.names_hands
     return check_can_resume(turn) if names_hands else check_shoe_ready(turn)
 
@@ -210,21 +211,15 @@ def _take_hands_back(turn: Turn) -> None:
 
 # Procedure
 
-
-def _prompt(rest: str) -> str:
-    return f"no wager is decided: {rest}"
-
-
 _GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _check_ready, reason=False)
 _REFER = Choice(REFER, "dealer", POWER_RULING)
-_PLAY_ON_PROMPT = "when the power is back and the shoe is connected, play the round to its end"
 
 POWER_FAILURE = Procedure(
     POWER_FAILURE_KEY,
     (
         Step(
             OFFER,
-            _prompt("leave the cards as they lie; offer each Player to withdraw all wagers"),
+            message("prompt_power_failure_offer"),
             (
                 Choice(
                     "offer_withdrawal",
@@ -240,7 +235,7 @@ POWER_FAILURE = Procedure(
         ),
         Step(
             TAKE_BACK,
-            _prompt("take back, face down and unseen, every hand that a Player holds"),
+            message("prompt_power_failure_take_back"),
             (
                 Choice("take_hands_back", "dealer", OFFER, (_take_hands_back,), reason=False),
                 _REFER,
@@ -250,20 +245,20 @@ POWER_FAILURE = Procedure(
         ),
         window_step(
             "window",
-            _prompt("ask each Player: withdraw all wagers or none; then close the window"),
+            message("prompt_power_failure_window"),
             POWER_FAILURE_KEY,
             "conclude",
             _REFER._replace(do=(close_window,)),
         ),
         Step(
             "conclude",
-            _PLAY_ON_PROMPT,
+            message("prompt_power_failure_play_on"),
             (_GOES_ON, _REFER),
             cites=_CITES_WITHDRAWAL,
         ),
         Step(
             CONTINUE,
-            f"a wager is decided: nobody withdraws; {_PLAY_ON_PROMPT}",
+            message("prompt_power_failure_decided"),
             (
                 _GOES_ON._replace(then="continued"),
                 _REFER._replace(when=_is_stuck),
@@ -272,7 +267,7 @@ POWER_FAILURE = Procedure(
         ),
         Step(
             POWER_RULING,
-            "leave the cards as they lie, and call whoever decides",
+            message("prompt_leave_cards_and_call"),
             (GO_ON, CALL_VOID),
             facts=_ruling_facts,
             cites=_CITES_RULING,
@@ -284,7 +279,7 @@ POWER_FAILURE = Procedure(
         end_play_on(_CITES_RULING),
         end_void(_CITES_RULING),
     ),
-    Declared("dealer", (*TO_THE_OUTCOME, "suspended"), "a loss of power is declared"),
+    Declared("dealer", (*TO_THE_OUTCOME, "suspended"), message("seen_power_failure_declared")),
     covers=("link_lost",),
     facts=establish_results,
     begins=(CONTINUE, TAKE_BACK, POWER_RULING),

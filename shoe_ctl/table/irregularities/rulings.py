@@ -11,8 +11,8 @@ In: the shoe's result, what people declare. Out: ``RESULT_DISAGREES``, ``RESULT_
 
 from __future__ import annotations
 
-from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import require_args
 from ..procedures import stack
@@ -37,20 +37,20 @@ from ..turn import Cause, TableView, Turn
 # Result disagrees, result missing: conditions
 
 
-def check_replace(turn: Turn, wanted: card_entry.CardAtSlot | None) -> str | None:
+def check_replace(turn: Turn, wanted: card_entry.CardAtSlot | None) -> Message | None:
     """Return an objection if no such card lies open, or the round could not be with it."""
     if wanted is None:
         any_open = any(dealt.revealed for dealt in turn.round.cards)
-        return check_can_resume(turn) if any_open else "no card of the round lies open"
+        return check_can_resume(turn) if any_open else message("refused_no_card_open")
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
-        return "no such card of the round lies open"
+        return message("refused_no_card_open")
     if (wrong := card_entry.check_card(turn, wanted.card)) is not None:
         return wrong
     return check_can_resume(turn) or _check_table_of_play(turn, wanted)
 
 
-def _check_table_of_play(turn: Turn, wanted: card_entry.CardAtSlot) -> str | None:
+def _check_table_of_play(turn: Turn, wanted: card_entry.CardAtSlot) -> Message | None:
     """Return an objection if the Table of Play would not have dealt these cards.
 
     Asked once all lie open.
@@ -67,8 +67,8 @@ def _check_table_of_play(turn: Turn, wanted: card_entry.CardAtSlot) -> str | Non
     )
     try:
         next_hand(player, banker)
-    except InputRefused as refused:
-        return str(refused)
+    except ImpossibleRound as impossible:
+        return impossible.why
     return None
 
 
@@ -104,7 +104,7 @@ REPLACE = Choice(
 """A card of the round was misread; two persons name it."""
 
 
-def _result_procedure(key: str, prompt: str) -> Procedure:
+def _result_procedure(key: str, prompt: Message) -> Procedure:
     """Return the procedure for the shoe's own result: the cards stand, or one is corrected."""
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
@@ -119,13 +119,8 @@ def _result_procedure(key: str, prompt: str) -> Procedure:
     )
 
 
-RESULT_DISAGREES = _result_procedure(
-    "result_disagrees", "look at the cards on the table: they stand, whatever the shoe says"
-)
-
-RESULT_MISSING = _result_procedure(
-    "result_missing", "look at the cards on the table: they stand without the shoe's own result"
-)
+RESULT_DISAGREES = _result_procedure("result_disagrees", message("prompt_result_disagrees"))
+RESULT_MISSING = _result_procedure("result_missing", message("prompt_result_missing"))
 
 
 # What no rule covers: procedure
@@ -137,9 +132,9 @@ _WITH_A_SHOE = (
 
 OTHER = Procedure(
     "other",
-    (ruling_step("leave everything as it is, and call whoever decides"),),
+    (ruling_step(message("prompt_other")),),
     (end_play_on(), end_set_aside(), end_void(("other", "void"))),
-    Declared("dealer", _WITH_A_SHOE, "something that the rules do not cover is declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_other_declared")),
 )
 """Something that the rules do not cover."""
 
@@ -153,7 +148,7 @@ _CITES_REPLACED = (AFTER_VOID_KEY, "shoe_replaced")
 def ask_after_void(turn: Turn) -> None:
     """Ask after a void round whether its cards are replaced, unless that is settled already."""
     if turn.now.loaded is None and not card_ledger.is_change_due(turn):
-        stack.raise_question(turn, Cause(AFTER_VOID_KEY, "the round was void"))
+        stack.raise_question(turn, Cause(AFTER_VOID_KEY, message("seen_round_void")))
 
 
 def answer_cards_kept(turn: Turn) -> None:
@@ -168,8 +163,7 @@ def answer_cards_replaced(turn: Turn) -> None:
 
 def _answer_question(turn: Turn, name: str) -> None:
     """End the question with this end, if it is open."""
-    asked = _open_question(turn)
-    if asked is None:
+    if not turn.now.waiting or (asked := _open_question(turn)) is None:
         return
     end = AFTER_VOID.end(name)
     assert end is not None
@@ -211,7 +205,7 @@ AFTER_VOID = Procedure(
     (
         Step(
             "cards",
-            "the cards may be replaced: replace them, or go on with the same",
+            message("prompt_after_void"),
             (
                 _REPLACE,
                 _REPLACE._replace(by=DECIDES, when=_is_replaced_by_ruling, reason=True),

@@ -14,6 +14,7 @@ Must not know: why a card was not read, who exposes it.
 from __future__ import annotations
 
 from firmware_proto.events import Error
+from shoe_ctl.texts.message import Message, message
 
 from .. import state
 from ..arguments import require_args
@@ -107,15 +108,14 @@ def _unraised_cards(turn: Turn) -> list[DealtCard]:
 
 def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     """Return why nobody knows the card: it is one of a pull, it was entered, or it was not read."""
-    named = f"{dealt.hand.capitalize()}'s card {dealt.index}"
     noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find_pull(turn.now, dealt.number) is not None:
-        seen = f"{named} is one of those that were drawn together"
+        seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
         return Cause(DOUBLE_DRAW_KEY, seen, subject=subject, noted=noted, step=NAMING_STEP)
     if dealt.number in turn.shoe.entered:
-        seen = f"{named} was entered, and the shoe was not heard of it"
+        seen = message("seen_card_only_entered", hand=dealt.hand, index=dealt.index)
     else:
-        seen = f"{named} could not be read"
+        seen = message("seen_card_not_read", hand=dealt.hand, index=dealt.index)
     return Cause(MISREAD_KEY, seen, subject=subject, noted=noted, step="enter")
 
 
@@ -175,10 +175,10 @@ def is_unread_in_turn(turn: Turn) -> bool:
     return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
 
 
-def check_in_place(turn: Turn, _args: object = None) -> str | None:
+def check_in_place(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if no card was due, or others came as well."""
     if reconstruct.free_slot(turn) is None:
-        return "no card is due"
+        return message("refused_no_card_due")
     return check_no_unplaced_cards(turn)
 
 
@@ -245,10 +245,10 @@ def _is_naming(opened: OpenIrregularity) -> bool:
 
 # Procedure
 
-READ = End("read", "read by the shoe", _CITES_ENTERED)
+READ = End("read", "read_by_shoe", _CITES_ENTERED)
 """The shoe has read the card after all."""
 
-KNOWN = End("known", "known otherwise", _CITES_ENTERED)
+KNOWN = End("known", "known_otherwise", _CITES_ENTERED)
 """The card was named as a part of something else."""
 
 MISREAD = Procedure(
@@ -256,7 +256,7 @@ MISREAD = Procedure(
     (
         Step(
             "where",
-            "see whether the card is out of the shoe; clear the shoe's error, and say where it is",
+            message("prompt_misread_where"),
             (
                 Choice("in_its_place", "dealer", "holds", unless=check_in_place, reason=False),
                 Choice(
@@ -272,7 +272,7 @@ MISREAD = Procedure(
         ),
         Step(
             "enter",
-            "enter the card once it lies open, with a second person; never take it from a Player",
+            message("prompt_misread_enter"),
             (
                 NAME_CARD,
                 CALL_VOID,
@@ -285,9 +285,7 @@ MISREAD = Procedure(
         End("again", "read_again", _CITES_ENTERED),
         End("entered", "entered", _CITES_ENTERED, do=(enter_seen_card,)),
         READ._replace(do=(take_late_reading,)),
-        End(
-            "read_in_turn", "read by the shoe", _CITES_ENTERED, do=(reconstruct.deal_late_reading,)
-        ),
+        End("read_in_turn", "read_by_shoe", _CITES_ENTERED, do=(reconstruct.deal_late_reading,)),
         end_set_aside(),
         end_void(),
     ),

@@ -12,6 +12,8 @@ Must not know: how a card is found to be foreign.
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import Message, message
+
 from ..procedures.procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     CALL_VOID,
@@ -69,19 +71,19 @@ def halt_for_count(turn: Turn) -> None:
 # Conditions
 
 
-def check_correct(turn: Turn, args: card_entry.CardArgs | None) -> str | None:
+def check_correct(turn: Turn, args: card_entry.CardArgs | None) -> Message | None:
     """Return an objection if no card is inspected, or the named card is not one of the shoe's."""
     held = current_held_cards(turn)
     if not held or held[0].card is None:
-        return "no card that was read is under inspection"
+        return message("refused_no_card_inspected")
     return None if args is None else card_entry.check_card(turn, args.card)
 
 
-def check_first_card_dealt(turn: Turn, _args: object = None) -> str | None:
+def check_first_card_dealt(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if no card of the round was dealt before: the rule does not hold then."""
     played = turn.now.round
     if played is None or not played.cards:
-        return "no card of the round was dealt before it"
+        return message("refused_no_card_before_it")
     return check_can_resume(turn)
 
 
@@ -127,7 +129,7 @@ CORRECT = Choice(
 
 CORRECTED = Step(
     "corrected_card",
-    "the card is corrected; go on with the round",
+    message("prompt_card_corrected"),
     (
         Choice(PLAY_ON, "pit_supervisor", "corrected", (align,), check_can_resume, reason=False),
         LAY_ASIDE._replace(unless=check_has_held_cards),
@@ -144,10 +146,7 @@ def end_corrected(key: str) -> End:
 
 # Procedures: a foreign card, one too many
 
-_INSPECT = (
-    "inspect the cards; if one is foreign or one too many the round is void, and earlier rounds "
-    "stand"
-)
+_INSPECT = message("prompt_inspection")
 """One prompt for both irregularities: in public they must look alike."""
 
 
@@ -181,8 +180,7 @@ UNSHUFFLED = Procedure(
     (
         Step(
             "ruling",
-            "inspect the cards; if they were not shuffled a round in progress is void, and "
-            "earlier rounds stand",
+            message("prompt_unshuffled"),
             (GO_ON, _earlier_stand_choice(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
@@ -192,7 +190,7 @@ UNSHUFFLED = Procedure(
         end_set_aside(),
         end_void(("unshuffled", "void")),
     ),
-    Declared("dealer", _WITH_A_SHOE, "unshuffled cards are declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_unshuffled_declared")),
 )
 
 
@@ -203,8 +201,7 @@ MISSING_CARD_IN_SHOE = Procedure(
     (
         Step(
             "ruling",
-            "count the cards again; if one is missing a round in progress is void, and earlier "
-            "rounds stand",
+            message("prompt_missing_card"),
             (GO_ON, _earlier_stand_choice(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
@@ -214,7 +211,7 @@ MISSING_CARD_IN_SHOE = Procedure(
         end_set_aside(),
         end_void(("missing_card_in_shoe", "void")),
     ),
-    Declared("dealer", _WITH_A_SHOE, "a missing card is declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_missing_card_declared")),
 )
 
 
@@ -230,12 +227,12 @@ FACE_UP_IN_SHOE = Procedure(
     (
         Step(
             "ruling",
-            "after the first card of a round it plays as if it had lain face down",
+            message("prompt_face_up"),
             (_PLAY_FACE_DOWN, GO_ON, LAY_ASIDE, CALL_VOID),
         ),
         Step(
             dealing.FIRST_STEP,
-            "it was the round's first card: leave it as it lies, and call whoever decides",
+            message("prompt_face_up_first"),
             (GO_ON, CALL_VOID),
         ),
     ),
@@ -248,7 +245,7 @@ FACE_UP_IN_SHOE = Procedure(
     Declared(
         "dealer",
         ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended"),
-        "a card that lies face up in the shoe is declared",
+        message("seen_face_up_declared"),
     ),
     begins=(dealing.FIRST_STEP,),
 )

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoe_ctl.texts.message import Message, message
+
 from ..arguments import require_args
 from ..round import card_entry, reconstruct, reveal
 from ..round import deal as dealing
@@ -50,21 +52,21 @@ def first_missing_draw(turn: Turn) -> int | None:
     return None if has_reported_all else shoe.drawn + 1
 
 
-def check_enter(turn: Turn, args: card_entry.MissedCardArgs | None) -> str | None:
+def check_enter(turn: Turn, args: card_entry.MissedCardArgs | None) -> Message | None:
     """Return an objection if no card was missed, none is due, or it cannot be the one named."""
     number, held = first_missing_draw(turn), turn.now.held
     if (objection := _check_slot(turn)) is not None:
         return objection
     if number is None:
-        return "no card was missed"
+        return message("refused_no_card_missed")
     if held and unplaced.draw_of(held[0]) < number:
-        return "a card that was kept was drawn before it: place that one first"
+        return message("refused_place_kept_first")
     if args is None:
         return None
     code = args.card
     if turn.faces != "face_up":
-        return None if code is None else "it lies face down: it is named when it is exposed"
-    return "it lies open: name the card" if code is None else card_entry.check_card(turn, code)
+        return None if code is None else message("refused_card_face_down")
+    return message("refused_name_open_card") if code is None else card_entry.check_card(turn, code)
 
 
 def _suggested_card(view: TableView) -> dict[str, Any]:
@@ -72,13 +74,13 @@ def _suggested_card(view: TableView) -> dict[str, Any]:
     return {"card": None} if view.faces == "face_up" else {}
 
 
-def _check_slot(turn: Turn) -> str | None:
+def _check_slot(turn: Turn) -> Message | None:
     """Return an objection if the round has no slot for a card now."""
     takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
     if turn.resume_state not in takes or turn.now.shoe is None:
-        return "no card of a round is awaited"
+        return message("refused_no_card_awaited")
     if reconstruct.free_slot(turn) is None:
-        return "no card is due before those on the table are seen"
+        return message("refused_see_cards_first")
     return None
 
 
@@ -102,23 +104,23 @@ def enter_missed_card(turn: Turn) -> None:
 # Place a card that is held: conditions
 
 
-def check_place(turn: Turn, _args: object = None) -> str | None:
+def check_place(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if no card is held, none is due, or a card before it was missed."""
     held = turn.now.held
     if not held:
-        return "no card was kept"
+        return message("refused_no_card_kept")
     if any(turn.procedures[opened.key].inspection for opened in turn.halt.stack):
-        return "a card is under inspection"
+        return message("refused_card_inspected")
     if (objection := _check_slot(turn)) is not None:
         return objection
     if _is_of_pull(turn):
-        return "it was drawn together with others: they are put in order first"
+        return message("refused_order_them_first")
     number = held[0].number
     if number is not None and number in placed_draws(turn):
-        return "that card lies in its place already"
+        return message("refused_card_in_place")
     missed = first_missing_draw(turn)
     if number is not None and missed is not None and missed < number:
-        return "a card before it was missed: enter that one first"
+        return message("refused_enter_missed_first")
     return None
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, DeclarationArgs
 from ..turn import Check, TableView, Turn, check_nothing
@@ -154,7 +155,7 @@ class Step(NamedTuple):
 
     name: str
 
-    prompt: str
+    prompt: Message
     """What people at the table read. It never depends on a card that is not revealed."""
 
     choices: tuple[Choice, ...]
@@ -215,7 +216,7 @@ class Declared(NamedTuple):
     """The states in which it may be declared. While the table is suspended, the state that it left
     must be one of them too."""
 
-    seen: str
+    seen: Message
     """What the room is told was seen."""
 
     takes: type[DeclarationArgs] = DeclarationArgs
@@ -295,7 +296,7 @@ class Procedure(NamedTuple):
 
 REVIEW = Procedure(
     "review",
-    (Step("review", "leave everything as it is: what happened is being looked at", ()),),
+    (Step("review", message("prompt_review"), ()),),
     (),
     pause=True,
     events={"irregularity.step": "review.opened", "irregularity.resolved": "review.closed"},
@@ -307,7 +308,7 @@ OUTAGE = Procedure(
     (
         Step(
             "outage",
-            "nothing could be stored for a while: look at the cards on the table, then go on",
+            message("prompt_outage"),
             (),
         ),
     ),

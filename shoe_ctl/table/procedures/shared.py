@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.texts.message import Message, message
+
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
 from ..situations import CARDS_OUT
@@ -19,7 +21,7 @@ from ..state import UnplacedCard, next_slot
 from ..turn import TableView, Turn
 from .procedure import DECIDES, VOID, Action, Choice, End, Step
 
-ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
+ALIGN_FIRST = message("refused_not_aligned")
 """Why play cannot go on by rule: a person must first say where the shoe stands."""
 
 INSPECTS = "inspects"
@@ -61,19 +63,19 @@ def _is_outside_round(view: TableView) -> bool:
 # Objections
 
 
-def check_no_unplaced_cards(turn: Turn, _args: object = None) -> str | None:
+def check_no_unplaced_cards(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if cards were drawn that have no place in the round."""
-    return "cards were drawn that have no place in the round" if current_held_cards(turn) else None
+    return message("refused_cards_without_place") if current_held_cards(turn) else None
 
 
-def check_can_resume(turn: Turn, _args: object = None) -> str | None:
+def check_can_resume(turn: Turn, _args: object = None) -> Message | None:
     """Return why the table cannot go on where it was left."""
     if (objection := check_no_unplaced_cards(turn)) is not None:
         return objection
     return check_shoe_can_continue(turn)
 
 
-def check_shoe_can_continue(turn: Turn) -> str | None:
+def check_shoe_can_continue(turn: Turn) -> Message | None:
     """Return why the shoe cannot give the round its next card.
 
     It is away, holds other cards, or drew cards that were never reported.
@@ -82,17 +84,17 @@ def check_shoe_can_continue(turn: Turn) -> str | None:
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":
-        return "the shoe holds another set of cards than the round began with"
+        return message("refused_another_set")
     if back_to not in CARDS_OUT:
         return None
     if card_ledger.has_lost_cards(turn):
-        return "the shoe counts more cards than were heard of"
+        return message("refused_cards_are_missing")
     if not now.link.up and (next_slot(now) is not None or not turn.round.all_revealed):
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     return None
 
 
-def check_shoe_ready(turn: Turn, _args: object = None) -> str | None:
+def check_shoe_ready(turn: Turn, _args: object = None) -> Message | None:
     """Return why the round cannot go on by rule, without anyone's ruling."""
     now = turn.now
     if (objection := check_can_resume(turn)) is not None:
@@ -102,16 +104,16 @@ def check_shoe_ready(turn: Turn, _args: object = None) -> str | None:
     return ALIGN_FIRST
 
 
-def check_has_held_cards(turn: Turn, _args: object = None) -> str | None:
+def check_has_held_cards(turn: Turn, _args: object = None) -> Message | None:
     """Return an objection if no card was drawn that could be set aside."""
-    return None if current_held_cards(turn) else "no cards are there to be set aside"
+    return None if current_held_cards(turn) else message("refused_nothing_to_set_aside")
 
 
-def check_can_set_aside(turn: Turn, _args: object = None) -> str | None:
+def check_can_set_aside(turn: Turn, _args: object = None) -> Message | None:
     """Return why the held cards cannot be set aside: there are none, or the round may need them."""
     if (objection := check_has_held_cards(turn)) is not None:
         return objection
-    return "the round may want the cards" if is_halted_with_cards_out(turn) else None
+    return message("refused_round_wants_cards") if is_halted_with_cards_out(turn) else None
 
 
 # Actions
@@ -172,7 +174,7 @@ CALL_VOID = Choice(VOID, DECIDES, VOID, in_round=True)
 # Steps and ends
 
 
-def ruling_step(prompt: str) -> Step:
+def ruling_step(prompt: Message) -> Step:
     """Return the step at which whoever decides rules on everything."""
     return Step("ruling", prompt, (GO_ON, LAY_ASIDE, CALL_VOID))
 

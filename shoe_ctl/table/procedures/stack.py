@@ -80,6 +80,11 @@ def choices_of(view: TableView, opened: OpenIrregularity) -> list[Choice]:
     return [c for c in step_of(view, opened).choices if c.is_offered(view)]
 
 
+def public_seen(opened: OpenIrregularity) -> dict[str, Any] | None:
+    """Return what the room is told was seen; None for an inspection."""
+    return None if opened.publicly is None else opened.publicly.as_data()
+
+
 def describe_step(view: TableView) -> dict[str, Any]:
     """Return the step to be decided now for people: its prompt, and who may take which choice."""
     halt = view.now.halt
@@ -87,7 +92,7 @@ def describe_step(view: TableView) -> dict[str, Any]:
     step = step_of(view, halt.top)
     return {
         "step": step.name,
-        "prompt": step.prompt,
+        "prompt": step.prompt.as_data(),
         "choices": describe_choices(view, halt.top),
         **({} if step.cites is None else {"rule": view.game.rule(*step.cites)}),
         **step.facts(view),
@@ -135,11 +140,11 @@ def raise_irregularity(turn: Turn, cause: Cause) -> None:
     opened = _open_irregularity(turn, cause)
     halted = turn.now.halt is not None
     _push(turn, opened)
-    withdrawal.open_window(turn, open_step(turn).window)
+    _offer_window(turn)
     _emit_raised(turn, opened, describe_step(turn))
     if not halted:
         _emit_halted(turn, cause.key)
-    withdrawal.emit_window_opened(turn)
+    _emit_window(turn)
 
 
 def go_to(turn: Turn, step: str, **restricted: object) -> None:
@@ -147,12 +152,12 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
     stays = turn.current.step == step
     update_current(turn, step=step)
     if not stays:
-        withdrawal.open_window(turn, open_step(turn).window)
+        _offer_window(turn)
         for action in open_step(turn).enters:
             action(turn)
     emit_open_step(turn, **restricted)
     if not stays:
-        withdrawal.emit_window_opened(turn)
+        _emit_window(turn)
 
 
 def emit_open_step(turn: Turn, **restricted: object) -> None:
@@ -173,7 +178,9 @@ def raise_pending(turn: Turn, cause: Cause) -> None:
         return
     opened = _open_irregularity(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
-    _emit_raised(turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt})
+    _emit_raised(
+        turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt.as_data()}
+    )
 
 
 def escalate_pending(turn: Turn, pending: OpenIrregularity, step: str) -> None:
@@ -181,11 +188,11 @@ def escalate_pending(turn: Turn, pending: OpenIrregularity, step: str) -> None:
     halted = turn.now.halt is not None
     _remove_pending(turn, pending)
     _push(turn, msgspec.structs.replace(pending, step=step, covers=False))
-    withdrawal.open_window(turn, open_step(turn).window)
+    _offer_window(turn)
     emit_open_step(turn)
     if not halted:
         _emit_halted(turn, pending.key)
-    withdrawal.emit_window_opened(turn)
+    _emit_window(turn)
 
 
 def resolve_pending(turn: Turn, pending: OpenIrregularity, end: End, **restricted: object) -> None:
@@ -217,9 +224,9 @@ def raise_question(turn: Turn, cause: Cause) -> None:
     opened = _open_irregularity(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
     data = {
-        "seen": opened.publicly,
+        "seen": public_seen(opened),
         "step": opened.step,
-        "prompt": step_of(turn, opened).prompt,
+        "prompt": step_of(turn, opened).prompt.as_data(),
         "choices": describe_choices(turn, opened),
     }
     turn.emit_irregularity("irregularity.step", opened.key, data)
@@ -322,6 +329,19 @@ def end_pause(turn: Turn) -> None:
 # Parts of the above
 
 
+def _offer_window(turn: Turn) -> None:
+    """Open the window of the step that is open now, or close the one before it."""
+    window = open_step(turn).window
+    if window is not None or turn.current.window is not None:
+        withdrawal.open_window(turn, window)
+
+
+def _emit_window(turn: Turn) -> None:
+    """Emit that the open step has just opened a window, if it has one."""
+    if turn.current.window is not None:
+        withdrawal.emit_window_opened(turn)
+
+
 def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:
     """Return the irregularity as it opens, at the step at which it begins."""
     procedure = turn.procedures[cause.key]
@@ -359,12 +379,12 @@ def _push(turn: Turn, opened: OpenIrregularity) -> None:
 def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, Any]) -> None:
     """Emit that it was raised, with the game's rules for it and its first step."""
     data = {
-        "seen": opened.publicly,
+        "seen": public_seen(opened),
         "rules": dict(turn.game.irregularities.get(opened.key, {})),
         **turn.procedures[opened.key].facts(turn),
         **step_fields,
     }
-    secret = {"seen": opened.seen, **command_details(turn, "declare")}
+    secret = {"seen": opened.seen.as_data(), **command_details(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
     turn.emit_irregularity("irregularity.raised", opened.key, data, **secret)

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.decided import decide
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, Name, require_args
 from ..round import hands, methods
@@ -107,23 +108,23 @@ def _check_single_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Obj
     """Return what stands against taking one wager back in the window."""
     if given is None:
         goes = _can_withdraw_one(turn)
-        return None if goes else Objection("no wager can be withdrawn alone")
+        return None if goes else Objection(message("refused_none_goes_alone"))
     asked = wager_commands.read_request(turn)
     answer = asked if isinstance(asked, Refused) else _without_wager(turn, asked)
     return wager_commands.objection(answer) if isinstance(answer, Refused) else None
 
 
-def _check_answer(turn: Turn, args: AnsweringPlayer | None) -> str | None:
+def _check_answer(turn: Turn, args: AnsweringPlayer | None) -> Message | None:
     """Return why this Player, or whoever sits at this seat, has nothing to answer."""
     if args is None:
         unanswered = _unanswered_wagers(turn, _window(turn))
-        return None if unanswered else "no wager is left that may be withdrawn"
+        return None if unanswered else message("refused_nothing_left_to_withdraw")
     found = _find_player(turn)
     return found.why if isinstance(found, Refused) else None
 
 
-def _already_answered(player: str) -> str:
-    return f"{player} has answered: the window is closed for them"
+def _already_answered(player: str) -> Message:
+    return message("refused_player_has_answered", player=player)
 
 
 # Actions
@@ -286,7 +287,7 @@ def _find_player(turn: Turn) -> str | Refused:
     """Return the Player who answers, named or found by the seat, or why nobody does."""
     args, window = require_args(turn, AnsweringPlayer), _window(turn)
     if args.player is None and args.seat is None:
-        return Refused(why="say player=... or seat=...")
+        return Refused(why=message("refused_say_player_or_seat"))
     if args.player is None:
         return _find_player_at_seat(turn, window, args.seat)
     player = str(args.player)
@@ -294,9 +295,10 @@ def _find_player(turn: Turn) -> str | Refused:
         return Refused(why=_already_answered(player))
     seats = _withdrawable_seats(turn, player)
     if not seats:
-        return Refused(why=f"{player} has no wager that may be withdrawn")
+        return Refused(why=message("refused_nothing_to_withdraw", player=player))
     if args.seat not in (None, *seats):
-        return Refused(why=f"{player} has no wager that may be withdrawn at seat {args.seat}")
+        why = message("refused_nothing_to_withdraw_at", player=player, seat=args.seat)
+        return Refused(why=why)
     return player
 
 
@@ -306,11 +308,11 @@ def _find_player_at_seat(turn: Turn, window: Window, seat: int | None) -> str | 
     if len(unanswered) == 1:
         return unanswered[0]
     if unanswered:
-        return Refused(why=f"several Players have wagers at seat {seat}: say player=...")
+        return Refused(why=message("refused_several_at_seat", seat=seat))
     held = wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(window))
     if any(one.seat == seat for one in held):
-        return Refused(why=f"seat {seat} has answered: the window is closed for it")
-    return Refused(why=f"there is no wager that may be withdrawn at seat {seat}")
+        return Refused(why=message("refused_seat_has_answered", seat=seat))
+    return Refused(why=message("refused_nothing_at_seat", seat=seat))
 
 
 def _players_to_answer_at(view: TableView, window: Window, seat: int | None) -> list[str]:
@@ -352,7 +354,7 @@ def _window_facts(view: TableView) -> dict[str, Any]:
 # The step
 
 
-def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -> Step:
+def window_step(name: str, prompt: Message, window: str, then: str, *more: Choice) -> Step:
     """Return a step with a withdrawal window: each Player answers, then the dealer closes it.
 
     ``window`` is the key of the window in the game's ``windows``, which says the rule and what may

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe_ctl.games.settlement import Settlement, WagerResult
 
@@ -64,21 +65,19 @@ def settle_all(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Set
     returned ever after; a push leaves that one round to come. What is over the maximum is not
     played. The result does not depend on the order in which wagers were placed.
     """
-    if not wagers.standing:
-        return SettlementLines(_over(wagers, wagers.settled_once), ())
     lines = tuple(
         _line(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
         for held in order_lines(wagers.standing, rules)
     )
     once = {line.player for line in lines if any(a[:2] == _ONCE for a in line.applied)}
     settled_once = tuple(sorted(once.union(wagers.settled_once)))
-    return SettlementLines(_over(wagers, settled_once), lines)
+    return SettlementLines(replace(after_round(wagers), settled_once=settled_once), lines)
 
 
 def return_all_wagers(wagers: Wagers, rule: str | None, rules: WagerRules) -> SettlementLines:
     """Return every wager of a void round, decided ones too; ``rule`` made the round void."""
     lines = tuple(_line_of(held, "returned", rule) for held in order_lines(wagers.standing, rules))
-    return SettlementLines(_over(wagers, wagers.settled_once), lines)
+    return SettlementLines(after_round(wagers), lines)
 
 
 def line_data(line: SettlementLine) -> dict[str, Any]:
@@ -106,11 +105,9 @@ def line_data(line: SettlementLine) -> dict[str, Any]:
 _ONCE = ("under_minimum", "once")
 
 
-def _over(wagers: Wagers, settled_once: tuple[str, ...]) -> Wagers:
+def after_round(wagers: Wagers) -> Wagers:
     """The wagers between rounds: nothing stands; the history stays until the next begins."""
-    return msgspec.structs.replace(
-        wagers, betting="between", standing=(), settled_once=settled_once
-    )
+    return replace(wagers, betting="between", standing=())
 
 
 def order_lines(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
@@ -161,7 +158,7 @@ def _won(
     if paid.capped:
         applied = (*applied, AppliedEnd("payout_cap", "capped", None))
     line = _line_of(held, "win", done.rule, applied=applied)
-    return msgspec.structs.replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
+    return replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
 
 
 def _remarks(held: Wager, rules: WagerRules) -> tuple[AppliedEnd, ...]:

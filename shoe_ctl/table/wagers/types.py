@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.texts.message import Message
+
 WagerAct = Literal[
     "placed", "increased", "decreased", "withdrawn", "removed", "found", "found_late", "taken_back"
 ]
@@ -158,12 +160,12 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """Not done, nothing changed: why in one line, under which rule, what position it needs.
+    """Not done, nothing changed: why, under which rule, what position it needs.
 
     ``irregularity`` is the key of what was tried, where trying it is one (5.4, 5.5).
     """
 
-    why: str
+    why: Message
     rule: str | None = None
     position: str | None = None
     irregularity: str | None = None
