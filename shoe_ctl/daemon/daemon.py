@@ -40,7 +40,7 @@ from shoe_ctl.link.supervisor import Supervisor
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
-from shoe_ctl.table.procedures.stack import is_held
+from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
 
 from . import loss
@@ -496,7 +496,7 @@ class Daemon:
             meta = snapshots.start_record(setup.game, settings, self._clock.wall_us(), epoch)
             controller = snapshots.continue_under(before.controller, before.meta, meta)
             # A ruling on the journal also covers what this table's shoe will show of it.
-            waits = is_held(controller.state) and ruled == epoch
+            waits = has_storage_outage(controller.state) and ruled == epoch
             ruled_on = waits or (before.meta is not None and before.meta.epoch != epoch)
             replays = setup.profile.CAPABILITIES.replay and not ruled_on
             may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)

@@ -46,7 +46,7 @@ from shoe_ctl.table.inputs import (
     Tick,
     fault_place,
 )
-from shoe_ctl.table.procedures.stack import is_held
+from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.texts.message import Message, message
 
 from . import loss
@@ -149,7 +149,7 @@ class TableRunner:
     @property
     def held(self) -> bool:
         """Return whether the storage failed and nobody said *resume* since."""
-        return is_held(self.controller.state)
+        return has_storage_outage(self.controller.state)
 
     async def released(self) -> None:
         """Return once the table is not held."""

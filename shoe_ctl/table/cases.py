@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from . import decisions
-from .irregularities import gaps, overdraw, pending_card, unread_cards
+from .irregularities import draw_order, gaps, overdraw, pending_card, power_failure, unread_cards
 from .irregularities import halts as halt_causes
 from .round import card_check
 from .shoe import card_set
@@ -71,7 +71,7 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
         return "card.unarmed" if turn.drawn.armed is False else _case_in_turn(turn)
     if turn.state == "revealing" and pending_card.is_armed_to_set_aside(turn):
         return "card.set_aside"  # drawn ahead for a Player who left with cards (5.11.1)
-    if wrong.key == overdraw.KEY:  # it came before its turn (5.7, 6.1)
+    if wrong.key == overdraw.OVERDRAW_KEY:  # it came before its turn (5.7, 6.1)
         undecided = turn.state == "revealing" and overdraw.is_undecided(turn)
         return "card.early_undecided" if undecided else "card.early"
     return "card.misfit"  # foreign, one too many, for another slot, a draw passed over (5.1, 5.7)
@@ -87,9 +87,9 @@ def _classify_in_halt(turn: Turn) -> CardCase:
         return "card.armed_before"  # drawn in its turn, before power or link were lost (5.17)
     if pending_card.is_pending_draw(turn):
         return "card.armed_until_now"  # drawn in its turn, as the halt began: no overdraw
-    if overdraw.comes_undecided_while_paused(turn):
+    if overdraw.is_undecided_card_in_pause(turn):
         return "card.undecided_in_pause"  # cards not yet seen say whether it was due (5.7)
-    if overdraw.comes_while_paused(turn):
+    if overdraw.is_next_card_in_pause(turn):
         return "card.in_pause"  # no rule gives it a hand (6.1)
     return "card.in_halt"
 
@@ -132,20 +132,20 @@ def classify_error(turn: Turn) -> ErrorCase:
     """Return what the fault is to the table."""
     where = situation(turn.state, turn.now.halt)
     halted = turn.state == "suspended"
-    if halt_causes.is_overdraw_error(turn):  # the shoe objects to a card before its turn (5.7, 6.1)
+    if overdraw.is_overdraw_error(turn):  # the shoe objects to a card before its turn (5.7, 6.1)
         if (halted or turn.state in OPEN) and overdraw.is_reported_twice(turn):
             return "error.known"
         if turn.state == "revealing" and overdraw.is_undecided(turn):
             return "error.overdraw_undecided"
         if turn.state == "idle" or turn.state in OPEN:
             return "error.overdraw"
-    if (halted or where == "cards") and halt_causes.is_about_last_card(turn):
+    if (halted or where == "cards") and unread_cards.is_about_last_card(turn):
         return "error.known"  # the card was reported just before, as one that was not read
-    if turn.state in ("closed", "dealing", "drawing") and halt_causes.is_reading_error(turn):
+    if turn.state in ("closed", "dealing", "drawing") and unread_cards.is_reading_error(turn):
         return "error.unread_card"  # the card that is due
-    if where in ("closed", "cards", "halted_cards") and halt_causes.is_reverse_run(turn):
+    if where in ("closed", "cards", "halted_cards") and draw_order.is_reverse_run(turn):
         return "error.reverse_run"  # a card ran back into the shoe (5.2)
-    if halted and halt_causes.asks_for_card_place(turn):
+    if halted and unread_cards.asks_for_card_place(turn):
         return "error.known"  # people are asked where that card is
     return "error.at_a_card" if halt_causes.may_hide_card(turn) else "error"
 
@@ -176,9 +176,9 @@ def classify_hello(turn: Turn) -> HelloCase:
         return "hello.another_set"  # its cards were taken out
     if where != "halted_closed" and card_set.is_another_set(turn):
         return "hello.another_set"
-    if where in _AFTER_BETS and halt_causes.has_lost_power(turn):
+    if where in _AFTER_BETS and power_failure.has_lost_power(turn):
         return "hello.rebooted"  # after *no more bets* that is a power failure (I 5.15, 5.17)
-    if where != "no_shoe" and halt_causes.has_missed_cards(turn):
+    if where != "no_shoe" and gaps.has_missed_cards(turn):
         return "hello.cards_missed"  # it counts cards that were not reported and will not be
     if halted and gaps.counts_fewer_than_entered(turn):
         return "hello.fewer_cards"  # it counts fewer cards than people entered (6.3)

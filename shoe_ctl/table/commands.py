@@ -159,7 +159,7 @@ _TABLE = (
             card_set.check_count, card_set.count_remainder),
     Command("declare_cutting_card", "dealer", NoArgs,
             ("closed", "suspended", *BETWEEN, "betting", *CARDS_OUT, "resolved"),
-            card_set.check_cutting_card, cutting_card.declare),
+            card_set.check_cutting_card, cutting_card.declare_cutting_card),
     Command("declare_new_shoe", "pit_supervisor", NoArgs, ("shoe_change",),
             link.check_new_shoe, MOVES),
     Command("align", "pit_supervisor", NoArgs, ("idle", *BEGUN, "suspended"),

@@ -242,7 +242,7 @@ class TableController:
 
 def _done(turn: Turn, command: TableCommand) -> Answer:
     """The command is taken, and whoever gave it learns what the table waits for now."""
-    halt, waits = turn.now.halt, stack.to_decide(turn)
+    halt, waits = turn.now.halt, stack.due_decision(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
     todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
@@ -313,7 +313,7 @@ def _slot_wanted(turn: Turn) -> tuple[str, int] | None:
     """
     now = turn.now
     if now.halt is not None:
-        return stack.draw_wanted(turn)
+        return stack.wanted_slot(turn)
     if now.state == "closed" and not entitlement.may_draw(now.control, now.wagers):
         return None
     return arming.wanted(turn)
@@ -331,7 +331,9 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """When the next card counts as seen, or the shoe's own result is overdue."""
     if now.halt is not None:
-        return power_failure.shown_at_us(now, settings) if settings.faces == "face_up" else None
+        return (
+            power_failure.face_up_seen_at_us(now, settings) if settings.faces == "face_up" else None
+        )
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
     if settings.faces == "face_up" and not turn.is_handed(now, settings):

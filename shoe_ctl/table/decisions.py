@@ -19,12 +19,23 @@ from . import arguments, consent, positions
 from .inputs import StorageRestored
 from .irregularities import pending_card, rulings, unread_cards
 from .procedures import stack, withdrawal
-from .procedures.procedure import OUTAGE, REVIEW, VOID, Action, Choice, Declared, End, Hears, never
-from .procedures.shared import CARDS_OUT, halt_of, something_is_missing
-from .procedures.stack import is_held, is_paused
+from .procedures.procedure import (
+    OUTAGE,
+    REVIEW,
+    VOID,
+    Accepts,
+    Action,
+    Choice,
+    Declared,
+    End,
+    never,
+)
+from .procedures.shared import check_can_resume
+from .procedures.stack import has_storage_outage, is_paused
 from .round import cards_ahead, outcome, reconstruct, reveal
 from .shoe import card_set, link
 from .shoe import ledger as card_ledger
+from .situations import CARDS_OUT
 from .state import TableState
 from .turn import Cause, Objection, Turn, not_taken
 from .wagers import commands as wager_commands
@@ -40,23 +51,23 @@ def step_accepts_event(turn: Turn) -> bool:
 
 def _chosen(turn: Turn) -> Choice | None:
     named = turn.command.args.get("choice")
-    return next((c for c in stack.offered(turn) if c.name == named), None)
+    return next((c for c in stack.offered_choices(turn) if c.name == named), None)
 
 
-def _heard(turn: Turn) -> Hears | None:
+def _heard(turn: Turn) -> Accepts | None:
     said = turn.shoe_event.type
     hears = stack.open_step(turn).hears
     return next((h for h in hears if h.trigger == said and h.when(turn)), None)
 
 
-def _end(turn: Turn, taken: Choice | Hears | None) -> End | None:
-    deciding = stack.to_decide(turn)
+def _end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
+    deciding = stack.due_decision(turn)
     if taken is None or deciding is None:
         return None
     return turn.procedures[deciding.key].end(_then(turn, taken))
 
 
-def _then(turn: Turn, taken: Choice | Hears) -> str:
+def _then(turn: Turn, taken: Choice | Accepts) -> str:
     """Where it leads, by what is asked for."""
     if isinstance(taken, Choice) and taken.instead is not None:
         has_effect, instead = taken.instead
@@ -71,13 +82,13 @@ def _may(turn: Turn, needed: str) -> bool:
 
 def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
     """What stands against the choice that is named, or against every one."""
-    if stack.to_decide(turn) is None:
+    if stack.due_decision(turn) is None:
         return not_taken(("suspended",))
     if given is None:
-        open_now = any(check_choice(turn, one) is None for one in stack.offered(turn))
+        open_now = any(check_choice(turn, one) is None for one in stack.offered_choices(turn))
         return None if open_now else message("refused_nothing_to_decide")
     if (choice := _chosen(turn)) is None:
-        names = [c.name for c in stack.offered(turn)]
+        names = [c.name for c in stack.offered_choices(turn)]
         return message("refused_no_such_choice", choices=names)
     return _check_chosen(turn, choice)
 
@@ -90,14 +101,14 @@ def check_choice(turn: Turn, choice: Choice) -> Objection | None:
 
 def lowest_that_decides(turn: Turn) -> str:
     """The lowest position that may take a choice that nothing stands against."""
-    could_be = (one for one in stack.offered(turn) if check_choice(turn, one) is None)
-    takers = (stack.who_takes(choice, turn.game) for choice in could_be)
+    could_be = (one for one in stack.offered_choices(turn) if check_choice(turn, one) is None)
+    takers = (stack.lowest_position(choice, turn.game) for choice in could_be)
     return min(takers, key=positions.POSITIONS.index)
 
 
 def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
     """What stands against the choice of this command, the first of it."""
-    command, needed = turn.command, stack.who_takes(choice, turn.game)
+    command, needed = turn.command, stack.lowest_position(choice, turn.game)
     if not _may(turn, needed):
         low = message("refused_position_too_low", what=choice.name, position=needed)
         return Objection(low, {"position": needed})
@@ -159,8 +170,8 @@ def _check_state(turn: Turn, key: str, declared: Declared) -> Objection | None:
     if turn.state not in declared.states:
         why = message("refused_key_in_this_state", key=key, state=turn.state)
         return Objection(why, {"state": ", ".join(declared.states)})
-    if turn.state == "suspended" and halt_of(turn).back_to not in declared.states:
-        return Objection(message("refused_key_of_halt", key=key, state=halt_of(turn).back_to))
+    if turn.state == "suspended" and turn.halt.back_to not in declared.states:
+        return Objection(message("refused_key_of_halt", key=key, state=turn.halt.back_to))
     return None
 
 
@@ -202,8 +213,8 @@ def raise_declared(turn: Turn) -> None:
 def halt_for_reading(turn: Turn) -> None:
     """People and the shoe say otherwise of a card: nothing is done, and it is decided (6.1)."""
     seen = message("seen_entered_card_differs")
-    data = {"key": halt_of(turn).top.key, "step": "entry_contradicts_reading"}
-    turn.tell_restricted("irregularity.step", {**data, **stack.who_said(turn, "decide")})
+    data = {"key": turn.halt.top.key, "step": "entry_contradicts_reading"}
+    turn.tell_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
@@ -246,9 +257,9 @@ def apply_shoe_event(turn: Turn) -> None:
     _take(turn, heard)
 
 
-def _take(turn: Turn, taken: Choice | Hears) -> None:
+def _take(turn: Turn, taken: Choice | Accepts) -> None:
     end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
-    if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
+    if halted and end is not None and end.leads != VOID and not stack.remaining_after(turn, end):
         turn.then("halt_ended")
     _each(turn, taken.do)
     if not halted:
@@ -267,9 +278,9 @@ def _take(turn: Turn, taken: Choice | Hears) -> None:
 
 def _answer(turn: Turn, end: End | None) -> None:
     """What was asked beside the table has its answer, which ends it."""
-    asked = stack.to_decide(turn)
+    asked = stack.due_decision(turn)
     assert asked is not None and end is not None
-    stack.close_waiting(turn, asked, end, **stack.who_said(turn, "decide"))
+    stack.resolve_pending(turn, asked, end, **stack.command_details(turn, "decide"))
 
 
 def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
@@ -285,7 +296,7 @@ def resume_table(turn: Turn) -> None:
 
 def _take_pending(turn: Turn) -> None:
     """The open step wanted the card that was drawn for it while something else was decided."""
-    card, wanted = turn.now.pending, stack.draw_wanted(turn)
+    card, wanted = turn.now.pending, stack.wanted_slot(turn)
     if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
@@ -298,7 +309,7 @@ def resume_play(turn: Turn) -> None:
     if turn.state not in CARDS_OUT:
         card_ledger.write_off_lost_cards(turn)
     if card_set.blocks_round_end(turn):
-        pending_card.lay_down_pending_card(turn)
+        pending_card.drop_pending_card(turn)
         turn.then("set_shown")
         return
     if turn.now.pending is not None:
@@ -319,14 +330,14 @@ def resume_play(turn: Turn) -> None:
 def _void(turn: Turn, end: End) -> None:
     """The round is void: all wagers are returned, decided ones too."""
     astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
-    key, rule, command = halt_of(turn).top.key, turn.game.rule(*end.cites), turn.command
+    key, rule, command = turn.halt.top.key, turn.game.rule(*end.cites), turn.command
     data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     who = {"person": command.person, "position": command.position, "why": command.reason}
-    for opened in reversed(halt_of(turn).stack):
-        withdrawal.tell_ended(turn, opened)
+    for opened in reversed(turn.halt.stack):
+        withdrawal.emit_window_closed(turn, opened)
     turn.tell("round.void", data, restricted={**data, **who, "key": key})
     reconstruct.return_all_to_shoe(turn)
-    pending_card.lay_down_pending_card(turn)
+    pending_card.drop_pending_card(turn)
     wager_commands.return_all(turn, rule)
     stack.close(turn, end)
     card_ledger.write_off_lost_cards(turn)
@@ -344,7 +355,7 @@ def void_insufficient_cards(turn: Turn) -> None:
     turn.tell("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
     turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
     wager_commands.return_all(turn, rule)
-    stack.void_waiting(turn, {"how": VOID, "rule": rule})
+    stack.void_pending(turn, {"how": VOID, "rule": rule})
     turn.tell("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
     outcome.close_round(turn)
 
@@ -364,16 +375,16 @@ def check_pause(turn: Turn, _args: object = None) -> Message | None:
 
 def check_resume(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the table paused: something came since, or is missing where it goes back to."""
-    if not (is_table_paused(turn.now) or is_held(turn.now)):
+    if not (is_table_paused(turn.now) or has_storage_outage(turn.now)):
         return message("refused_halted_otherwise")
     if not is_paused(turn):
         return message("refused_decide_first")
-    return something_is_missing(turn) if _is_last(turn) else None
+    return check_can_resume(turn) if _is_last(turn) else None
 
 
 def _is_last(turn: Turn) -> bool:
     """With the pause the halt ends."""
-    return len(halt_of(turn).stack) == 1
+    return len(turn.halt.stack) == 1
 
 
 # What is done.
@@ -394,7 +405,7 @@ def halt_for_storage_fault(turn: Turn) -> None:
     back = turn.happened
     assert isinstance(back, StorageRestored)
     outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
-    if is_held(turn.now):
+    if has_storage_outage(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
         seen = message("seen_outage")
@@ -405,5 +416,5 @@ def resume(turn: Turn) -> None:
     """The pause is over: play resumes, or what was open before goes on."""
     if _is_last(turn):
         turn.then("halt_ended")
-    stack.lift(turn)
+    stack.end_pause(turn)
     resume_table(turn)

@@ -20,11 +20,11 @@ from shoe_ctl.texts.message import Message, message
 from . import arguments
 from .effects import TableEvent
 from .procedures import stack, withdrawal
-from .procedures.shared import CARDS_OUT, halt_of
 from .round import card_entry, outcome, pulls, reveal
 from .round import deal as dealing
 from .shoe import ledger as card_ledger
 from .shoe import link, unplaced
+from .situations import CARDS_OUT
 from .state import INITIAL_DEAL, DealtCard, SettledRound, TableState, UnplacedCard
 from .turn import Cause, Objection, Turn
 from .wagers.money import json_amount
@@ -73,9 +73,9 @@ def _check_round(turn: Turn) -> Message | None:
     begun = ("betting", "closed") if turn.implied else ("closed",)
     if played is None or now.shoe is None:
         return message("refused_no_round")
-    if halt_of(turn).back_to not in (*begun, *CARDS_OUT):
-        return message("refused_no_cards_were_dealt", state=halt_of(turn).back_to)
-    if withdrawal.is_open(turn):
+    if turn.halt.back_to not in (*begun, *CARDS_OUT):
+        return message("refused_no_cards_were_dealt", state=turn.halt.back_to)
+    if withdrawal.has_open_window(turn):
         return message("refused_window_is_open")
     return None
 

@@ -64,11 +64,11 @@ def choices(view: TableView) -> list[dict[str, Any]]:
     ``arguments`` are what each takes: their ``values`` where these are counted, ``optional`` where
     it may be left out, ``value`` where the room can see what it is now.
     """
-    open_step = stack.to_decide(view)
+    open_step = stack.due_decision(view)
     if open_step is None or "decide" not in takes(view.now.state):
         return []
     turn = _looking(view)
-    told = zip(stack.offered(view), stack.offers(view, open_step), strict=True)
+    told = zip(stack.offered_choices(view), stack.describe_choices(view, open_step), strict=True)
     return [
         offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why.as_data()})
         for choice, offer in told

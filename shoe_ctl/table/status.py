@@ -247,7 +247,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
         "reason": at.public_key(top.key),
         "since": utc(top.since_us),
         "earlier": [at.public_key(key) for key in halt.earlier],
-        **stack.guide(at),
+        **stack.describe_step(at),
         "choices": choices,
     }
     if at.now.pending is not None:
@@ -266,7 +266,7 @@ def _waiting(
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": stack.public_seen(opened)}
     told |= {"prompt": stack.step_of(at, opened).prompt.as_data()}
-    asked = choices if stack.to_decide(at) is opened else []
+    asked = choices if stack.due_decision(at) is opened else []
     return told | ({"choices": asked} if asked else {})
 
 
@@ -344,7 +344,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
         prompt = message("next_with_card_waiting", next=prompt)
     if stack.is_paused(at):
         return _paused(at, prompt)
-    slot = stack.draw_wanted(at)
+    slot = stack.wanted_slot(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
     can = [choice["choice"] for choice in choices if "not_now" not in choice]

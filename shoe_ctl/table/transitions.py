@@ -34,6 +34,7 @@ from .decisions import (
 )
 from .entered_rounds import enter_round
 from .irregularities import (
+    differential,
     double_draw,
     draw_order,
     gaps,
@@ -41,13 +42,14 @@ from .irregularities import (
     pending_card,
     power_failure,
     unread_cards,
+    wrong_cards,
 )
 from .irregularities import halts as halt_causes
 from .irregularities.cutting_card import allows_withdrawal, offer_withdrawal
 from .irregularities.device_reset import place_cards_drawn_before
 from .irregularities.double_draw import ask_for_double_draw
 from .irregularities.halts import halt
-from .irregularities.overdraw import emit_unarmed, take_slot
+from .irregularities.overdraw import emit_unarmed, place_due_card
 from .irregularities.rulings import answer_cards_kept, answer_cards_replaced
 from .round import cards_ahead, early_cards, outcome
 from .round.cards_ahead import deal_card_set_aside
@@ -173,7 +175,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                     void_if_shoe_is_empty),
     # -- revealing: cards are seen, totals announced ----------------------------------------------
     ("revealing",   "third_card_due",      "drawing",     call_for_third_card),
-    ("revealing",   "third_card.early",    "revealing",   call_for_third_card, take_slot,
+    ("revealing",   "third_card.early",    "revealing",   call_for_third_card, place_due_card,
                     reveal_face_up_cards, advance_round),                                      # 5.7
     ("revealing",   "third_card.aside",    "revealing",   deal_card_set_aside),             # 5.11.1
     ("revealing",   "third_card.ran_out",  "idle",        void_insufficient_cards),            # 5.3
@@ -226,7 +228,7 @@ load, store, RELOAD = (
     halts(keep_pending_set, "set_loaded"),
 )
 ANEW = halts(lose_alignment, "started_anew")
-GAP = halts(halt_causes.halt_for_gap)
+GAP = halts(gaps.halt_for_gap)
 back, BACK = does(draw_order.note_pushed_back), halts(draw_order.halt_for_pushed_back)
 note, LID = does(halt_causes.note_shoe_event), halts("lid_opened")
 warn, TAMPER = does(halt_causes.emit_fault), halts(halt_causes.emit_fault, "tampered")
@@ -245,8 +247,8 @@ count = does(card_ledger.count_outside_game)
 OUT = halts("outside_game", card_ledger.count_outside_game)
 PLACE = halts("card_moved")
 judge, apart = does(outcome.record_result, advance_round), does(link.emit_quarantined)
-wait, ENTER = does(unread_cards.wait_face_down), halts(unread_cards.halt_for_unread)
-lie, RULE = does(overdraw.wait_unclaimed), halts(overdraw.halt_unclaimed)
+wait, ENTER = does(unread_cards.raise_pending_entry), halts(unread_cards.halt_for_unread)
+lie, RULE = does(overdraw.raise_pending_unraised), halts(overdraw.halt_for_unraised)
 skip = does()
 
 
@@ -314,7 +316,7 @@ ALWAYS: Mapping[str, Cell] = {
     "hello.answers_step": does(note_device, apply_shoe_event),
     "hello.shoe_sorted": does(note_device, keep_pending_set),
     "hello.rebooted": halts(note_device, keep_pending_set, "rebooted"),
-    "hello.cards_missed": halts(halt_causes.halt_for_missed_cards, note_device),
+    "hello.cards_missed": halts(gaps.halt_for_missed_cards, note_device),
     "hello.fewer_cards": halts(note_device, keep_pending_set, gaps.halt_for_counts),
     "shoe_loaded.known": does(card_set.restart_count),
     "shoe_loaded.shoe_sorted": does(keep_pending_set),
@@ -332,29 +334,29 @@ ALWAYS: Mapping[str, Cell] = {
     "card.answers_step": does(apply_shoe_event),
     "card.read_late": does(unread_cards.record_reading),
     "card.armed_before": does(power_failure.deal_reported_card),
-    "card.armed_until_now": does(pending_card.hold_pending_card, halt_causes.rule_on_differential),
-    "card.undecided_in_pause": does(overdraw.wait_face_down),  # 5.7
-    "card.in_pause": halts(overdraw.halt_while_paused),  # 6.1
+    "card.armed_until_now": does(pending_card.hold_pending_card, differential.rule_on_differential),
+    "card.undecided_in_pause": does(overdraw.hold_until_decided),  # 5.7
+    "card.in_pause": halts(overdraw.halt_for_card_in_pause),  # 6.1
     "card.in_halt": does(halt_causes.hold_another_card),
     "card.without_shoe": halts("no_shoe_known", halt_causes.hold_card),
     "card.unarmed": does(emit_unarmed, take_turn),  # 5.7
     "card.burned": does(card_ledger.count_burned),
     "card.of_missed_round": does(card_ledger.count_unplaced),
     "card.set_aside": does(cards_ahead.set_aside_next),  # 5.11.1
-    "card.early_undecided": does(overdraw.wait_face_down),  # 5.7
+    "card.early_undecided": does(overdraw.hold_until_decided),  # 5.7
     "card.early": halts(overdraw.halt_for_overdraw),  # 6.1
     "card.misfit": halts(halt_causes.halt_for_card),
     "pull": halts(double_draw.halt_for_double_draw),  # 5.8
     "pull.answers_step": does(apply_shoe_event),
     "card_outside_game.objected": does(early_cards.record_overdrawn_reading),
-    "card_outside_game.undecided": does(overdraw.wait_reported),  # 5.7
+    "card_outside_game.undecided": does(overdraw.hold_card_of_shoe_in_error),  # 5.7
     "redesignated.anew": halts(lose_alignment, "hand_dealt_anew"),
     "redesignated.early_card": does(early_cards.note_reported_slot),
     "result.forced": halts("result_forced"),
     "result.too_soon": halts(outcome.record_result, "result_too_early"),
     "error.known": does(halt_causes.emit_shoe_fault),
-    "error.overdraw_undecided": does(overdraw.wait_unreported),  # 5.7
-    "error.overdraw": halts(overdraw.halt_for_unreported),  # 6.1
+    "error.overdraw_undecided": does(overdraw.hold_objected_card),  # 5.7
+    "error.overdraw": halts(overdraw.halt_for_objected_card),  # 6.1
     "error.unread_card": halts(halt_causes.emit_shoe_fault, "card_unreadable"),
     "error.reverse_run": halts(halt_causes.emit_shoe_fault, "reverse_run"),  # 5.2
     "error_cleared": does(halt_causes.emit_fault_cleared),
@@ -388,15 +390,15 @@ ALWAYS: Mapping[str, Cell] = {
     # -- what the table finds --
     "drawn_together": halts(double_draw.halt_for_double_draw),  # 5.8
     "face_up_first": halts("first_card_face_up"),  # 6.1
-    "card_unread": does(unread_cards.wait_face_down),
-    "one_too_many": halts(halt_causes.halt_for_too_many),  # 5.1
-    "one_too_many.round_ends": does(halt_causes.raise_extra_card_after_round),
-    "third_card.contested": halts(overdraw.raise_overdraw),  # 6.1
+    "card_unread": does(unread_cards.raise_pending_entry),
+    "one_too_many": halts(wrong_cards.halt_for_too_many),  # 5.1
+    "one_too_many.round_ends": does(wrong_cards.raise_extra_card_after_round),
+    "third_card.contested": halts(overdraw.halt_for_early_card),  # 6.1
     "third_card.judged": halts("result_too_early"),
-    "overdrawn": halts(overdraw.raise_overdraw),  # 6.1
+    "overdrawn": halts(overdraw.halt_for_early_card),  # 6.1
     "outcome.disputed": halts("result_disagrees"),
-    "differential_due": halts(halt_causes.halt_for_differential),  # I 5.16, 5.18
-    "count_disagrees": halts(halt_causes.halt_for_count),  # 5.1.2
+    "differential_due": halts(differential.halt_for_differential),  # I 5.16, 5.18
+    "count_disagrees": halts(wrong_cards.halt_for_count),  # 5.1.2
     "left_over.none": does(),
     "opening.none": does(),
     "deal.goes_on": does(),
@@ -434,12 +436,12 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
         ("link_lost.unheard", link.cannot_replay),
     ),
     "restarted": (
-        ("restarted.power", halt_causes.has_lost_power),
+        ("restarted.power", power_failure.has_lost_power),
         ("restarted.unheard", link.cannot_replay),
     ),
     "tick": (
         ("tick.result_overdue", within(("revealing",), outcome.is_result_overdue)),
-        ("tick.cards_seen", power_failure.is_shown_in_time),
+        ("tick.cards_seen", power_failure.is_face_up_card_seen),
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), card_set.repeats_known_set)),
@@ -501,7 +503,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
         ("third_card.ran_out", card_ledger.is_shoe_empty),
     ),
     "outcome_due": (("outcome.disputed", outcome.result_disagrees),),
-    "left_over": (("left_over.none", overdraw.nothing_is_left_over),),
+    "left_over": (("left_over.none", overdraw.has_no_unraised_cards),),
     "opening_due": (
         ("opening.none", outside(("closed",), always)),
         ("opening.none", early_cards.has_no_opening_cards),

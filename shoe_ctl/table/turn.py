@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -153,6 +153,16 @@ class TableView:
         return self.procedures[key].public_key or key
 
 
+class _NoCard:
+    """Stands where the input is no drawn card: whoever asks it for anything has a fault."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AssertionError(f"this input is no drawn card: it has no {name}")
+
+
+_NO_CARD = cast(CardDrawn, _NoCard())
+
+
 class Turn(TableView):
     """The model that the state machine moves.
 
@@ -177,6 +187,7 @@ class Turn(TableView):
         self.refusal: Answer | None = None
         self._event: ShoeEvent | None = None
         self.args: Any = None
+        self.drawn = _NO_CARD
 
     def look(self, now: TableState) -> None:
         """Stand at this state with no input: for checks that are asked without a command."""
@@ -188,10 +199,7 @@ class Turn(TableView):
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
         self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
-        if isinstance(event, CardDrawn):
-            self.drawn = event
-        else:
-            self.__dict__.pop("drawn", None)
+        self.drawn = event if isinstance(event, CardDrawn) else _NO_CARD
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []

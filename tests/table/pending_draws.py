@@ -12,7 +12,7 @@ from typing import NamedTuple
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CardsDrawn, Error, Hello, Status
 from shoe_ctl.table.inputs import Input, ShoeSaid
-from shoe_ctl.table.irregularities.halts import OVERDRAW
+from shoe_ctl.table.irregularities.halts import OVERDRAW_CODE
 from shoe_ctl.table.state import DealtCard, TableState
 from tests.table.harness import Playing
 from tests.table.offers import spares
@@ -65,7 +65,7 @@ def _is_of_a_card(happened: Input) -> bool:
         return False
     event = happened.event
     if isinstance(event, Error):
-        return event.code == OVERDRAW
+        return event.code == OVERDRAW_CODE
     return isinstance(event, CardDrawn | CardsDrawn | Hello | Status)
 
 

@@ -29,18 +29,22 @@ def ends_reached(take: Callable[[Turn, Reached], None]) -> Iterator[None]:
         end = given[-1]
         key = given[0].key if len(given) > 1 else turn.now.halt.top.key  # type: ignore[union-attr]
         take(turn, (key, end.name))
-        (close_waiting if len(given) > 1 else close)(turn, *given, **more)
+        (resolve_pending if len(given) > 1 else close)(turn, *given, **more)
 
     def drops(turn: Turn, waiting: Any, how: str) -> None:
         take(
             turn, (waiting.key, next(e.name for e in PROCEDURES[waiting.key].ends if e.how == how))
         )
-        drop_waiting(turn, waiting, how)
+        answer_question(turn, waiting, how)
 
-    close, close_waiting, drop_waiting = stack.close, stack.close_waiting, stack.drop_waiting
+    close, resolve_pending, answer_question = (
+        stack.close,
+        stack.resolve_pending,
+        stack.answer_question,
+    )
     with (
         mock.patch.object(stack, "close", closes),
-        mock.patch.object(stack, "close_waiting", closes),
-        mock.patch.object(stack, "drop_waiting", drops),
+        mock.patch.object(stack, "resolve_pending", closes),
+        mock.patch.object(stack, "answer_question", drops),
     ):
         yield

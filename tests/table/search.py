@@ -44,7 +44,7 @@ def features(place: Place) -> Iterator[Hashable]:
     steps = [(each.key, each.step) for each in opened]
     top = steps[-1] if steps else now.state
     back_to = now.state if now.halt is None else now.halt.back_to
-    offered = [(choice.name, choice.then) for choice in stack.offered(place.at)]
+    offered = [(choice.name, choice.then) for choice in stack.offered_choices(place.at)]
     yield top, tuple(offered), now.halt is None, now.link.up
     yield back_to, top
     if len(steps) > 1:

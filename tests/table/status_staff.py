@@ -63,13 +63,13 @@ def comes_back(table: Playing) -> None:
 
 def decides(table: Playing) -> bool:
     """Of what is offered the first that is taken: ends first, then whatever leads on."""
-    opened = stack.to_decide(at(table))
+    opened = stack.due_decision(at(table))
     assert opened is not None
     procedure, step = PROCEDURES[opened.key], stack.step_of(at(table), opened)
 
     def rank(offer: dict[str, Any]) -> tuple[int, bool]:
         """Whoever cannot see the card that is to be named says that the shoe was wrong."""
-        choice = next(c for c in stack.offered(at(table)) if c.name == offer["choice"])
+        choice = next(c for c in stack.offered_choices(at(table)) if c.name == offer["choice"])
         ends = procedure.end(choice.then) is not None
         leads = 0 if ends else 1 if choice.then != step.name else 2
         return leads, not offer.get("against_reading", False)

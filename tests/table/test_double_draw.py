@@ -53,7 +53,7 @@ def pull(table: Playing, codes: str, *, known: bool) -> None:
 
 
 def offered(table: Playing) -> list[str]:
-    return [choice.name for choice in stack.offered(table_at(table))]
+    return [choice.name for choice in stack.offered_choices(table_at(table))]
 
 
 def slots(table: Playing) -> list[tuple[str, int, str | None]]:

@@ -34,7 +34,7 @@ def ended(table: Playing) -> tuple[str, str, str | None]:
 
 
 def offered(table: Playing) -> list[str]:
-    return [choice.name for choice in stack.offered(table_at(table))]
+    return [choice.name for choice in stack.offered_choices(table_at(table))]
 
 
 # To the wrong place.

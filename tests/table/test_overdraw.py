@@ -240,7 +240,7 @@ def test_a_card_that_was_seen_never_opens_a_round() -> None:
     table.draw("4C")
     sees_all(table)
     table.does("decide", choice="exposed", position="dealer", reason="it fell over")
-    assert "exposed" not in [c.name for c in stack.offered(table_at(table))]
+    assert "exposed" not in [c.name for c in stack.offered_choices(table_at(table))]
     refused = table.asks("decide", choice="first_card", reason="r")
     assert refused.error == "a card that was seen never opens a round"
     table.rules("set_aside")

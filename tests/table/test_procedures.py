@@ -123,6 +123,22 @@ def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: P
     assert pause.events.keys() == {"irregularity.step", "irregularity.resolved"}
 
 
+def test_an_irregularity_that_no_rule_speaks_of_is_ruled_on_without_rules_of_its_own() -> None:
+    broken = PROCEDURES["other"]._replace(key="broken_chair")
+    table = Playing(**WAYS[0])
+    table.controller = TableController(
+        table.game, table.settings, procedures={**PROCEDURES, "broken_chair": broken}
+    )
+    table.open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS")
+    declares(table, "broken_chair")
+    assert table.told("irregularity.raised")[-1]["rules"] == {}
+    table.rules("play_on")
+    assert table.now.state == "dealing"
+    assert table.told("irregularity.resolved")[-1]["rule"] == table.game.rule("other", "ruled")
+
+
 def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
     asks = PROCEDURES["link_lost"]._replace(
         steps=(PROCEDURES["link_lost"].steps[0]._replace(prompt=message("prompt_other")),)

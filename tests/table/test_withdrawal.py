@@ -8,7 +8,6 @@ import pytest
 
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack, withdrawal
-from shoe_ctl.table.procedures.shared import halt_of
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
@@ -41,7 +40,7 @@ def rescoped(table: Playing, key: str) -> None:
     """The same window as another rule would open it."""
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
-    withdrawal.offer(turn, key)
+    withdrawal.open_window(turn, key)
     table._state = turn.now
 
 
@@ -147,7 +146,7 @@ def test_decided_wagers_stay_where_only_the_remaining_may_go() -> None:
     rescoped(table, "double_draw_ordered")
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
-    window = halt_of(turn).top.window
+    window = turn.halt.top.window
     assert window is not None and {"player", "big_tiger"} <= set(window.decided)
     refused = table.asks("withdraw_wager", player="ann", seat=3, wager="player")
     assert "player is decided: it stays" in str(refused.error)
@@ -169,7 +168,7 @@ def test_where_no_wagers_are_recorded_the_window_is_the_whole_tables() -> None:
 def offered(table: Playing) -> Any:
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
-    return stack.offered(turn)
+    return stack.offered_choices(turn)
 
 
 def test_a_window_waits_while_something_else_is_decided_and_is_open_after_it() -> None:

@@ -1,7 +1,14 @@
-"""Cards that a Player took away: which they are, by the shoe, by surveillance, by a count.
+"""A Player left the table with cards (``card_taken``, 5.11).
 
-In: what is declared and said of them. Out: the round's cards named, or replaced; the ledger's
-opinion. Must not know: which step is open, who may say it.
+Rule: if the value is known, from the shoe or from surveillance, the round finishes with it. Else,
+with the shift manager present, two cards are drawn and set aside; the rest of the shoe and the
+discards are sorted and counted. The count decides which cards are gone, the ledger only checks it.
+Cards of the same face from a complete deck replace them, and the round is finished. Either way the
+cards are replaced before the next round *(reading where the value is known)*.
+
+In: what people declare, saw and counted. Out: ``CARD_TAKEN``; the cards named, or replaced; how
+count, readings and decks agree, for those who may know it.
+Must not know: who may take which choice beyond what the procedure says.
 """
 
 from __future__ import annotations
@@ -13,28 +20,31 @@ from firmware_proto.cards import Card, card
 from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, DeclarationArgs, require_args
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Step
+from ..procedures.procedure import DECIDES, Accepts, Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
     align,
-    cards_have_no_place,
-    note,
-    something_is_missing,
-    stands,
-    void,
+    check_can_resume,
+    check_no_unplaced_cards,
+    end_play_on,
+    end_void,
+    require_new_cards,
+    update_data,
 )
-from ..procedures.withdrawal import has_window, window_step
+from ..procedures.withdrawal import window_step
 from ..round import card_entry, cards_ahead, hands, pulls, reveal
 from ..round import deal as dealing
-from ..shoe import card_set
 from ..shoe import ledger as card_ledger
 from ..state import ASIDE, DealtCard, Round, TableState
 from ..turn import Objection, TableView, Turn
-from .double_draw import ORDERED
+from .double_draw import ORDERED, choices_of_first_card
 
 CARD_TAKEN_KEY = "card_taken"
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
+
+
+# Detection
 
 
 class TakenCards(DeclarationArgs, frozen=True, kw_only=True):
@@ -44,41 +54,25 @@ class TakenCards(DeclarationArgs, frozen=True, kw_only=True):
     index: int | None = None
 
 
-class CardCodes(ChoiceArgs, frozen=True, kw_only=True):
-    """The cards that are gone, by their codes: Player's before Banker's, each hand's in order."""
-
-    cards: str
-
-
-class ValueSource(ChoiceArgs, frozen=True, kw_only=True):
-    """Who knows the value; ``against_reading``: they are right, whatever the shoe read."""
-
-    source: Literal["shoe", "surveillance"]
-    against_reading: bool = False
+def check_taken(turn: Turn, args: TakenCards | None) -> Message | None:
+    """Return why it cannot be declared that a Player left with these cards."""
+    hand, index = ("both", None) if args is None else (args.hand, args.index)
+    if _face_down(turn.round, hand, index):
+        return None
+    return message("refused_no_such_card_gone")
 
 
-class MissingCards(CardCodes, frozen=True, kw_only=True):
-    """What was counted. ``short``: all that the sorted decks and the cards in play lack.
-
-    Those are the cards that are gone and the ones laid aside, as codes in any order.
-    """
-
-    short: str | None = None
+# Which cards are gone
 
 
-# What was seen.
-
-
-def missing_cards(standing: TableView) -> list[DealtCard]:
-    """The cards that are gone: those named that nobody has seen, Player's before Banker's."""
-    halt, played = standing.now.halt, standing.now.round
-    assert halt is not None and played is not None
-    noted = halt.top.noted
-    return _face_down(played, noted["hand"], noted.get("index"))
+def missing_cards(view: TableView) -> list[DealtCard]:
+    """Return the cards that are gone and that nobody has seen, Player's before Banker's."""
+    noted = view.current.noted
+    return _face_down(view.round, noted["hand"], noted.get("index"))
 
 
 def missing_places(now: TableState) -> set[tuple[str, int]]:
-    """Where cards of the round are gone: whatever is open, nobody can turn them over."""
+    """Return where cards of the round are gone: whatever is open, nobody can turn them over."""
     played, stack = now.round, () if now.halt is None else now.halt.stack
     if played is None:
         return set()
@@ -91,48 +85,67 @@ def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
     return [dealt for name in _HANDS[hand] for dealt in played.face_down(name, index)]
 
 
-def public_missing_places(standing: TableView) -> dict[str, Any]:
-    """Which places are empty: all at the table can see them."""
-    return {"gone": [dealt.place for dealt in missing_cards(standing)]}
+def public_missing_places(view: TableView) -> dict[str, Any]:
+    """Return which places are empty. All at the table can see them."""
+    return {"gone": [dealt.place for dealt in missing_cards(view)]}
 
 
-def check_taken(turn: Turn, args: TakenCards | None) -> Message | None:
-    """What stands against declaring that a Player left with these cards."""
-    hand, index = ("both", None) if args is None else (args.hand, args.index)
-    if _face_down(turn.round, hand, index):
-        return None
-    return message("refused_no_such_card_gone")
+# The value is known: conditions
+
+
+class CardCodes(ChoiceArgs, frozen=True, kw_only=True):
+    """The cards that are gone, by their codes: Player's before Banker's, each hand's in order."""
+
+    cards: str
+
+
+class ValueSource(ChoiceArgs, frozen=True, kw_only=True):
+    """Who knows the value. ``against_reading``: they are right, whatever the shoe read."""
+
+    source: Literal["shoe", "surveillance"]
+    against_reading: bool = False
 
 
 def check_seen(turn: Turn, args: CardCodes | None) -> Message | None:
-    """What is wrong with the cards that surveillance names."""
+    """Return what is wrong with the cards that surveillance names."""
     return None if args is None else _check_codes(turn, args.cards)
 
 
 def check_source(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
-    """What stands against going on with the value: whoever is named does not know it."""
+    """Return what stands against going on with the value: whoever is named does not know it."""
     if args is None:
-        why = _check_surveillance(turn)
-        return None if why is None else _check_shoe(turn) and why
+        why = _check_surveillance_knows(turn)
+        return None if why is None else _check_shoe_knows(turn) and why
     if args.against_reading and (low := card_entry.check_against_reading(turn)) is not None:
         return low
-    return _check_surveillance(turn) if args.source == "surveillance" else _check_shoe(turn)
+    return (
+        _check_surveillance_knows(turn)
+        if args.source == "surveillance"
+        else _check_shoe_knows(turn)
+    )
 
 
-def _check_surveillance(turn: Turn) -> Message | None:
+def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
+    """Return why the round cannot go on with the value."""
+    return check_source(turn, args) or check_can_resume(turn)
+
+
+def _check_surveillance_knows(turn: Turn) -> Message | None:
+    """Return an objection if surveillance has not said what it saw."""
     known = "cards" in turn.current.noted
     return None if known else message("refused_surveillance_first")
 
 
-def _check_shoe(turn: Turn) -> Message | None:
+def _check_shoe_knows(turn: Turn) -> Message | None:
+    """Return an objection if the shoe does not know which cards they are."""
     unknown = [dealt for dealt in missing_cards(turn) if dealt.card is None]
     if any(pulls.find_pull(turn.now, dealt.number) is not None for dealt in unknown):
         return message("refused_drawn_with_others")
     return message("refused_shoe_did_not_read") if unknown else None
 
 
-def sighting_contradicts_reading(turn: Turn) -> bool:
-    """Surveillance saw another card than the shoe read."""
+def _contradicts_reading(turn: Turn) -> bool:
+    """Return True if surveillance saw another card than the shoe read."""
     args = require_args(turn, ValueSource)
     if args.source != "surveillance" or args.against_reading:
         return False
@@ -141,15 +154,79 @@ def sighting_contradicts_reading(turn: Turn) -> bool:
 
 
 def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
-    """What the shoe read of these cards says otherwise."""
+    """Return True if the shoe read these cards otherwise."""
     if any(dealt.card not in (None, face) for dealt, face in named):
         return True
     unknown = [(dealt.number, face) for dealt, face in named if dealt.card is None]
     return not pulls.can_be_named(turn.now, unknown)
 
 
+# Actions
+
+
+def record_sighting(turn: Turn) -> None:
+    """Record what surveillance saw, and emit whether the shoe agrees, for those who may know it."""
+    codes = require_args(turn, CardCodes).cards.split()
+    update_data(turn, cards=codes)
+    _emit_comparison(turn, "surveillance_saw", codes, shoe=_compare_with_readings(turn, codes))
+
+
+def accept_value(turn: Turn) -> None:
+    """Accept the value: the room knows the cards too, and the round finishes with them."""
+    missing = missing_cards(turn)
+    if require_args(turn, ValueSource).source == "surveillance":
+        for dealt, code in zip(missing, turn.current.noted["cards"], strict=True):
+            _name_card(turn, dealt, card(code))
+    _reveal_cards(turn, missing, "value_known")
+
+
+def _name_card(turn: Turn, dealt: DealtCard, face: Card) -> None:
+    """Name the card that lay there, by what was seen of it."""
+    card_entry.name_card(turn, dealt, face)
+    card_entry.emit_card_entered(turn, dealt.hand, dealt.index, face)
+
+
+def _reveal_cards(turn: Turn, missing: list[DealtCard], end: str) -> None:
+    """Reveal the cards. What is still to come of these hands the dealer exposes."""
+    exposed = {"by": "dealer", "rule": turn.game.rule(CARD_TAKEN_KEY, end)}
+    places = [(dealt.hand, dealt.index) for dealt in missing]
+    if turn.is_handed:
+        for hand in dict.fromkeys(hand for hand, _ in places):
+            hands.give_to_dealer(turn, hand)
+    reveal.reveal(turn, [dealing.find_card(turn, place) for place in places], exposed)
+
+
+# The value is not known: conditions
+
+
+class MissingCards(CardCodes, frozen=True, kw_only=True):
+    """What was counted.
+
+    ``short``: all that the sorted decks and the cards in play lack. Those are the cards that are
+    gone and the ones set aside, as codes in any order.
+    """
+
+    short: str | None = None
+
+
+def _check_count_possible(turn: Turn, _args: object = None) -> Message | None:
+    """Return why it cannot go by the count: two cards might not complete the round."""
+    if turn.resume_state != "revealing":
+        return message("refused_initial_deal_open")
+    return check_can_resume(turn)
+
+
+def _is_shoe_empty(view: TableView) -> bool:
+    shoe = view.shoe
+    return shoe.drawn - shoe.returned >= shoe.decks * len(view.game.deck.cards)
+
+
+def _has_cards_left(view: TableView) -> bool:
+    return not _is_shoe_empty(view)
+
+
 def check_count(turn: Turn, args: MissingCards | None) -> Message | None:
-    """What is wrong with the cards that were counted."""
+    """Return what is wrong with the cards that were counted."""
     if args is None:
         return None
     if (why := _check_codes(turn, args.cards)) is not None or args.short is None:
@@ -163,7 +240,10 @@ def _check_codes(turn: Turn, codes: str) -> Message | None:
 
 
 def _check_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
-    """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
+    """Return an objection unless so many cards of the deck are named.
+
+    Nothing that lies face down is looked at.
+    """
     for code in codes.split():
         if (why := card_entry.check_card_of_deck(turn, code)) is not None:
             return why
@@ -173,57 +253,35 @@ def _check_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
     return message("refused_cards_named", named=named, missing=wanted)
 
 
-# What is done.
-
-
-def note_seen(turn: Turn) -> None:
-    """Surveillance says what it saw; those who may know it are told whether the shoe agrees."""
-    codes = require_args(turn, CardCodes).cards.split()
-    note(turn, cards=codes)
-    _tell_opinion(turn, "surveillance_saw", codes, shoe=_shoes_opinion(turn, codes))
-
-
-def accept_value(turn: Turn) -> None:
-    """The value is known: the room knows the cards too, and the round finishes with them."""
-    missing = missing_cards(turn)
-    if require_args(turn, ValueSource).source == "surveillance":
-        for dealt, code in zip(missing, turn.current.noted["cards"], strict=True):
-            _name(turn, dealt, card(code))
-    _show(turn, missing, "value_known")
-
-
-def _name(turn: Turn, dealt: DealtCard, face: Card) -> None:
-    """This is the card that lay there, by what was seen of it."""
-    card_entry.name_card(turn, dealt, face)
-    card_entry.emit_card_entered(turn, dealt.hand, dealt.index, face)
+# Actions
 
 
 def note_sorted(turn: Turn) -> None:
-    """The shoe's cards lie on the table: this round gets none from it any more."""
+    """Note that the shoe's cards lie sorted on the table: this round gets no more from it."""
     turn.set_round(shoe_sorted=True)
 
 
-def note_count(turn: Turn) -> None:
-    """The count decides; whether shoe and decks agree with it is told to those who may know."""
+def record_count(turn: Turn) -> None:
+    """Record the count, and emit whether shoe and decks agree with it. The count decides."""
     args = require_args(turn, MissingCards)
     codes = args.cards.split()
-    note(turn, counted=codes)
-    decks = None if args.short is None else _decks_opinion(turn, codes, args.short.split())
-    _tell_opinion(turn, "counted", codes, shoe=_shoes_opinion(turn, codes), decks=decks)
+    update_data(turn, counted=codes)
+    decks = None if args.short is None else _compare_with_decks(turn, codes, args.short.split())
+    _emit_comparison(turn, "counted", codes, shoe=_compare_with_readings(turn, codes), decks=decks)
 
 
-def _shoes_opinion(turn: Turn, codes: list[str]) -> str:
-    """What the shoe has read of the cards, against what is said of them."""
+def _compare_with_readings(turn: Turn, codes: list[str]) -> str:
+    """Return how the shoe's readings of the cards compare with what is said of them."""
     read = [dealt.card.code for dealt in missing_cards(turn) if dealt.card is not None]
     if len(read) < len(codes):
         return "unread"
     return "agrees" if Counter(read) == Counter(codes) else "differs"
 
 
-def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
-    """What the decks lack, less the cards laid aside, against what is said to be missing."""
+def _compare_with_decks(turn: Turn, codes: list[str], short: list[str]) -> str:
+    """Return how what the decks lack, less the cards set aside, compares with what is missing."""
     aside = turn.now.ahead
-    laid = [kept.card.code for kept in aside if kept.card is not None]
+    laid = [one.card.code for one in aside if one.card is not None]
     if (pull := pulls.find_pull(turn.now, aside[0].number if aside else None)) is not None:
         laid += [card.code for card in pulls.remaining_counts(pull) if card is not None]
     if len(laid) < len(aside):
@@ -231,13 +289,13 @@ def _decks_opinion(turn: Turn, codes: list[str], short: list[str]) -> str:
     return "agrees" if Counter(short) == Counter(laid) + Counter(codes) else "differs"
 
 
-def _tell_opinion(turn: Turn, step: str, codes: list[str], **opinions: str | None) -> None:
+def _emit_comparison(turn: Turn, step: str, codes: list[str], **results: str | None) -> None:
     data = {"key": CARD_TAKEN_KEY, "step": step, "cards": codes}
-    turn.tell_restricted("irregularity.step", {**data, **opinions})
+    turn.tell_restricted("irregularity.step", {**data, **results})
 
 
 def replace_taken_cards(turn: Turn) -> None:
-    """Cards of the same face from a complete deck lie in their place; the room has seen them."""
+    """Put cards of the same face from a complete deck in their places. The room has seen them."""
     missing = missing_cards(turn)
     for dealt, code in zip(missing, turn.current.noted["counted"], strict=True):
         face = card(code)
@@ -250,55 +308,38 @@ def replace_taken_cards(turn: Turn) -> None:
         rule = turn.game.rule(CARD_TAKEN_KEY, "replaced")
         turn.tell("cards.replaced", {**data, "rule": rule})
         card_entry.emit_card_entered(turn, dealt.hand, dealt.index, face)
-    # What the shoe makes of the round rests on cards that it is not played with.
+    # The shoe's own result rests on cards that the round is not played with.
     turn.set_round(result_overruled=True)
-    _show(turn, missing, "replaced")
+    _reveal_cards(turn, missing, "replaced")
 
 
-def _show(turn: Turn, missing: list[DealtCard], end: str) -> None:
-    """The room knows the cards; what is still to come of these hands the dealer exposes."""
-    exposed = {"by": "dealer", "rule": turn.game.rule(CARD_TAKEN_KEY, end)}
-    places = [(dealt.hand, dealt.index) for dealt in missing]
-    if turn.is_handed:
-        for hand in dict.fromkeys(hand for hand, _ in places):
-            hands.give_to_dealer(turn, hand)
-    reveal.reveal(turn, [dealing.find_card(turn, place) for place in places], exposed)
+# Procedure
 
 
-def _shoe_is_empty(standing: TableView) -> bool:
-    shoe = standing.now.shoe
-    assert shoe is not None
-    return shoe.drawn - shoe.returned >= shoe.decks * len(standing.game.deck.cards)
-
-
-def _gives_cards(standing: TableView) -> bool:
-    return not _shoe_is_empty(standing)
-
-
-def _draws(index: int, then: str) -> Step:
-    """One of the two cards is drawn and laid aside (5.11.1)."""
+def _set_aside_step(index: int, then: str) -> Step:
+    """Return the step that draws one of the two cards and sets it aside (5.11.1)."""
     words = "first" if index == 1 else "second"
 
-    def armed(standing: TableView) -> tuple[str, int] | None:
-        return (ASIDE, index) if _gives_cards(standing) else None
+    def armed(view: TableView) -> tuple[str, int] | None:
+        return (ASIDE, index) if _has_cards_left(view) else None
 
     return Step(
         f"{words}_aside",
         message("prompt_card_taken_draw", card=index),
         (
-            Choice("shoe_is_empty", DECIDES, "sort", when=_shoe_is_empty, reason=False),
+            Choice("shoe_is_empty", DECIDES, "sort", when=_is_shoe_empty, reason=False),
             GO_ON,
             CALL_VOID,
         ),
         (
-            Hears("card_drawn", cards_ahead.is_next_card, then, (cards_ahead.set_aside_next,)),
-            Hears(
+            Accepts("card_drawn", cards_ahead.is_next_card, then, (cards_ahead.set_aside_next,)),
+            Accepts(
                 "cards_drawn",
                 cards_ahead.are_next_two_in_order,
                 "sort",
                 (cards_ahead.set_aside_two,),
             ),
-            Hears(
+            Accepts(
                 "cards_drawn", cards_ahead.are_next_two, "ordering", (cards_ahead.set_aside_two,)
             ),
         ),
@@ -308,42 +349,8 @@ def _draws(index: int, then: str) -> Step:
     )
 
 
-def _asks_players(standing: TableView) -> bool:
-    """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
-    return has_window(standing, ORDERED)
-
-
-def _asks_nobody(standing: TableView) -> bool:
-    return not _asks_players(standing)
-
-
-def _first_is(which: str) -> tuple[Choice, Choice]:
-    """The pit manager says which of the two comes first (5.8.2.2)."""
-
-    def say(turn: Turn) -> None:
-        note(turn, first=which)
-
-    to_window = Choice(f"{which}_first", "pit_manager", "remaining", (say,), when=_asks_players)
-    return to_window, to_window._replace(then="sort", when=_asks_nobody)
-
-
-def _check_known(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
-    return check_source(turn, args) or something_is_missing(turn)
-
-
-def _why_not_unknown(turn: Turn, _args: object = None) -> Message | None:
-    """What stands against going by the count: two cards could not complete the round."""
-    if turn.resume_state != "revealing":
-        return message("refused_initial_deal_open")
-    return something_is_missing(turn)
-
-
-def _must_be_replaced(turn: Turn) -> None:
-    card_set.replace_before_next(turn, turn.game.rule(CARD_TAKEN_KEY, "shoe_replaced"))
-
-
-_COUNTED = Choice(
-    "determined", DECIDES, "replace", (note_count,), check_count,
+_DETERMINED = Choice(
+    "determined", DECIDES, "replace", (record_count,), check_count,
     reason=False, second=True, takes=MissingCards,
 )  # fmt: skip
 
@@ -355,29 +362,30 @@ CARD_TAKEN = Procedure(
             message("prompt_card_taken_value"),
             (
                 Choice(
-                    "seen", "surveillance", "value", (note_seen,), check_seen,
+                    "seen", "surveillance", "value", (record_sighting,), check_seen,
                     reason=False, takes=CardCodes,
                 ),
                 Choice(
                     "value_known", "pit_supervisor", "known",
-                    (accept_value, _must_be_replaced, align),
-                    _check_known,
+                    (accept_value, require_new_cards(CARD_TAKEN_KEY), align),
+                    _check_value_known,
                     reason=False, second=True, takes=ValueSource,
-                    contradicts=sighting_contradicts_reading,
+                    contradicts=_contradicts_reading,
                 ),
-                Choice("not_known", DECIDES, "first_aside", unless=_why_not_unknown),
+                Choice("not_known", DECIDES, "first_aside", unless=_check_count_possible),
                 GO_ON,
                 CALL_VOID,
             ),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "value_known"),
         ),
-        _draws(1, "second_aside"),
-        _draws(2, "sort"),
+        _set_aside_step(1, "second_aside"),
+        _set_aside_step(2, "sort"),
         Step(
             "ordering",
             message("prompt_card_taken_ordering"),
-            (*_first_is("upper"), *_first_is("lower"), CALL_VOID),
+            (*choices_of_first_card("upper", "sort"), *choices_of_first_card("lower", "sort"),
+             CALL_VOID),
             facts=public_missing_places,
             cites=("double_draw", "ordered"),
         ),
@@ -393,8 +401,9 @@ CARD_TAKEN = Procedure(
             message("prompt_card_taken_sort"),
             (
                 Choice(
-                    "sorted", DECIDES, "determine", (note_sorted, _must_be_replaced),
-                    cards_have_no_place, reason=False,
+                    "sorted", DECIDES, "determine",
+                    (note_sorted, require_new_cards(CARD_TAKEN_KEY)),
+                    check_no_unplaced_cards, reason=False,
                 ),
                 CALL_VOID,
             ),
@@ -404,7 +413,7 @@ CARD_TAKEN = Procedure(
         Step(
             "determine",
             message("prompt_card_taken_determine"),
-            (_COUNTED, CALL_VOID),
+            (_DETERMINED, CALL_VOID),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "determined"),
         ),
@@ -413,10 +422,10 @@ CARD_TAKEN = Procedure(
             message("prompt_card_taken_replace"),
             (
                 Choice(
-                    "replaced", DECIDES, "finished", (replace_taken_cards,), cards_have_no_place,
-                    reason=False, second=True,
+                    "replaced", DECIDES, "finished", (replace_taken_cards,),
+                    check_no_unplaced_cards, reason=False, second=True,
                 ),
-                _COUNTED,
+                _DETERMINED,
                 CALL_VOID,
             ),
             facts=public_missing_places,
@@ -426,8 +435,8 @@ CARD_TAKEN = Procedure(
     (
         End("known", "value_known", (CARD_TAKEN_KEY, "value_known")),
         End("finished", "replaced", (CARD_TAKEN_KEY, "finished")),
-        stands(),
-        void(),
+        end_play_on(),
+        end_void(),
     ),
     Declared(
         "dealer",
@@ -438,3 +447,4 @@ CARD_TAKEN = Procedure(
     ),
     of_cards=True,
 )  # fmt: skip
+"""A Player left with cards."""

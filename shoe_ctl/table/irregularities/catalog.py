@@ -1,6 +1,6 @@
-"""Every procedure that may halt a table, by key: the irregularities and the pauses.
+"""The catalogue of procedures: every irregularity and pause that may halt a table, by key.
 
-In: the families. Out: PROCEDURES, which whoever makes a controller hands to it.
+In: the modules of this package. Out: PROCEDURES, which is given to the controller.
 Must not know: what is open at a table.
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..procedures import procedure
-from ..procedures.procedure import Procedure
+from ..procedures.procedure import OUTAGE, REVIEW, Procedure
 from . import (
     card_taken,
     cutting_card,
     device_reset,
+    differential,
     double_draw,
     draw_order,
     gaps,
@@ -24,7 +24,6 @@ from . import (
     unread_cards,
     wrong_cards,
 )
-from . import differential as differential_halt
 
 PROCEDURES: Mapping[str, Procedure] = {
     procedure.key: procedure
@@ -50,13 +49,13 @@ PROCEDURES: Mapping[str, Procedure] = {
         power_failure.POWER_FAILURE,
         rulings.RESULT_DISAGREES,
         rulings.RESULT_MISSING,
-        differential_halt.TABLE_DIFFERENTIAL,
+        differential.TABLE_DIFFERENTIAL,
         rulings.OTHER,
         rulings.AFTER_VOID,
         cutting_card.CUTTING_CARD,
         device_reset.DEVICE_RESET,
-        procedure.REVIEW,
-        procedure.OUTAGE,
+        REVIEW,
+        OUTAGE,
     )
 }
-"""Key → procedure. One that is not here closes by itself and never halts a table."""
+"""Key → procedure. A key that is not here never halts a table: it closes by itself."""

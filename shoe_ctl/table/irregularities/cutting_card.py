@@ -1,6 +1,10 @@
-"""The cutting card before Player's first card, where the game lets Players withdraw for it.
+"""The cutting card comes before Player's first card (``cutting_card``).
 
-In: nothing. Out: its procedure. Must not know: how the card is found, rounds after it.
+Rule: it is set aside and counts as the first card. In HLGA Players may withdraw then: of right in
+I (3.16.1), if the dealer allows it in N, F (3.17.1) and T (3.22.1). Elsewhere play just goes on.
+
+In: the shoe or people report the cutting card. Out: ``CUTTING_CARD``, with a withdrawal window.
+Must not know: how the card is found, how many rounds follow it.
 """
 
 from __future__ import annotations
@@ -13,8 +17,44 @@ from ..procedures.withdrawal import window_step
 from ..turn import Cause, Turn
 
 CUTTING_CARD_KEY = "cutting_card"
+
 ALLOW = "allow"
+"""The step at which the dealer may allow Players to withdraw."""
+
 WINDOW = "window"
+"""The step at which Players may withdraw."""
+
+
+# Detection
+
+
+def declare_cutting_card(turn: Turn) -> None:
+    """Fire the cutting card for a shoe that does not see it itself: people declare it."""
+    turn.then("cutting_card")
+
+
+def allows_withdrawal(turn: Turn) -> bool:
+    """Return True if it came first, after *no more bets*, and the game then has a window.
+
+    While bets are open Players may withdraw without it.
+    """
+    now = turn.now
+    if now.shoe is None or now.shoe.cutting_card_out or now.round is None or now.round.cards:
+        return False
+    return now.wagers.betting == "closed" and withdrawal.has_window(turn, CUTTING_CARD_KEY)
+
+
+def offer_withdrawal(turn: Turn) -> None:
+    """Set the cutting card aside and halt: Players are asked before play goes on."""
+    turn.set_shoe(cutting_card_out=True)
+    of_right = turn.game.windows[CUTTING_CARD_KEY].opened == "of_right"
+    seen = message("seen_cutting_card_first")
+    stack.raise_irregularity(
+        turn, Cause(CUTTING_CARD_KEY, seen, step=WINDOW if of_right else ALLOW)
+    )
+
+
+# Procedure
 
 CUTTING_CARD = Procedure(
     CUTTING_CARD_KEY,
@@ -37,29 +77,4 @@ CUTTING_CARD = Procedure(
     (End("removed", "removed", (CUTTING_CARD_KEY, "completed")),),
     begins=(ALLOW, WINDOW),
 )
-
-
-def allows_withdrawal(turn: Turn) -> bool:
-    """It came first, after *no more bets*, where Players may then withdraw.
-
-    In HLGA: I 3.16.1, N/F 3.17.1, T 3.22.1. While bets are open they may withdraw without it.
-    """
-    now = turn.now
-    if now.shoe is None or now.shoe.cutting_card_out or now.round is None or now.round.cards:
-        return False
-    return now.wagers.betting == "closed" and withdrawal.has_window(turn, CUTTING_CARD_KEY)
-
-
-def declare(turn: Turn) -> None:
-    """People say that it came, where the shoe does not see it."""
-    turn.then("cutting_card")
-
-
-def offer_withdrawal(turn: Turn) -> None:
-    """It is laid aside and counts as the first card; Players are asked before it goes on."""
-    turn.set_shoe(cutting_card_out=True)
-    of_right = turn.game.windows[CUTTING_CARD_KEY].opened == "of_right"
-    seen = message("seen_cutting_card_first")
-    stack.raise_irregularity(
-        turn, Cause(CUTTING_CARD_KEY, seen, step=WINDOW if of_right else ALLOW)
-    )
+"""The cutting card came before the first card, and Players may withdraw."""

@@ -1,13 +1,19 @@
-"""The table differential: met by Players before the first card, or by the Pit Manager.
+"""The table differential is exceeded after *no more bets* (``table_differential``).
 
-In: the wagers as they stand, who decreases or increases by how much. Out: its procedure.
-Must not know: cards, how the differential is measured or a wager changed.
+Rule (I 5.16, N/T/F 5.18): before the first card, Players on the hand with more on it are asked to
+decrease, and those on the other hand may increase, within limits. If that is not enough the Pit
+Manager names the wagers that are removed. Found after a card, it is ruled on (6.1).
+
+In: the wagers as they stand, who decreases or increases by how much. Out: ``TABLE_DIFFERENTIAL``.
+Must not know: cards, how the differential is computed, how the ledger changes a wager.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from shoe_ctl.texts.message import Message, message
 
@@ -17,26 +23,60 @@ from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, St
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
-    cards_have_no_place,
-    lay_aside,
-    no_card_to_set_aside,
-    stands,
-    void,
+    check_has_held_cards,
+    check_no_unplaced_cards,
+    end_play_on,
+    end_void,
+    set_cards_aside,
 )
+from ..procedures.stack import go_to, raise_irregularity
 from ..turn import TableView, Turn
 from ..wagers import commands as wager_commands
 from ..wagers import differential
 from ..wagers.differential import Differential, WagerRoom
 from ..wagers.limits import WagerRules
 from ..wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, WagerRequest
+from .halts import HALTS
 
 DIFFERENTIAL_KEY = "table_differential"
+
 DIFFERENTIAL_RULING = "ruling"
-"""The step at which it begins where it is found after a card (6.1)."""
+"""The step at which it begins if it is current after a card (6.1)."""
+
+
+# Detection
+
+
+def halt_for_differential(turn: Turn) -> None:
+    """Halt: main wagers are too far apart as bets close.
+
+    Found after a card it is ruled on (6.1).
+    """
+    out = turn.round.cards or turn.now.held or turn.now.pending is not None
+    step = DIFFERENTIAL_RULING if out else None
+    raise_irregularity(turn, HALTS["differential_exceeded"]._replace(step=step))
+
+
+def rule_on_differential(turn: Turn) -> None:
+    """Go to the ruling: a card came that was on its way as bets closed (6.1)."""
+    halt = turn.halt
+    if halt.top.key == DIFFERENTIAL_KEY and halt.top.step != DIFFERENTIAL_RULING:
+        go_to(turn, DIFFERENTIAL_RULING)
+        return
+    opened = tuple(
+        msgspec.structs.replace(one, step=DIFFERENTIAL_RULING)
+        if one.key == DIFFERENTIAL_KEY
+        else one
+        for one in halt.stack
+    )
+    turn.change(halt=msgspec.structs.replace(halt, stack=opened))
+
+
+# Conditions
 
 
 class WagerArgs(ChoiceArgs, frozen=True, kw_only=True):
-    """Which wager; without a Player that of the only one who has it at the seat."""
+    """Which wager. Without a Player, that of the only one who has it at the seat."""
 
     player: Name | int | None = None
     seat: int
@@ -49,110 +89,124 @@ class WagerAmountArgs(WagerArgs, frozen=True, kw_only=True):
     amount: int
 
 
-# What is seen.
+def _wager_rules(view: TableView) -> WagerRules:
+    return WagerRules(view.game, view.settings.layout, view.settings.limits)
 
 
-def _is_exceeded(standing: TableView) -> bool:
-    """The ledger says so: then it says too when it is met."""
-    return _assess(standing).exceeded
+def _assess(view: TableView) -> Differential:
+    return differential.assess(view.now.wagers, _wager_rules(view))
 
 
-def _is_not_recorded(standing: TableView) -> bool:
-    """The ledger knows nothing of it: people say what was done."""
-    return not _is_exceeded(standing)
+def _is_exceeded(view: TableView) -> bool:
+    """Return True if the ledger of wagers says that the differential is exceeded.
+
+    It also says when it no longer is.
+    """
+    return _assess(view).exceeded
 
 
-def _assess(standing: TableView) -> Differential:
-    return differential.assess(standing.now.wagers, _rules(standing))
+def _is_not_in_ledger(view: TableView) -> bool:
+    """Return True if the ledger does not show it: then people say what was done."""
+    return not _is_exceeded(view)
 
 
-def _rules(standing: TableView) -> WagerRules:
-    return WagerRules(standing.game, standing.settings.layout, standing.settings.limits)
+def _is_card_out(view: TableView) -> bool:
+    played = view.now.round
+    return view.now.pending is not None or (played is not None and bool(played.cards))
 
 
-def _a_card_is_out(standing: TableView) -> bool:
-    played = standing.now.round
-    return standing.now.pending is not None or (played is not None and bool(played.cards))
+def _check_any(turn: Turn, name: str) -> Message | None:
+    """Return an objection if no wager may be decreased, or none increased.
+
+    On the higher hand one can always be removed.
+    """
+    current = _assess(turn)
+    rooms = {"decrease": current.decrease, "increase": current.increase}
+    if rooms.get(name, current.exceeded):
+        return None
+    return message("refused_no_wager_to_change", change=name)
 
 
-def _who_may_change(standing: TableView) -> dict[str, Any]:
-    """Both totals, and which wagers may change by how much; not whose they are."""
-    found = _assess(standing)
-    rooms = {"decrease": _rooms(found.decrease), "increase": _rooms(found.increase)}
-    return {"differential": {**_totals(found), **(rooms if found.exceeded else {})}}
+# Facts for the room
 
 
-def _what_lies_there(standing: TableView) -> dict[str, Any]:
-    """Both totals: with a card out no Player is asked to change a wager."""
-    return {"differential": _totals(_assess(standing))}
+def _change_facts(view: TableView) -> dict[str, Any]:
+    """Return both totals, and which wagers may change by how much; not whose they are."""
+    current = _assess(view)
+    rooms = {
+        "decrease": _describe_rooms(current.decrease),
+        "increase": _describe_rooms(current.increase),
+    }
+    return {"differential": {**_describe_totals(current), **(rooms if current.exceeded else {})}}
 
 
-def _what_may_be_removed(standing: TableView) -> dict[str, Any]:
-    """Both totals, and the wagers of the higher hand."""
-    found, mains = _assess(standing), _rules(standing).mains
+def _totals_facts(view: TableView) -> dict[str, Any]:
+    """Return both totals. With a card out no Player is asked to change a wager."""
+    return {"differential": _describe_totals(_assess(view))}
+
+
+def _removal_facts(view: TableView) -> dict[str, Any]:
+    """Return both totals, and the wagers on the higher hand."""
+    current, mains = _assess(view), _wager_rules(view).mains
     high = [
         {"number": held.number, "seat": held.seat, "wager": held.wager, "amount": held.amount}
-        for held in standing.now.wagers.standing
-        if held.amount and found.exceeded and mains.get(held.wager) == found.high
+        for held in view.now.wagers.standing
+        if held.amount and current.exceeded and mains.get(held.wager) == current.high
     ]
-    return {"differential": {**_totals(found), **({"remove": high} if high else {})}}
+    return {"differential": {**_describe_totals(current), **({"remove": high} if high else {})}}
 
 
-def _totals(found: Differential) -> dict[str, Any]:
+def _describe_totals(current: Differential) -> dict[str, Any]:
     names = ("player", "banker", "limit", "high", "excess")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(current, name) for name in names}
 
 
-def _rooms(rooms: tuple[WagerRoom, ...]) -> list[dict[str, Any]]:
+def _describe_rooms(rooms: tuple[WagerRoom, ...]) -> list[dict[str, Any]]:
     names = ("number", "seat", "wager", "most")
     return [{name: getattr(room, name) for name in names} for room in rooms]
 
 
-# What may be answered.
+# Choices
 
 
-def _change(name: str, by: str, step: str, act: Callable[..., LedgerAnswer], met: str) -> Choice:
-    """Change one wager in the ledger; the differential may be met by it."""
+def _change_choice(
+    name: str, by: str, step: str, act: Callable[..., LedgerAnswer], met: str
+) -> Choice:
+    """Return the choice that changes one wager in the ledger.
+
+    ``met`` is the end that follows if the differential is then no longer exceeded.
+    """
     takes = WagerArgs if name == "remove" else WagerAmountArgs
 
     def answer(turn: Turn) -> LedgerAnswer:
-        asked = _asked(turn, arguments.require_args(turn, takes))
+        asked = _read_request(turn, arguments.require_args(turn, takes))
         if isinstance(asked, Refused):
             return asked
         return act(turn.now.wagers, asked, turn.wager_rules)
 
     def check(turn: Turn, args: WagerArgs | None) -> Message | None:
         if args is None:
-            return _check_any(turn, name) or cards_have_no_place(turn)
+            return _check_any(turn, name) or check_no_unplaced_cards(turn)
         made = answer(turn)
         if isinstance(made, Refused):
             return made.why.citing(made.rule)
-        return cards_have_no_place(turn)
+        return check_no_unplaced_cards(turn)
 
     def change(turn: Turn) -> None:
         wager_commands.accept_wagers(turn, answer(turn))
 
-    def is_met(turn: Turn) -> bool:
+    def is_no_longer_exceeded(turn: Turn) -> bool:
         made = answer(turn)
         assert isinstance(made, Accepted), "nothing stands against it"
         return not differential.assess(made.wagers, turn.wager_rules).exceeded
 
     return Choice(
         name, by, step, (change,), check, reason=name == "remove", takes=takes,
-        when=_is_exceeded, instead=(is_met, met),
+        when=_is_exceeded, instead=(is_no_longer_exceeded, met),
     )  # fmt: skip
 
 
-def _check_any(turn: Turn, name: str) -> Message | None:
-    """No wager may be decreased, or none increased; on the higher hand one can be removed."""
-    found = _assess(turn)
-    rooms = {"decrease": found.decrease, "increase": found.increase}
-    if rooms.get(name, found.exceeded):
-        return None
-    return message("refused_no_wager_to_change", change=name)
-
-
-def _asked(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
+def _read_request(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
     player = wager_commands.find_wager_player(turn, args.player, args.seat, args.wager)
     if isinstance(player, Refused):
         return player
@@ -165,15 +219,17 @@ def _asked(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
     )
 
 
-def _by_word(name: str, by: str) -> Choice:
-    """It is met, where no ledger says so: the reason says how."""
-    return Choice(name, by, name, unless=cards_have_no_place, when=_is_not_recorded)
+def _declared_choice(name: str, by: str) -> Choice:
+    """Return the choice by which people say that it is met, where no ledger shows it."""
+    return Choice(name, by, name, unless=check_no_unplaced_cards, when=_is_not_in_ledger)
 
 
-def _lay_aside(step: str) -> Choice:
-    """A card that came while wagers changed."""
-    return Choice("set_aside", DECIDES, step, (lay_aside,), no_card_to_set_aside)
+def _set_aside_choice(step: str) -> Choice:
+    """Return the choice that sets a card aside that came while wagers changed."""
+    return Choice("set_aside", DECIDES, step, (set_cards_aside,), check_has_held_cards)
 
+
+# Procedure
 
 TABLE_DIFFERENTIAL = Procedure(
     DIFFERENTIAL_KEY,
@@ -182,62 +238,63 @@ TABLE_DIFFERENTIAL = Procedure(
             "changing",
             message("prompt_differential_changing"),
             (
-                _change(
+                _change_choice(
                     "decrease",
                     "dealer",
                     "changing",
                     differential.decrease_for_differential,
                     "decreased",
                 ),
-                _change(
+                _change_choice(
                     "increase",
                     "dealer",
                     "changing",
                     differential.increase_for_differential,
                     "increased",
                 ),
-                _by_word("decreased", "dealer"),
-                _by_word("increased", "dealer"),
+                _declared_choice("decreased", "dealer"),
+                _declared_choice("increased", "dealer"),
                 Choice("insufficient", "dealer", "removing", reason=False),
-                _lay_aside("changing"),
+                _set_aside_choice("changing"),
             ),
-            facts=_who_may_change,
+            facts=_change_facts,
         ),
         Step(
             "removing",
             message("prompt_differential_removing"),
             (
-                _change(
+                _change_choice(
                     "remove",
                     "pit_manager",
                     "removing",
                     differential.remove_for_differential,
                     "removed",
                 ),
-                _by_word("removed", "pit_manager"),
-                _lay_aside("removing"),
+                _declared_choice("removed", "pit_manager"),
+                _set_aside_choice("removing"),
             ),
-            facts=_what_may_be_removed,
+            facts=_removal_facts,
         ),
         Step(
             DIFFERENTIAL_RULING,
             message("prompt_differential_ruling"),
             (GO_ON, CALL_VOID),
-            facts=_what_lies_there,
+            facts=_totals_facts,
         ),
     ),
     (
         End("decreased", "decreased", (DIFFERENTIAL_KEY, "decreased")),
         End("increased", "increased", (DIFFERENTIAL_KEY, "increased")),
         End("removed", "removed", (DIFFERENTIAL_KEY, "removed")),
-        stands((DIFFERENTIAL_KEY, "ruled")),
-        void((DIFFERENTIAL_KEY, "ruled")),
+        end_play_on((DIFFERENTIAL_KEY, "ruled")),
+        end_void((DIFFERENTIAL_KEY, "ruled")),
     ),
     Declared(
         "dealer",
         ("closed", "dealing", "revealing", "drawing", "resolved", "suspended"),
         message("seen_differential_declared"),
-        begins=(_a_card_is_out, DIFFERENTIAL_RULING),
+        begins=(_is_card_out, DIFFERENTIAL_RULING),
     ),
     begins=(DIFFERENTIAL_RULING,),
 )
+"""The table differential is exceeded."""

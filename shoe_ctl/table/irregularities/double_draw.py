@@ -1,6 +1,12 @@
-"""Cards drawn from the shoe as one (5.8): withdrawn, put in order, or the round is void.
+"""Cards drawn from the shoe together, as one pull (``double_draw``, 5.8).
 
-In: nothing. Out: its procedure. Must not know: which cards, who knows their order.
+Rule: if the shoe or surveillance knows the order, Players may withdraw (5.8.1); then the cards are
+dealt in that order. If nobody knows it and one of the first four cards is among them, the round is
+void (5.8.2.1). If nobody knows it later, the Pit Manager orders them; each Player may withdraw what
+is not decided yet, or play on (5.8.2.2). Such a card is named when it lies open.
+
+In: several cards in one event of the shoe, or what people declare. Out: ``DOUBLE_DRAW``; the cards
+held, then dealt in order. Must not know: which cards they are.
 """
 
 from __future__ import annotations
@@ -15,148 +21,270 @@ from shoe_ctl.texts.message import Message, message
 
 from ..arguments import DeclarationArgs
 from ..procedures import stack, withdrawal
+from ..procedures.card_choices import (
+    ENTER,
+    NAME_CARD,
+    PLACE,
+    PULLED_DRAWS,
+    enter_seen_card,
+    first_missing_draw,
+    placed_draws,
+)
 from ..procedures.procedure import VOID, Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     ALIGN_FIRST,
     CALL_VOID,
-    CARDS_OUT,
-    DOUBLE_DRAW_KEY,
     GO_ON,
     INSPECTS,
     LAY_ASIDE_UNPLAYED,
-    NAMING_STEP,
     align,
-    aside,
-    halt_of,
-    note,
-    own_kept,
-    stands,
-    void,
+    current_held_cards,
+    end_play_on,
+    end_set_aside,
+    end_void,
+    update_data,
 )
 from ..procedures.stack import raise_irregularity
 from ..procedures.withdrawal import has_window, window_step
 from ..round import card_check, reconstruct
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
+from ..situations import CARDS_OUT
 from ..state import CardOnTable, subject_of_draw
 from ..turn import Cause, TableView, Turn
 from .draw_order import exchange_cards
-from .gaps import DRAWN_AS_ONE, ENTER, PLACE, first_missed, numbers_in_place
-from .unread_cards import NAME_CARD, enter_seen_card
 
-AS_DECLARED = "cards"
-"""Noted where people declared it: so many came together, those drawn last."""
+DOUBLE_DRAW_KEY = "double_draw"
+
+NAMING_STEP = "name"
+"""The step that names a card of the pull in its slot, once it lies open."""
+
+ORDERED = "double_draw_ordered"
+"""The key of the withdrawal window after the Pit Manager has ordered the cards (5.8.2.2)."""
+
+DECLARED_COUNT = "cards"
+"""Key of stored data, where people declared it: how many came together, the last ones drawn."""
 
 ORDER_KNOWN = "order_known"
-"""Noted where the shoe told them as one: it has them in the order drawn."""
+"""Key of stored data, where the shoe reported a pull: True if it has the cards in the order
+drawn."""
 
 _DEALS = ("closed", "dealing")
+"""The states in which the next card is one of the first four."""
+
 _PLAYS = ("closed", *CARDS_OUT)
+"""The states from *no more bets* to the outcome."""
+
+_FEWEST_CARDS = 2
+"""At least so many cards are drawn together."""
 
 
-_FEWEST = 2
-"""So many cards at least are drawn together."""
+class PulledCards(DeclarationArgs, frozen=True, kw_only=True):
+    """How many cards were drawn together: the last ones drawn."""
+
+    cards: Annotated[int, msgspec.Meta(ge=_FEWEST_CARDS, le=4)] = _FEWEST_CARDS
 
 
-class TogetherCards(DeclarationArgs, frozen=True, kw_only=True):
-    """How many cards came together: those drawn last."""
-
-    cards: Annotated[int, msgspec.Meta(ge=_FEWEST, le=4)] = _FEWEST
+# Detection
 
 
-def _is_declared(at: TableView) -> bool:
-    """The shoe told each by itself: whether its order holds is for people to say."""
-    return AS_DECLARED in at.current.noted
+def begins_round(turn: Turn) -> bool:
+    """Return True if announcements are implied and these are the first cards of a round."""
+    event = turn.shoe_event
+    assert isinstance(event, CardsDrawn)
+    is_next = turn.now.shoe is not None and event.number in (None, turn.shoe.drawn + 1)
+    return turn.implied and is_next and not card_check.is_unaligned(turn)
 
 
-def declared_cards(at: TableView) -> tuple[CardOnTable, ...]:
-    """The cards that were declared drawn together: they lie where the shoe's count put them."""
-    return reconstruct.last_drawn(at.now, at.current.noted[AS_DECLARED]) if _is_declared(at) else ()
+def ask_for_double_draw(turn: Turn) -> None:
+    """Fire the halt for the cards that were drawn together, after they have closed the bets."""
+    turn.then("drawn_together")
 
 
-def is_order_known(at: TableView) -> bool:
-    """The shoe told them in the order in which they left it, one by one or as one."""
-    return at.current.noted.get(ORDER_KNOWN) is not False
+def halt_for_double_draw(turn: Turn) -> None:
+    """Halt: hold each card without a slot, and inspect what is not one of the shoe's."""
+    event, halted = turn.shoe_event, turn.now.halt
+    assert isinstance(event, CardsDrawn)
+    awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
+    seen = message("seen_drawn_together", cards=len(event.cards))
+    if halted is not None and PULLED_DRAWS in halted.top.noted:
+        _join_open_double_draw(turn, event, seen)
+    else:
+        _raise_double_draw(turn, event, seen)
+    inspections = [_hold_card(turn, place, card) for place, card in enumerate(event.cards)]
+    if awaited is not None and event.number not in (None, awaited):
+        passed = message("seen_draw_out_of_turn", draw=event.number, next=awaited)
+        raise_irregularity(turn, Cause("gap", passed))
+    for cause in inspections:
+        if cause is not None:
+            raise_irregularity(turn, cause)
 
 
-def _nobody_told(at: TableView) -> bool:
-    return at.current.noted.get(ORDER_KNOWN) is not True
+def _raise_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
+    """Raise the double draw that the shoe reported."""
+    noted = {ORDER_KNOWN: event.order_known, PULLED_DRAWS: _draw_numbers(turn, event)}
+    raise_irregularity(
+        turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), noted=noted)
+    )
 
 
-def _offers_window(at: TableView) -> bool:
-    """Players may withdraw while nobody has seen the cards (5.8.1)."""
-    unseen = not any(card.seen for card in declared_cards(at))
-    return unseen and at.resume_state in _PLAYS and has_window(at, DOUBLE_DRAW_KEY)
+def _join_open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
+    """Add cards to an open double draw whose order is not settled: all are ordered as one pull."""
+    top = turn.halt.top
+    known = event.order_known and top.noted[ORDER_KNOWN]
+    draws = [*top.noted[PULLED_DRAWS], *_draw_numbers(turn, event)]
+    withdrawal.emit_window_closed(turn, top, "stands")
+    update_data(turn, **{ORDER_KNOWN: known, PULLED_DRAWS: draws})
+    stack.go_to(turn, "order", more=seen.as_data())
 
 
-def entered_order(at: TableView) -> dict[str, Any]:
-    """What the pit manager said."""
-    return {"first": at.current.noted.get("first")}
+def _draw_numbers(turn: Turn, event: CardsDrawn) -> list[int]:
+    """Return the numbers of the draws. Empty where no shoe is known."""
+    if turn.now.shoe is None:
+        return []
+    first = turn.shoe.drawn + 1 if event.number is None else event.number
+    return [first + place for place in range(len(event.cards))]
 
 
-def are_in_place(at: TableView) -> bool:
-    """Each has its place already: nothing came as one, but that people said so."""
-    return not unplaced.held_since(at.now, at.current)
+def _hold_card(turn: Turn, place: int, card: Card | None) -> Cause | None:
+    """Count and hold one of the cards. Return the cause of an inspection, where it needs one."""
+    event, before = turn.shoe_event, turn.now.shoe
+    assert isinstance(event, CardsDrawn)
+    cause = card_check.foreign_cause(turn, card)
+    number = None if event.number is None else event.number + place
+    card_ledger.count_without_slot(turn, card, number)
+    if number is None and turn.now.shoe is not None:
+        number = turn.shoe.drawn
+    counted = turn.now.shoe != before
+    unplaced.add_card(turn, card, number, role="held", counted=counted)
+    if cause is None or number is None:
+        return None
+    return cause._replace(subject=subject_of_draw(number), noted={INSPECTS: number})
 
 
-def seen_with_window(at: TableView) -> bool:
-    """The shoe does not settle their order, and Players may withdraw."""
-    return _nobody_told(at) and _offers_window(at)
-
-
-def seen_without_window(at: TableView) -> bool:
-    """The same, and Players may not."""
-    return _nobody_told(at) and not _offers_window(at)
-
-
-def told_with_window(at: TableView) -> bool:
-    """The shoe has them in an order, and Players may withdraw."""
-    return is_order_known(at) and _offers_window(at)
-
-
-def told_without_window(at: TableView) -> bool:
-    """The same, and Players may not."""
-    return is_order_known(at) and not _offers_window(at)
-
-
-def _is_of_the_deal(at: TableView) -> bool:
-    """One of them is one of the first four."""
-    if _is_declared(at):
-        return any(reconstruct.is_initial_card(card) for card in declared_cards(at))
-    return at.resume_state in _DEALS
-
-
-def touches_initial_deal(at: TableView) -> bool:
-    """In an unknown order, and one of them is one of the first four (5.8.2.1)."""
-    return _nobody_told(at) and _is_of_the_deal(at)
-
-
-def follows_initial_deal(at: TableView) -> bool:
-    """All are third cards, and whoever orders them cannot know one."""
-    later = at.resume_state in ("revealing", "drawing") and not _is_of_the_deal(at)
-    return _nobody_told(at) and later and not any(card.seen for card in declared_cards(at))
-
-
-def has_earlier_held_cards(at: TableView) -> bool:
-    """Cards that came before them lie in no slot."""
-    return unplaced.has_held_before(at.now, at.current)
-
-
-def may_miss_cards(at: TableView) -> bool:
-    """The shoe passed over a draw, or may have told two cards as one."""
-    missed = at.now.shoe is not None and bool(at.now.shoe.missed)
-    return at.resume_state in _PLAYS and (missed or _is_declared(at))
-
-
-def check_together(turn: Turn, args: TogetherCards | None) -> Message | None:
-    """Fewer cards of the round are out than came together."""
-    count = _FEWEST if args is None else args.cards
+def check_declared_count(turn: Turn, args: PulledCards | None) -> Message | None:
+    """Return an objection if fewer cards of the round are out than are declared."""
+    count = _FEWEST_CARDS if args is None else args.cards
     out = len(reconstruct.last_drawn(turn.now, count))
     return None if out == count else message("refused_fewer_cards_out", cards=out)
 
 
-def why_not_laid(turn: Turn, _args: object = None) -> Message | None:
-    """What keeps them from being laid in order by rule, without anyone's ruling."""
+# Conditions
+
+
+def _is_declared(view: TableView) -> bool:
+    """Return True if people declared it. The shoe reported each card alone then."""
+    return DECLARED_COUNT in view.current.noted
+
+
+def _declared_cards(view: TableView) -> tuple[CardOnTable, ...]:
+    """Return the cards that were declared drawn together.
+
+    They lie where the shoe's count put them.
+    """
+    return (
+        reconstruct.last_drawn(view.now, view.current.noted[DECLARED_COUNT])
+        if _is_declared(view)
+        else ()
+    )
+
+
+def _is_order_known(view: TableView) -> bool:
+    """Return True if the shoe reported the cards in the order in which they left it."""
+    return view.current.noted.get(ORDER_KNOWN) is not False
+
+
+def _is_order_uncertain(view: TableView) -> bool:
+    """Return True if the shoe's report does not settle the order."""
+    return view.current.noted.get(ORDER_KNOWN) is not True
+
+
+def _unordered_draws(view: TableView) -> frozenset[int]:
+    """Return the draws of which the shoe does not know which is which."""
+    return frozenset() if _is_order_known(view) else frozenset(view.current.noted[PULLED_DRAWS])
+
+
+def _offers_window(view: TableView) -> bool:
+    """Return True if Players may withdraw (5.8.1).
+
+    Nobody has seen the cards, and the game has the window.
+    """
+    unseen = not any(card.seen for card in _declared_cards(view))
+    return unseen and view.resume_state in _PLAYS and has_window(view, DOUBLE_DRAW_KEY)
+
+
+def _is_uncertain_with_window(view: TableView) -> bool:
+    """Return True if the order is uncertain and Players may withdraw."""
+    return _is_order_uncertain(view) and _offers_window(view)
+
+
+def _is_uncertain_without_window(view: TableView) -> bool:
+    """Return True if the order is uncertain and Players may not withdraw."""
+    return _is_order_uncertain(view) and not _offers_window(view)
+
+
+def _is_known_with_window(view: TableView) -> bool:
+    """Return True if the shoe has an order and Players may withdraw."""
+    return _is_order_known(view) and _offers_window(view)
+
+
+def _is_known_without_window(view: TableView) -> bool:
+    """Return True if the shoe has an order and Players may not withdraw."""
+    return _is_order_known(view) and not _offers_window(view)
+
+
+def _is_of_initial_deal(view: TableView) -> bool:
+    """Return True if one of the cards is one of the first four."""
+    if _is_declared(view):
+        return any(reconstruct.is_initial_card(card) for card in _declared_cards(view))
+    return view.resume_state in _DEALS
+
+
+def _touches_initial_deal(view: TableView) -> bool:
+    """Return True if the order is uncertain and one of the first four is affected (5.8.2.1)."""
+    return _is_order_uncertain(view) and _is_of_initial_deal(view)
+
+
+def _follows_initial_deal(view: TableView) -> bool:
+    """Return True if all are unseen third cards in an uncertain order (5.8.2.2)."""
+    later = view.resume_state in ("revealing", "drawing") and not _is_of_initial_deal(view)
+    return (
+        _is_order_uncertain(view) and later and not any(card.seen for card in _declared_cards(view))
+    )
+
+
+def _are_in_place(view: TableView) -> bool:
+    """Return True if every card has its slot already: people declared it, the shoe did not."""
+    return not unplaced.held_since(view.now, view.current)
+
+
+def _has_earlier_held_cards(view: TableView) -> bool:
+    """Return True if cards that came before them have no slot yet."""
+    return unplaced.has_held_before(view.now, view.current)
+
+
+def _may_miss_cards(view: TableView) -> bool:
+    """Return True if the shoe passed over a draw, or may have reported two cards as one."""
+    missed = view.now.shoe is not None and bool(view.now.shoe.missed)
+    return view.resume_state in _PLAYS and (missed or _is_declared(view))
+
+
+def _asks_players(view: TableView) -> bool:
+    """Return True if each Player may withdraw what is not decided, or play on (5.8.2.2)."""
+    return has_window(view, ORDERED)
+
+
+def _asks_nobody(view: TableView) -> bool:
+    return not _asks_players(view)
+
+
+def _order_facts(view: TableView) -> dict[str, Any]:
+    """Return which card comes first, as the Pit Manager said."""
+    return {"first": view.current.noted.get("first")}
+
+
+def check_order(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the cards cannot be dealt in order by rule, without anyone's ruling."""
     if turn.now.shoe is None:
         return message("refused_no_shoe_set_aside")
     if not turn.now.link.aligned:
@@ -165,70 +293,64 @@ def why_not_laid(turn: Turn, _args: object = None) -> Message | None:
         return message("refused_another_set")
     if unplaced.has_held_before(turn.now, turn.current):
         return message("refused_earlier_cards_first")
-    numbers = [card.number for card in own_kept(turn) if card.number is not None]
+    numbers = [card.number for card in current_held_cards(turn) if card.number is not None]
     if not numbers or turn.resume_state not in _PLAYS:
         return None
-    if numbers_in_place(turn) & {*numbers}:
+    if placed_draws(turn) & {*numbers}:
         return message("refused_cards_in_place")
-    missed = first_missed(turn)
+    missed = first_missing_draw(turn)
     if missed is not None and missed < max(numbers):
         return message("refused_enter_missed_first")
     return None
 
 
-def unordered_draws(at: TableView) -> frozenset[int]:
-    """The draws of which the shoe does not know which is which."""
-    return frozenset() if is_order_known(at) else frozenset(at.current.noted[DRAWN_AS_ONE])
+# Actions
 
 
-ORDERED = "double_draw_ordered"
+def _place_in_order(turn: Turn) -> None:
+    """Place each card in the slot that is due, in the order drawn.
 
-# What is done.
-
-
-def _lay(turn: Turn) -> None:
-    """Each card to the place that is due in the order drawn; the rest came early."""
-    lying = own_kept(turn)
-    unplaced.drop_cards(turn, lying)
-    reconstruct.place_in_order(turn, lying, unordered_draws(turn))
+    Those left over were drawn early.
+    """
+    held = current_held_cards(turn)
+    unplaced.drop_cards(turn, held)
+    reconstruct.place_in_order(turn, held, _unordered_draws(turn))
     align(turn)
 
 
-def _forget(turn: Turn) -> None:
-    """Where the shoe counted each, its order is not the one that was given."""
-    reconstruct.forget_identity(turn, declared_cards(turn))
+def _forget_identity(turn: Turn) -> None:
+    """Forget which declared card is which: the shoe's order is not the one that was given."""
+    reconstruct.forget_identity(turn, _declared_cards(turn))
 
 
-def _asks_players(at: TableView) -> bool:
-    """Each Player may withdraw what is not decided, or play on (5.8.2.2)."""
-    return has_window(at, ORDERED)
+# Procedure
 
-
-def _asks_nobody(at: TableView) -> bool:
-    return not _asks_players(at)
-
-
-def _upper_first(turn: Turn) -> None:
-    note(turn, first="upper")
-
-
-def _lower_first(turn: Turn) -> None:
-    note(turn, first="lower")
-
-
-# Choices.
-
-
-_LAY = Choice("reconstruct", "dealer", "reconstructed", (_lay,), why_not_laid, reason=False)
-_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=told_with_window)
-_SEEN = Choice("order_seen", "surveillance", "window", when=seen_with_window)
-_UNKNOWN = Choice(
-    "order_unknown", "pit_manager", "unordered", in_round=True, when=touches_initial_deal
+_LAY = Choice(
+    "reconstruct", "dealer", "reconstructed", (_place_in_order,), check_order, reason=False
 )
-_UPPER = Choice("upper_first", "pit_manager", "remaining", (_upper_first,), when=_asks_players)
-_LOWER = Choice("lower_first", "pit_manager", "remaining", (_lower_first,), when=_asks_players)
-_ENTER = ENTER._replace(when=may_miss_cards)
-_PLACE = PLACE._replace(when=has_earlier_held_cards)
+_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=_is_known_with_window)
+_SEEN = Choice("order_seen", "surveillance", "window", when=_is_uncertain_with_window)
+
+_UNKNOWN = Choice(
+    "order_unknown", "pit_manager", "unordered", in_round=True, when=_touches_initial_deal
+)
+
+
+def choices_of_first_card(which: str, then: str) -> tuple[Choice, Choice]:
+    """Return the Pit Manager's choice of the card that comes first, the upper or the lower.
+
+    It leads to the window ``remaining``, where the game has that, else straight to ``then``.
+    """
+
+    def store_choice(turn: Turn) -> None:
+        update_data(turn, first=which)
+
+    ask = Choice(f"{which}_first", "pit_manager", "remaining", (store_choice,), when=_asks_players)
+    return ask, ask._replace(then=then, when=_asks_nobody)
+
+
+_ENTER = ENTER._replace(when=_may_miss_cards)
+_PLACE = PLACE._replace(when=_has_earlier_held_cards)
 
 DOUBLE_DRAW = Procedure(
     DOUBLE_DRAW_KEY,
@@ -238,13 +360,13 @@ DOUBLE_DRAW = Procedure(
             message("prompt_double_draw_order"),
             (
                 _SHOE,
-                _SHOE._replace(then="reconstruct", when=told_without_window),
+                _SHOE._replace(then="reconstruct", when=_is_known_without_window),
                 _SEEN,
-                _SEEN._replace(then="reconstruct", when=seen_without_window),
+                _SEEN._replace(then="reconstruct", when=_is_uncertain_without_window),
                 _UNKNOWN,
-                _UNKNOWN._replace(then="ordering", when=follows_initial_deal),
+                _UNKNOWN._replace(then="ordering", when=_follows_initial_deal),
                 _ENTER._replace(then="order"),
-                GO_ON._replace(when=are_in_place),
+                GO_ON._replace(when=_are_in_place),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
@@ -272,10 +394,8 @@ DOUBLE_DRAW = Procedure(
             "ordering",
             message("prompt_double_draw_ordering"),
             (
-                _UPPER,
-                _LOWER,
-                _UPPER._replace(then="lay", when=_asks_nobody),
-                _LOWER._replace(then="lay", when=_asks_nobody),
+                *choices_of_first_card("upper", "lay"),
+                *choices_of_first_card("lower", "lay"),
                 CALL_VOID,
             ),
             cites=(DOUBLE_DRAW_KEY, "ordered"),
@@ -296,12 +416,12 @@ DOUBLE_DRAW = Procedure(
             "lay",
             message("prompt_double_draw_lay"),
             (
-                _LAY._replace(then="ordered", do=(_forget, _lay)),
+                _LAY._replace(then="ordered", do=(_forget_identity, _place_in_order)),
                 _ENTER._replace(then="lay"),
                 _PLACE._replace(then="lay"),
                 CALL_VOID,
             ),
-            facts=entered_order,
+            facts=_order_facts,
         ),
     ),
     (
@@ -309,95 +429,18 @@ DOUBLE_DRAW = Procedure(
         End("ordered", "ordered", (DOUBLE_DRAW_KEY, "ordered")),
         End("named", "named", (DOUBLE_DRAW_KEY, "named"), do=(enter_seen_card,)),
         End("unordered", "order_unknown", (DOUBLE_DRAW_KEY, "void"), VOID),
-        stands(),
-        aside(),
-        void(),
+        end_play_on(),
+        end_set_aside(),
+        end_void(),
     ),
     Declared(
         "dealer",
         (*CARDS_OUT, "suspended"),
         message("seen_double_draw_declared"),
-        TogetherCards,
-        check_together,
+        PulledCards,
+        check_declared_count,
     ),
     begins=(NAMING_STEP,),
     of_cards=True,
 )
-
-# What was seen.
-
-
-def begins_round(turn: Turn) -> bool:
-    """Announcements are implied, and these are the first cards of a round."""
-    event = turn.shoe_event
-    assert isinstance(event, CardsDrawn)
-    is_next = turn.now.shoe is not None and event.number in (None, turn.shoe.drawn + 1)
-    return turn.implied and is_next and not card_check.is_unaligned(turn)
-
-
-# What is done.
-
-
-def ask_for_double_draw(turn: Turn) -> None:
-    """Bets are closed by them: now the table asks."""
-    turn.then("drawn_together")
-
-
-def halt_for_double_draw(turn: Turn) -> None:
-    """Each is counted and kept, and lies in no slot."""
-    event, halted = turn.shoe_event, turn.now.halt
-    assert isinstance(event, CardsDrawn)
-    awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
-    seen = message("seen_drawn_together", cards=len(event.cards))
-    if halted is not None and DRAWN_AS_ONE in halted.top.noted:
-        _join(turn, event, seen)
-    else:
-        _raise(turn, event, seen)
-    strange = [_hold(turn, place, card) for place, card in enumerate(event.cards)]
-    if awaited is not None and event.number not in (None, awaited):
-        passed = message("seen_draw_out_of_turn", draw=event.number, next=awaited)
-        raise_irregularity(turn, Cause("gap", passed))
-    for cause in strange:
-        if cause is not None:
-            raise_irregularity(turn, cause)
-
-
-def _raise(turn: Turn, event: CardsDrawn, seen: Message) -> None:
-    noted = {ORDER_KNOWN: event.order_known, DRAWN_AS_ONE: _numbers(turn, event)}
-    raise_irregularity(
-        turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), noted=noted)
-    )
-
-
-def _join(turn: Turn, event: CardsDrawn, seen: Message) -> None:
-    """More came before the order of the first was settled: all are put in order as one."""
-    top = halt_of(turn).top
-    known = event.order_known and top.noted[ORDER_KNOWN]
-    draws = [*top.noted[DRAWN_AS_ONE], *_numbers(turn, event)]
-    withdrawal.tell_ended(turn, top, "stands")
-    note(turn, **{ORDER_KNOWN: known, DRAWN_AS_ONE: draws})
-    stack.go_to(turn, "order", more=seen.as_data())
-
-
-def _numbers(turn: Turn, event: CardsDrawn) -> list[int]:
-    """The numbers of their draws, where a shoe is known."""
-    if turn.now.shoe is None:
-        return []
-    first = turn.shoe.drawn + 1 if event.number is None else event.number
-    return [first + place for place in range(len(event.cards))]
-
-
-def _hold(turn: Turn, place: int, card: Card | None) -> Cause | None:
-    """Count one of them, and keep it. Gives what is to be inspected."""
-    event, before = turn.shoe_event, turn.now.shoe
-    assert isinstance(event, CardsDrawn)
-    strange = card_check.foreign_cause(turn, card)
-    number = None if event.number is None else event.number + place
-    card_ledger.count_without_slot(turn, card, number)
-    if number is None and turn.now.shoe is not None:
-        number = turn.shoe.drawn
-    counted = turn.now.shoe != before
-    unplaced.add_card(turn, card, number, role="held", counted=counted)
-    if strange is None or number is None:
-        return None
-    return strange._replace(subject=subject_of_draw(number), noted={INSPECTS: number})
+"""Cards were drawn together."""

@@ -1,6 +1,12 @@
-"""The order of the cards in the shoe was altered: found again, or the round is void (5.2).
+"""The order of the cards: altered in the shoe, laid to the wrong places, or a draw missed.
 
-In: nothing. Out: its procedure. Must not know: which card it was, what the round will want.
+Rules: if the order of the cards in the shoe was altered and cannot be found again, the round is
+void (5.2). Cards laid to the wrong hands or drawn out of turn are put in order, and play goes on
+(5.7). A draw that was missed is made before payment *(5.7, reading)*; later it is ruled on (6.1).
+
+In: cards that run back into the shoe, what people declare. Out: ``ORDER_ALTERED``, ``WRONG_ORDER``,
+``MISSED_DRAW``; cards returned to the shoe, or exchanged.
+Must not know: which card it was, what the round will want.
 """
 
 from __future__ import annotations
@@ -9,109 +15,164 @@ from typing import Literal
 
 import msgspec
 
-from firmware_proto.events import CardPushedBack
+from firmware_proto.events import CardPushedBack, Error
 from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, require_args
-from ..procedures import shared, stack
+from ..procedures import stack
+from ..procedures.card_choices import PLACE
 from ..procedures.procedure import Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     ALIGN_FIRST,
     CALL_VOID,
-    CARDS_OUT,
     GO_ON,
     LAY_ASIDE_UNPLAYED,
     align,
-    aside,
-    close_taken_back,
-    own_kept,
-    shoe_cannot_go_on,
-    shoe_is_not_ready,
-    something_is_missing,
-    stands,
-    tell_moved,
-    void,
+    check_can_resume,
+    check_shoe_can_continue,
+    check_shoe_ready,
+    current_held_cards,
+    emit_cards_moved,
+    end_play_on,
+    end_set_aside,
+    end_void,
+    is_halted_with_cards_out,
 )
+from ..procedures.stack import resolve_returned_card
 from ..round import reconstruct
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
+from ..situations import CARDS_OUT
 from ..state import CardOnTable, DealtCard, OpenIrregularity, subject_of_draw, takes_cards
 from ..turn import Cause, TableView, Turn
 from . import pending_card
-from .gaps import PLACE
 
 ORDER_ALTERED_KEY = "order_altered"
+
 PUSHED_BACK = "pushed_back"
-"""Noted where the shoe says that a card went back into it: the number of its draw."""
+"""Key of stored data, where the shoe reports that a card went back into it: its draw number."""
 
-_END = (ORDER_ALTERED_KEY, "reconstructed")
+REVERSE_RUN_CODES = ("reverse_run", "reverse_run_at_exit", "reverse_run_midway")
+"""The shoes' own codes for a card that ran backwards."""
 
-# What was seen.
-
-
-def _is_told(at: TableView) -> bool:
-    """The shoe said which card went back."""
-    return PUSHED_BACK in at.current.noted
+_CITES_RECONSTRUCTED = (ORDER_ALTERED_KEY, "reconstructed")
 
 
-def _is_not_told(at: TableView) -> bool:
-    return not _is_told(at)
+# Order altered: detection
 
 
-def _card(at: TableView) -> CardOnTable | None:
-    """The card that went back, where it has a place on the table."""
-    return (
-        reconstruct.find_drawn_card(at.now, at.current.noted[PUSHED_BACK]) if _is_told(at) else None
-    )
+def is_reverse_run(turn: Turn) -> bool:
+    """Return True if a card ran back into the shoe: nobody knows which card comes next."""
+    event = turn.event(Error)
+    return event.code in REVERSE_RUN_CODES
 
 
-def _is_the_next(at: TableView) -> bool:
-    """It lies at the front of the shoe: nobody has seen it, and it was the last that was drawn."""
-    card = _card(at)
+def concerns_round(turn: Turn) -> bool:
+    """Return True if bets are closed or cards of a round are out, or were before the halt."""
+    halt = turn.now.halt
+    state = turn.source if halt is None else halt.back_to
+    return state in ("closed", *CARDS_OUT)
+
+
+def _pushed_number(turn: Turn) -> int | None:
+    event = turn.shoe_event
+    assert isinstance(event, CardPushedBack)
+    return event.number
+
+
+def halt_for_pushed_back(turn: Turn) -> None:
+    """Halt: a card was pushed back, so the order of the cards is altered."""
+    number = _pushed_number(turn)
+    note_pushed_back(turn)
+    noted = {} if number is None else {PUSHED_BACK: number}
+    subject = None if number is None else subject_of_draw(number)
+    seen = message("seen_pushed_back")
+    stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, noted=noted))
+
+
+def note_pushed_back(turn: Turn) -> None:
+    """Take a card that had no slot back into the shoe. Of a card in a slot people decide."""
+    number = _pushed_number(turn)
+    if number is None or turn.now.shoe is None:
+        return
+    if reconstruct.find_drawn_card(turn.now, number) is not None:
+        reported = turn.shoe.pushed_back
+        turn.set_shoe(pushed_back=(*(n for n in reported if n != number), number))
+        return
+    held = tuple(one for one in turn.now.held if one.number == number and one.counted)
+    opening = tuple(one for one in turn.now.opening if one.number == number)
+    for one in (*held, *opening):
+        card_ledger.return_card(turn, one.card)
+    pending = turn.now.pending
+    if pending is not None and pending.number == number:
+        card_ledger.return_card(turn, pending.card)
+        pending_card.drop_pending_card(turn)
+    unplaced.drop_cards(turn, (*held, *opening))
+
+
+# Conditions
+
+
+def _is_card_known(view: TableView) -> bool:
+    """Return True if the shoe reported which card went back."""
+    return PUSHED_BACK in view.current.noted
+
+
+def _is_card_unknown(view: TableView) -> bool:
+    return not _is_card_known(view)
+
+
+def _pushed_card(view: TableView) -> CardOnTable | None:
+    """Return the card that went back, where it has a place on the table."""
+    if not _is_card_known(view):
+        return None
+    return reconstruct.find_drawn_card(view.now, view.current.noted[PUSHED_BACK])
+
+
+def _is_at_front_of_shoe(view: TableView) -> bool:
+    """Return True if the card is the first of the shoe again: it was the last drawn, and unseen."""
+    card = _pushed_card(view)
     if card is None:
-        return _is_told(at)
-    last = reconstruct.last_drawn(at.now, 1)
-    return last == (card,) and not card.seen and not _is_decided_on(at, card)
+        return _is_card_known(view)
+    last = reconstruct.last_drawn(view.now, 1)
+    return last == (card,) and not card.seen and not _is_of_another_irregularity(view, card)
 
 
-def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
-    """Something else that is open, and halts the table, is about this card or its hand."""
-    under = at.halt.stack[:-1]
+def _is_of_another_irregularity(view: TableView, card: CardOnTable) -> bool:
+    """Return True if something else that halts the table is about this card or its hand."""
+    under = view.halt.stack[:-1]
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
-def _why_not_altered(turn: Turn, _args: object = None) -> Message | None:
+def _check_reconstruct_order(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the order cannot be taken as found again."""
     if not turn.now.link.aligned:
         return ALIGN_FIRST
-    return shoe_cannot_go_on(turn)
+    return check_shoe_can_continue(turn)
 
 
-# What is done.
+# Actions
 
 
-def _take_out(turn: Turn) -> None:
-    """It lies in the shoe, and not where it lay; what was drawn since lies in order."""
-    card = _card(turn)
+def _return_to_shoe(turn: Turn) -> None:
+    """Return the card to the shoe. Cards drawn since are placed in the order drawn."""
+    card = _pushed_card(turn)
     if card is not None:
-        waits = reconstruct.pending_irregularity(turn.now, card)
+        pending = reconstruct.pending_irregularity(turn.now, card)
         reconstruct.return_to_shoe(turn, card)
-        tell_moved(turn, "taken_back", [card.place])
-        if waits is not None:
-            close_taken_back(turn, waits, turn.game.rule(*_END))
+        emit_cards_moved(turn, "taken_back", [card.place])
+        if pending is not None:
+            resolve_returned_card(turn, pending, turn.game.rule(*_CITES_RECONSTRUCTED))
     elif len(turn.halt.stack) > 1:
-        return  # what came since is for the one under it to put in its place
-    again = own_kept(turn)
-    unplaced.drop_cards(turn, again)
-    reconstruct.place_in_order(turn, again, frozenset())
+        return  # the irregularity below places the cards that came since
+    drawn_since = current_held_cards(turn)
+    unplaced.drop_cards(turn, drawn_since)
+    reconstruct.place_in_order(turn, drawn_since, frozenset())
     if isinstance(card, DealtCard):
         reconstruct.set_phase(turn)
 
 
-def _leave(turn: Turn) -> None:
-    reconstruct.confirm_positions(turn)
-
-
-# The procedure.
+# Procedure
 
 ORDER_ALTERED = Procedure(
     ORDER_ALTERED_KEY,
@@ -122,24 +183,24 @@ ORDER_ALTERED = Procedure(
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
-                    something_is_missing, when=_is_not_told,
+                    check_can_resume, when=_is_card_unknown,
                 ),
-                # Found at the front of the shoe: drawn again it lies where it lay.
+                # The card is the first of the shoe again: drawn again, it gets the same slot.
                 Choice(
-                    "reconstructed", "pit_supervisor", "reconstructed", (_take_out, align),
-                    _why_not_altered, when=_is_the_next,
+                    "reconstructed", "pit_supervisor", "reconstructed", (_return_to_shoe, align),
+                    _check_reconstruct_order, when=_is_at_front_of_shoe,
                 ),
-                GO_ON._replace(do=(*GO_ON.do, _leave)),
+                GO_ON._replace(do=(*GO_ON.do, reconstruct.confirm_positions)),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
         ),
     ),
     (
-        End("reconstructed", "reconstructed", _END),
-        stands(),
-        aside(),
-        void((ORDER_ALTERED_KEY, "void")),
+        End("reconstructed", "reconstructed", _CITES_RECONSTRUCTED),
+        end_play_on(),
+        end_set_aside(),
+        end_void((ORDER_ALTERED_KEY, "void")),
     ),
     Declared(
         "dealer",
@@ -147,12 +208,17 @@ ORDER_ALTERED = Procedure(
         message("seen_order_altered_declared"),
     ),
 )  # fmt: skip
+"""The order of the cards in the shoe was altered."""
+
+
+# Two cards in each other's place, which several procedures exchange: conditions
 
 Place = Literal[
     "player 1", "player 2", "player 3", "banker 1", "banker 2", "banker 3", "drawn early"
 ]
-_EARLY = "drawn early"
-"""Where the card lies that was drawn early, the first of them."""
+
+_EARLY_PLACE = "drawn early"
+"""The place of the first card that was drawn early."""
 
 
 class TwoPlaces(ChoiceArgs, frozen=True, kw_only=True):
@@ -162,98 +228,103 @@ class TwoPlaces(ChoiceArgs, frozen=True, kw_only=True):
     other: Place
 
 
-def exchange_cards(then: str) -> Choice:
-    """Two cards were recorded in each other's place: what was seen decides, not a guess."""
-    return Choice(
-        "exchange", "pit_supervisor", then, (_exchange,), _check_exchange, in_round=True,
-        second=True, takes=TwoPlaces, when=_two_lie_face_down,
-    )  # fmt: skip
+def _cards_by_place(view: TableView) -> dict[str, CardOnTable]:
+    """Return the cards on the table by place."""
+    assert view.now.round is not None
+    cards: dict[str, CardOnTable] = {dealt.place: dealt for dealt in view.now.round.cards}
+    if view.now.early:
+        cards[_EARLY_PLACE] = view.now.early[0]
+    return cards
 
 
-def _two_lie_face_down(at: TableView) -> bool:
-    return at.now.round is not None and sum(not one.seen for one in _lying(at).values()) > 1
-
-
-def _lying(at: TableView) -> dict[str, CardOnTable]:
-    """What lies in each place."""
-    assert at.now.round is not None
-    lying: dict[str, CardOnTable] = {dealt.place: dealt for dealt in at.now.round.cards}
-    if at.now.early:
-        lying[_EARLY] = at.now.early[0]
-    return lying
+def _has_two_unseen_cards(view: TableView) -> bool:
+    """Return True if there are two cards that nobody has seen."""
+    return (
+        view.now.round is not None
+        and sum(not one.seen for one in _cards_by_place(view).values()) > 1
+    )
 
 
 def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
+    """Return why these two cards cannot be exchanged."""
     if args is None:
-        known = [one for one in _lying(turn).values() if one.card and not one.seen]
+        known = [one for one in _cards_by_place(turn).values() if one.card and not one.seen]
         return None if len(known) > 1 else message("refused_no_two_cards")
     if args.one == args.other:
         return message("refused_name_two_cards")
-    lying = _lying(turn)
+    cards = _cards_by_place(turn)
     for place in (args.one, args.other):
-        if place not in lying:
+        if place not in cards:
             return message("refused_no_card_there", place=place)
-        if lying[place].seen:
+        if cards[place].seen:
             return message("refused_card_stays", place=place)
-        if lying[place].card is None:
+        if cards[place].card is None:
             return message("refused_card_not_known", place=place)
     return None
 
 
+# Actions
+
+
 def _exchange(turn: Turn) -> None:
-    args, lying = require_args(turn, TwoPlaces), _lying(turn)
-    instead: dict[str, CardOnTable] = {args.one: lying[args.other], args.other: lying[args.one]}
-    cards = tuple(_with_card_of(dealt, instead.get(dealt.place)) for dealt in turn.round.cards)
-    turn.set_round(cards=cards)
-    if _EARLY in instead:
-        first, other = turn.now.early[0], instead[_EARLY]
-        named = first.subject, subject_of_draw(unplaced.draw_of(other))
-        waiting = tuple(_renamed(opened, *named) for opened in turn.now.waiting)
-        turn.change(waiting=waiting)
+    """Exchange two cards that were recorded in each other's place."""
+    args, cards = require_args(turn, TwoPlaces), _cards_by_place(turn)
+    exchanged: dict[str, CardOnTable] = {args.one: cards[args.other], args.other: cards[args.one]}
+    dealt = tuple(_with_card_of(one, exchanged.get(one.place)) for one in turn.round.cards)
+    turn.set_round(cards=dealt)
+    if _EARLY_PLACE in exchanged:
+        first, other = turn.now.early[0], exchanged[_EARLY_PLACE]
+        subjects = first.subject, subject_of_draw(unplaced.draw_of(other))
+        turn.change(waiting=tuple(_with_subject(one, *subjects) for one in turn.now.waiting))
         unplaced.change_card(turn, first, card=other.card, number=other.number)
-    tell_moved(turn, "exchanged", [args.one, args.other])
+    emit_cards_moved(turn, "exchanged", [args.one, args.other])
 
 
 def _with_card_of(here: DealtCard, there: CardOnTable | None) -> DealtCard:
-    """What lies in this slot once the other card is put there."""
+    """Return this slot with the other card in it."""
     if there is None:
         return here
     return msgspec.structs.replace(here, card=there.card, number=unplaced.draw_of(there))
 
 
-def _renamed(opened: OpenIrregularity, old: str, new: str) -> OpenIrregularity:
-    """What waits for a card drawn early is known by the number of its draw."""
+def _with_subject(opened: OpenIrregularity, old: str, new: str) -> OpenIrregularity:
+    """Return the irregularity with the new subject: an early card is known by its draw number."""
     return msgspec.structs.replace(opened, subject=new) if opened.subject == old else opened
 
 
-_CARDS_DRAWN = (*CARDS_OUT, "suspended")
+# Choice
 
 
-def _cards_are_out(at: TableView) -> bool:
-    return at.now.halt is not None and at.now.halt.back_to in CARDS_OUT
+def exchange_cards(then: str) -> Choice:
+    """Return the choice that exchanges two unseen cards. What was seen decides, not a guess."""
+    return Choice(
+        "exchange", "pit_supervisor", then, (_exchange,), _check_exchange, in_round=True,
+        second=True, takes=TwoPlaces, when=_has_two_unseen_cards,
+    )  # fmt: skip
 
 
-def _awaits_cards(at: TableView) -> bool:
-    """A card that came may be one of the round that is dealt, or that its first card opens."""
-    return at.resume_state in (*CARDS_OUT, *takes_cards(implied=at.settings.implied))
+# Wrong order, missed draw: conditions
 
 
-def _may_be_void(at: TableView) -> bool:
-    """The round whose card was missed is not over: later only a ruling is left (6.1).
+def _awaits_cards(view: TableView) -> bool:
+    """Return True if a card that came may belong to the round, or to one that it opens."""
+    return view.resume_state in (*CARDS_OUT, *takes_cards(implied=view.settings.implied))
 
-    A round that began since is void only where it cannot go on with the cards in the shoe.
+
+def _can_be_void(view: TableView) -> bool:
+    """Return True if the round whose card was missed is not over.
+
+    Later only a ruling is left (6.1). A round that began since is void only where it cannot go on
+    with the cards in the shoe.
     """
-    return at.now.loaded is not None or at.resume_state in (*CARDS_OUT, "resolved")
+    return view.now.loaded is not None or view.resume_state in (*CARDS_OUT, "resolved")
 
 
-def _why_not_reconstructed(turn: Turn, _args: object = None) -> Message | None:
-    """A card still lies nowhere, or the round could not go on."""
-    return shoe_is_not_ready(turn)
-
+# Procedures
 
 _RECONSTRUCT = Choice(
-    "reconstruct", "dealer", "reconstructed", (align,), _why_not_reconstructed, reason=False,
-    when=_cards_are_out,
+    "reconstruct", "dealer", "reconstructed", (align,), check_shoe_ready, reason=False,
+    when=is_halted_with_cards_out,
 )  # fmt: skip
 
 WRONG_ORDER = Procedure(
@@ -268,13 +339,14 @@ WRONG_ORDER = Procedure(
     ),
     (
         End("reconstructed", "reconstructed", ("wrong_order", "reconstructed")),
-        stands(),
-        aside(),
-        void(("wrong_order", "void")),
+        end_play_on(),
+        end_set_aside(),
+        end_void(("wrong_order", "void")),
     ),
-    Declared("dealer", _CARDS_DRAWN, message("seen_wrong_order_declared")),
+    Declared("dealer", (*CARDS_OUT, "suspended"), message("seen_wrong_order_declared")),
     of_cards=True,
 )  # fmt: skip
+"""Cards lie in the wrong places, or were drawn out of turn."""
 
 MISSED_DRAW = Procedure(
     "missed_draw",
@@ -286,15 +358,15 @@ MISSED_DRAW = Procedure(
                 _RECONSTRUCT,
                 GO_ON,
                 LAY_ASIDE_UNPLAYED,
-                CALL_VOID._replace(when=_may_be_void),
+                CALL_VOID._replace(when=_can_be_void),
             ),
         ),
     ),
     (
         End("reconstructed", "reconstructed", ("missed_draw", "reconstructed")),
-        stands(("missed_draw", "ruled")),
-        aside(("missed_draw", "ruled")),
-        void(("missed_draw", "ruled")),
+        end_play_on(("missed_draw", "ruled")),
+        end_set_aside(("missed_draw", "ruled")),
+        end_void(("missed_draw", "ruled")),
     ),
     Declared(
         "dealer",
@@ -303,51 +375,4 @@ MISSED_DRAW = Procedure(
     ),
     of_cards=True,
 )
-
-# What was seen.
-
-
-def concerns_round(turn: Turn) -> bool:
-    """Bets are closed, or cards of a round are out: their order is in question."""
-    halt = turn.now.halt
-    state = turn.source if halt is None else halt.back_to
-    return state in ("closed", *shared.CARDS_OUT)
-
-
-# What is done.
-
-
-def halt_for_pushed_back(turn: Turn) -> None:
-    """The order of the cards is altered until it is found again."""
-    number = _pushed_number(turn)
-    note_pushed_back(turn)
-    noted = {} if number is None else {PUSHED_BACK: number}
-    subject = None if number is None else subject_of_draw(number)
-    seen = message("seen_pushed_back")
-    stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, noted=noted))
-
-
-def note_pushed_back(turn: Turn) -> None:
-    """A card that lay in no place is in the shoe again; of one that lies in one people decide."""
-    number = _pushed_number(turn)
-    if number is None or turn.now.shoe is None:
-        return
-    if reconstruct.find_drawn_card(turn.now, number) is not None:
-        told = turn.shoe.pushed_back
-        turn.set_shoe(pushed_back=(*(n for n in told if n != number), number))
-        return
-    kept = tuple(one for one in turn.now.held if one.number == number and one.counted)
-    opening = tuple(one for one in turn.now.opening if one.number == number)
-    for one in (*kept, *opening):
-        card_ledger.return_card(turn, one.card)
-    waiting = turn.now.pending
-    if waiting is not None and waiting.number == number:
-        card_ledger.return_card(turn, waiting.card)
-        pending_card.lay_down_pending_card(turn)
-    unplaced.drop_cards(turn, (*kept, *opening))
-
-
-def _pushed_number(turn: Turn) -> int | None:
-    event = turn.shoe_event
-    assert isinstance(event, CardPushedBack)
-    return event.number
+"""A card was due and not drawn."""

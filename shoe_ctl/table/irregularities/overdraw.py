@@ -1,16 +1,32 @@
-"""A card drawn before its turn: it waits for revealed cards, or whoever decides rules on it.
+"""A card drawn before its turn (``overdraw``).
 
-In: nothing. Out: its procedure. Must not know: which card it is, when its turn comes.
+Rule: the card waits face down until revealed cards say whether it was due. If it was, it is that
+hand's card *(5.7, reading)*. If it was not, no rule says what becomes of it: whoever decides says
+that it opens the next round, if nobody saw it, or that it is set aside (6.1).
+
+Until then public events call it *drawn early*: whether it is one too many follows from cards that
+only the shoe has read.
+
+In: a card for which no slot is due, or the shoe's objection to one. Out: ``OVERDRAW``; the card
+held face down, then placed, kept for the next round or set aside.
+Must not know: which card it is.
 """
 
 from __future__ import annotations
 
+from firmware_proto.events import Error
 from shoe_ctl.texts.message import Message, message
 
 from ..inputs import ShoeSaid
 from ..procedures import stack
 from ..procedures.procedure import DECIDES, Choice, End, Procedure, Step
-from ..procedures.shared import CALL_VOID, RULED, aside, cards_have_no_place, void
+from ..procedures.shared import (
+    CALL_VOID,
+    RULED_BY_AUTHORITY,
+    check_no_unplaced_cards,
+    end_set_aside,
+    end_void,
+)
 from ..round import card_check, early_cards, reconstruct, reveal
 from ..shoe import card_set, link
 from ..shoe import commands as shoe_commands
@@ -25,40 +41,212 @@ from ..state import (
 from ..turn import Cause, TableView, Turn
 from . import halts as halt_causes
 
+OVERDRAW_KEY = "overdraw"
+
+RULING = "ruling"
+"""The step at which whoever decides rules on the card."""
+
 _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 
-# What was seen.
+
+# Detection: a card that comes too early
 
 
-def _card(at: TableView) -> UnplacedCard | None:
-    return early_cards.find_overdrawn(at.now, at.current.subject)
+def is_undecided(turn: Turn) -> bool:
+    """Return True if revealed cards do not say yet whether a card is due."""
+    return not reveal.is_complete(turn)
 
 
-def _is_due(at: TableView) -> bool:
-    """The next card of the round is due now, by what everyone has seen."""
-    played, back_to = at.now.round, at.resume_state
-    if back_to not in PHASES or reconstruct.free_slot(at) is None:
+def is_overdraw_error(turn: Turn) -> bool:
+    """Return True if the shoe reports a card drawn early, by its own count of the round."""
+    event = turn.event(Error)
+    return event.code == halt_causes.OVERDRAW_CODE
+
+
+def is_reported_twice(turn: Turn) -> bool:
+    """Return True if the shoe objects to the card that it gave just now."""
+    early = turn.now.early
+    if not early or early[-1].number != turn.shoe.drawn:
+        return False
+    return early_cards.was_objected_to(early[-1])
+
+
+def is_undecided_objection(turn: Turn) -> bool:
+    """Return True if a shoe in error gives a card before it objects to the card.
+
+    Nobody can say yet whether one is due.
+    """
+    event = turn.shoe_event
+    if getattr(event, "mode", None) != early_cards.IN_ERROR or getattr(event, "code", None) != 2:
+        return False
+    return is_undecided(turn)
+
+
+def is_next_card_in_pause(turn: Turn) -> bool:
+    """Return True if the shoe's next card comes during a pause, with nothing else open on top."""
+    if not stack.is_paused(turn) or turn.now.shoe is None:
+        return False
+    is_next = turn.drawn.number in (None, turn.shoe.drawn + 1)
+    return is_next and card_check.may_be_of_decks(turn)
+
+
+def is_undecided_card_in_pause(turn: Turn) -> bool:
+    """Return True if, in addition, revealed cards do not say whether that card was due."""
+    return is_next_card_in_pause(turn) and _is_undecided_after_it(turn)
+
+
+def _is_undecided_after_it(turn: Turn) -> bool:
+    """Return True if revealed cards will say, after the pause, whether the card was due."""
+    halt, played = turn.now.halt, turn.now.round
+    if halt is None or played is None:
+        return False
+    if pending_cards(turn.now):
+        return halt.back_to == "drawing" or len(played.cards) + 1 >= len(INITIAL_DEAL)
+    return halt.back_to == "revealing" and is_undecided(turn)
+
+
+def emit_unarmed(turn: Turn) -> None:
+    """Report that the shoe was not armed for a card that is due. It is that hand's card *(5.7)*."""
+    cause = _with_subject(turn, card_check.UNARMED)
+    stack.raise_pending(turn, cause)
+    stack.resolve_pending(turn, turn.now.waiting[-1], _KEPT)
+
+
+def hold_until_decided(turn: Turn) -> None:
+    """Hold the card face down until revealed cards say whether it was due."""
+    stack.raise_pending(turn, _with_subject(turn, card_check.DRAWN_EARLY))
+    early_cards.hold_overdrawn(turn)
+
+
+def hold_objected_card(turn: Turn) -> None:
+    """Hold a card to which the shoe objects before it reports it. In public this looks the same."""
+    halt_causes.emit_shoe_fault(turn)
+    stack.raise_pending(turn, _with_subject(turn, card_check.DRAWN_EARLY))
+    early_cards.hold_unreported(turn)
+
+
+def hold_card_of_shoe_in_error(turn: Turn) -> None:
+    """Hold a card that the shoe reports before it objects. In public this looks the same."""
+    stack.raise_pending(turn, _with_subject(turn, card_check.DRAWN_EARLY))
+    early_cards.hold_unreported(turn)
+    early_cards.record_overdrawn_reading(turn)
+
+
+def halt_for_overdraw(turn: Turn) -> None:
+    """Halt: no card is due. Whoever decides says what becomes of it (6.1)."""
+    cause = card_check.find_irregularity(turn)
+    assert cause is not None
+    stack.raise_irregularity(turn, _with_subject(turn, cause)._replace(step=RULING))
+    early_cards.hold_overdrawn(turn)
+
+
+def halt_for_card_in_pause(turn: Turn) -> None:
+    """Halt: a card was drawn while the table was paused (6.1)."""
+    cause = _with_subject(turn, card_check.DRAWN_EARLY)
+    stack.raise_irregularity(turn, cause._replace(step=RULING))
+    early_cards.hold_overdrawn(turn)
+
+
+def halt_for_objected_card(turn: Turn) -> None:
+    """Halt: the shoe objects to a card where the table knows whether one is due (6.1)."""
+    halt_causes.emit_shoe_fault(turn)
+    stack.raise_irregularity(
+        turn, _with_subject(turn, card_check.DRAWN_EARLY)._replace(step=RULING)
+    )
+    early_cards.hold_unreported(turn)
+
+
+# Detection: cards of a pull that are left over
+
+
+def has_no_unraised_cards(turn: Turn) -> bool:
+    """Return True if something is open for every early card."""
+    return not _unraised_causes(turn)
+
+
+def _unraised_causes(turn: Turn) -> list[Cause]:
+    """Return a cause for each early card for which nothing is open yet."""
+    subjects = [card.subject for card in turn.now.early if card.number is not None]
+    causes = [card_check.DRAWN_EARLY._replace(subject=subject) for subject in subjects]
+    return [cause for cause in causes if not stack.is_open(turn, OVERDRAW_KEY, cause.subject)]
+
+
+def raise_pending_unraised(turn: Turn) -> None:
+    """Raise the left-over cards as pending: they wait like any card drawn early."""
+    for cause in _unraised_causes(turn):
+        stack.raise_pending(turn, cause)
+
+
+def halt_for_unraised(turn: Turn) -> None:
+    """Halt for the left-over cards: no turn is left for them."""
+    for cause in _unraised_causes(turn):
+        stack.raise_irregularity(turn, cause._replace(step=RULING))
+
+
+# Detection: the round reaches an early card
+
+
+def place_due_card(turn: Turn) -> None:
+    """Place the first early card: it was due after all *(5.7, reading)*."""
+    first = turn.now.early[0]
+    stack.resolve_pending(turn, _first_opened(turn), _KEPT)
+    early_cards.place_overdrawn(turn, first)
+
+
+def halt_for_early_card(turn: Turn) -> None:
+    """Halt for the first early card: it was not due, or the shoe names another place for it."""
+    stack.escalate_pending(turn, _first_opened(turn), RULING)
+
+
+def _first_opened(turn: Turn) -> OpenIrregularity:
+    """Return the irregularity that is open for the first early card."""
+    subject = turn.now.early[0].subject
+    if not stack.is_open(turn, OVERDRAW_KEY, subject):
+        raise_pending_unraised(turn)
+    return next(o for o in turn.now.waiting if (o.key, o.subject) == (OVERDRAW_KEY, subject))
+
+
+def _with_subject(turn: Turn, cause: Cause) -> Cause:
+    """Return the cause with this input's card as its subject."""
+    assert isinstance(turn.happened, ShoeSaid)
+    return cause._replace(subject=subject_of_draw(early_cards.draw_number(turn)))
+
+
+# Conditions
+
+
+def _decided_card(view: TableView) -> UnplacedCard | None:
+    """Return the card that is decided on, if it still lies on the table."""
+    return early_cards.find_overdrawn(view.now, view.current.subject)
+
+
+def _is_due(view: TableView) -> bool:
+    """Return True if the next card of the round is due now, by what everyone has seen."""
+    played, back_to = view.now.round, view.resume_state
+    if back_to not in PHASES or reconstruct.free_slot(view) is None:
         return False
     return back_to != "revealing" or (played is not None and played.totals_announced)
 
 
-def _is_of_no_round(at: TableView) -> bool:
-    """No hand of a round in play is to have it."""
-    played = at.now.round
+def _is_outside_round(view: TableView) -> bool:
+    """Return True if no hand of a round in play is to get the card."""
+    played = view.now.round
     is_over = played is not None and played.totals_announced and played.all_revealed
-    between = at.resume_state in _BEFORE_A_ROUND or (at.resume_state == "revealing" and is_over)
-    return between and not _is_due(at)
+    between = view.resume_state in _BEFORE_A_ROUND or (view.resume_state == "revealing" and is_over)
+    return between and not _is_due(view)
 
 
-def _may_be_exposed(at: TableView) -> bool:
-    card = _card(at)
-    return _is_of_no_round(at) and card is not None and not card.seen
+def _may_be_exposed(view: TableView) -> bool:
+    """Return True if the card may be declared seen."""
+    card = _decided_card(view)
+    return _is_outside_round(view) and card is not None and not card.seen
 
 
-def _why_not_first(turn: Turn, _args: object = None) -> Message | None:
-    if (misplaced := cards_have_no_place(turn)) is not None:
-        return misplaced
-    card = _card(turn)
+def _check_first_card(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the card cannot open the next round."""
+    if (objection := check_no_unplaced_cards(turn)) is not None:
+        return objection
+    card = _decided_card(turn)
     assert card is not None
     if card.card is None:
         return message("refused_card_unknown")
@@ -72,53 +260,65 @@ def _why_not_first(turn: Turn, _args: object = None) -> Message | None:
     return None
 
 
-# What is done.
+# Actions
 
 
-def _decided(turn: Turn) -> UnplacedCard:
-    card = _card(turn)
+def _require_decided_card(turn: Turn) -> UnplacedCard:
+    card = _decided_card(turn)
     assert card is not None
     return card
 
 
-def _take(turn: Turn) -> None:
-    early_cards.place_overdrawn(turn, _decided(turn))
+def _place_card(turn: Turn) -> None:
+    """Place the card in the slot that is due."""
+    early_cards.place_overdrawn(turn, _require_decided_card(turn))
     reconstruct.set_phase(turn)
 
 
-def _open_next(turn: Turn) -> None:
-    _tell_shoe(turn, "keep")
-    early_cards.keep_for_opening(turn, _decided(turn))
+def _keep_for_next_round(turn: Turn) -> None:
+    """Keep the card: it opens the next round."""
+    _send_fate(turn, "keep")
+    early_cards.keep_for_opening(turn, _require_decided_card(turn))
 
 
-def _expose(turn: Turn) -> None:
-    early_cards.expose_overdrawn(turn, _decided(turn))
+def _note_seen(turn: Turn) -> None:
+    """Note that the card was seen: it may never open a round."""
+    early_cards.expose_overdrawn(turn, _require_decided_card(turn))
 
 
-def _tell_shoe(turn: Turn, fate: str) -> None:
-    """The shoe that objected to the card hears what was decided of it, where it can be told."""
-    objected = early_cards.was_objected_to(_decided(turn))
-    if objected and shoe_commands.can_send(turn.now, "clear_error"):
-        shoe_commands.send(turn, "clear_error", fate)
-
-
-def _drop(turn: Turn) -> None:
-    """A shoe that gave a card laid aside a place in a hand does not stand where the table does."""
-    card = _decided(turn)
-    _tell_shoe(turn, "discard")
+def _set_aside(turn: Turn) -> None:
+    """Set the card aside. A shoe that counted it to a hand is no longer aligned with the table."""
+    card = _require_decided_card(turn)
+    _send_fate(turn, "discard")
     early_cards.remove_overdrawn(turn, card)
     if card.named_slot is not None and card.named_slot[0] in ("player", "banker"):
         link.lose_alignment(turn)
 
 
-_TAKE = Choice("due", DECIDES, "kept", (_take,), cards_have_no_place, in_round=True, when=_is_due)
-_OPEN = Choice("first_card", DECIDES, "next_round", (_open_next,), _why_not_first,
-               when=_is_of_no_round)  # fmt: skip
-_ASIDE = Choice("set_aside", DECIDES, "aside", (_drop,))
-_EXPOSED = Choice("exposed", "dealer", "ruling", (_expose,), when=_may_be_exposed)
+def _send_fate(turn: Turn, fate: str) -> None:
+    """Send the shoe what was decided, if it objected to the card and can be told."""
+    objected = early_cards.was_objected_to(_require_decided_card(turn))
+    if objected and shoe_commands.can_send(turn.now, "clear_error"):
+        shoe_commands.send(turn, "clear_error", fate)
+
+
+# Procedure
+
+_KEPT = End("kept", "kept", (OVERDRAW_KEY, "kept"))
+"""The card was due after all: it is that hand's card *(5.7, reading)*."""
+
+_TAKE = Choice(
+    "due", DECIDES, "kept", (_place_card,), check_no_unplaced_cards, in_round=True, when=_is_due
+)
+
+_OPEN = Choice("first_card", DECIDES, "next_round", (_keep_for_next_round,), _check_first_card,
+               when=_is_outside_round)  # fmt: skip
+
+_ASIDE = Choice("set_aside", DECIDES, "aside", (_set_aside,))
+_EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), when=_may_be_exposed)
 
 OVERDRAW = Procedure(
-    "overdraw",
+    OVERDRAW_KEY,
     (
         Step(
             "waiting",
@@ -133,186 +333,13 @@ OVERDRAW = Procedure(
         ),
     ),
     (
-        End("kept", "kept", ("overdraw", "kept")),
+        _KEPT,
         End("next_round", "first_card", ("overdraw", "next_round")),
-        aside(("overdraw", "set_aside")),
-        void(RULED),
+        end_set_aside(("overdraw", "set_aside")),
+        end_void(RULED_BY_AUTHORITY),
     ),
     begins=("waiting", "ruling"),
     of_cards=True,
-    # Whether the card is one too many follows from cards that only the shoe has read.
+    # The key would say what follows from cards that only the shoe has read.
     public_key="drawn_early",
 )
-
-KEY = OVERDRAW.key
-RULING = "ruling"
-_NO_HAND = ("idle", "betting", "resolved", "shoe_change")
-
-# What was seen.
-
-
-def is_overdrawn(turn: Turn) -> bool:
-    """A card came before its turn."""
-    cause = card_check.find_irregularity(turn)
-    return cause is not None and cause.key == KEY
-
-
-def is_undecided(turn: Turn) -> bool:
-    """What everyone has seen does not say yet whether a card is due."""
-    return not reveal.is_complete(turn)
-
-
-def comes_while_paused(turn: Turn) -> bool:
-    """The shoe's next card came while the table is paused, and nothing else is open since."""
-    if not stack.is_paused(turn) or turn.now.shoe is None:
-        return False
-    is_next = turn.drawn.number in (None, turn.shoe.drawn + 1)
-    return is_next and card_check.may_be_of_decks(turn)
-
-
-def comes_undecided_while_paused(turn: Turn) -> bool:
-    """The same, and what everyone has seen does not say whether it is due."""
-    return comes_while_paused(turn) and _is_undecided_after_it(turn)
-
-
-def _is_undecided_after_it(turn: Turn) -> bool:
-    """Once the review is over revealed cards say whether it was due."""
-    halt, played = turn.now.halt, turn.now.round
-    if halt is None or played is None:
-        return False
-    if pending_cards(turn.now):
-        return halt.back_to == "drawing" or len(played.cards) + 1 >= len(INITIAL_DEAL)
-    return halt.back_to == "revealing" and is_undecided(turn)
-
-
-def is_reported_twice(turn: Turn) -> bool:
-    """The shoe objects to the card that it gave just now."""
-    lying = turn.now.early
-    if not lying or lying[-1].number != turn.shoe.drawn:
-        return False
-    return early_cards.was_objected_to(lying[-1])
-
-
-def is_undecided_objection(turn: Turn) -> bool:
-    """A card that a shoe in error gives, of which it did not say yet that it came early.
-
-    What everyone has seen does not say yet whether it is due.
-    """
-    event = turn.shoe_event
-    if getattr(event, "mode", None) != early_cards.IN_ERROR or getattr(event, "code", None) != 2:
-        return False
-    return is_undecided(turn)
-
-
-# What is done.
-
-
-def emit_unarmed(turn: Turn) -> None:
-    """The shoe was not armed for a card that is due: it came early, and is that hand's *(5.7)*."""
-    cause = _cause(turn, card_check.UNARMED)
-    end = OVERDRAW.end("kept")
-    assert end is not None
-    stack.wait_beside(turn, cause)
-    stack.close_waiting(turn, turn.now.waiting[-1], end)
-
-
-def wait_face_down(turn: Turn) -> None:
-    """It lies face down until revealed cards say whether it was due."""
-    stack.wait_beside(turn, _cause(turn, card_check.DRAWN_EARLY))
-    early_cards.hold_overdrawn(turn)
-
-
-def wait_unreported(turn: Turn) -> None:
-    """The same for a card that the shoe objects to: in public there is no difference."""
-    halt_causes.emit_shoe_fault(turn)
-    stack.wait_beside(turn, _cause(turn, card_check.DRAWN_EARLY))
-    early_cards.hold_unreported(turn)
-
-
-def wait_reported(turn: Turn) -> None:
-    """The same where the shoe gives the card before it objects."""
-    stack.wait_beside(turn, _cause(turn, card_check.DRAWN_EARLY))
-    early_cards.hold_unreported(turn)
-    early_cards.record_overdrawn_reading(turn)
-
-
-def halt_for_overdraw(turn: Turn) -> None:
-    """A card for which there is no turn: whoever decides says what becomes of it (6.1)."""
-    cause = card_check.find_irregularity(turn)
-    assert cause is not None
-    stack.raise_irregularity(turn, _cause(turn, cause)._replace(step=RULING))
-    early_cards.hold_overdrawn(turn)
-
-
-def halt_while_paused(turn: Turn) -> None:
-    """Whoever decides says what becomes of a card that was drawn while the table was paused."""
-    cause = _cause(turn, card_check.DRAWN_EARLY)
-    stack.raise_irregularity(turn, cause._replace(step=RULING))
-    early_cards.hold_overdrawn(turn)
-
-
-def halt_for_unreported(turn: Turn) -> None:
-    """The shoe objects to a card where the table has no doubt whether one is due."""
-    halt_causes.emit_shoe_fault(turn)
-    stack.raise_irregularity(turn, _cause(turn, card_check.DRAWN_EARLY)._replace(step=RULING))
-    early_cards.hold_unreported(turn)
-
-
-def is_unclaimed(turn: Turn) -> bool:
-    """A card lies drawn early that nothing is open for yet."""
-    return bool(_unraised(turn))
-
-
-def nothing_is_left_over(turn: Turn) -> bool:
-    """No card lies drawn early that nothing is open for."""
-    return not _unraised(turn)
-
-
-def has_no_use(turn: Turn) -> bool:
-    """Halted where no hand of a round could still want a card."""
-    halt = turn.now.halt
-    return is_unclaimed(turn) and halt is not None and halt.back_to in _NO_HAND
-
-
-def _unraised(turn: Turn) -> list[Cause]:
-    subjects = [lying.subject for lying in turn.now.early if lying.number is not None]
-    causes = [card_check.DRAWN_EARLY._replace(subject=subject) for subject in subjects]
-    return [cause for cause in causes if not stack.is_open(turn, KEY, cause.subject)]
-
-
-def wait_unclaimed(turn: Turn) -> None:
-    """It was drawn with others and none is due: it waits as any card drawn early."""
-    for cause in _unraised(turn):
-        stack.wait_beside(turn, cause)
-
-
-def halt_unclaimed(turn: Turn) -> None:
-    """It was drawn with others, and there is no turn for it."""
-    for cause in _unraised(turn):
-        stack.raise_irregularity(turn, cause._replace(step=RULING))
-
-
-def take_slot(turn: Turn) -> None:
-    """It was due after all: it takes its slot by itself *(5.7, reading)*."""
-    first, end = turn.now.early[0], OVERDRAW.end("kept")
-    assert end is not None
-    stack.close_waiting(turn, _opened(turn), end)
-    early_cards.place_overdrawn(turn, first)
-
-
-def raise_overdraw(turn: Turn) -> None:
-    """It was not due, or the shoe has it elsewhere: the table halts and asks."""
-    stack.halt_for_waiting(turn, _opened(turn), RULING)
-
-
-def _opened(turn: Turn) -> OpenIrregularity:
-    """What is open for the first card drawn early."""
-    named = turn.now.early[0].subject
-    if not stack.is_open(turn, KEY, named):
-        wait_unclaimed(turn)
-    return next(o for o in turn.now.waiting if (o.key, o.subject) == (KEY, named))
-
-
-def _cause(turn: Turn, cause: Cause) -> Cause:
-    assert isinstance(turn.happened, ShoeSaid)
-    return cause._replace(subject=subject_of_draw(early_cards.draw_number(turn)))

@@ -1,7 +1,10 @@
-"""A card drawn on an arm that stood while a halt, a pause or a lock was already under way.
+"""The pending card: drawn on an arm that stood as a halt, a pause or a lock was already under way.
 
-In: such a card, the end of what was open. Out: the card counted and kept face down; then dealt into
-the slot that it was drawn for. Must not know: what halted the table, how that is decided.
+It is no overdraw and no irregularity. It is counted and held face down; when play resumes it takes
+the slot that it was drawn for. Where that slot is no longer due, it counts as drawn early.
+
+In: such a card, the end of the halt. Out: the card held, then placed.
+Must not know: what halted the table, how that is decided.
 """
 
 from __future__ import annotations
@@ -14,19 +17,22 @@ from ..state import ASIDE, is_drawn_ahead, next_slot
 from ..turn import Turn
 from . import rulings
 
-# What was seen.
+# Detection
 
 
 def is_pending_draw(turn: Turn) -> bool:
-    """The table took the arm back as the card left on it: it is the shoe's next, and no overdraw.
+    """Return True if the card left the shoe as the table withdrew the arm order.
 
-    The place that it was drawn for still waits for it.
+    It is the shoe's next card, one of its decks, and its slot is still free.
     """
     return is_for_armed_slot(turn) and card_check.may_be_of_decks(turn)
 
 
 def is_for_armed_slot(turn: Turn) -> bool:
-    """The same, whether or not its face is one of the shoe's."""
+    """Return True if the card is the next one, for the slot of the withdrawn arm order.
+
+    Its face may be one that is not of the shoe's decks.
+    """
     now, drawn, arm = turn.now, turn.drawn, arming.last_withdrawn(turn.now)
     if drawn.armed is not True or arm is None or now.shoe is None:
         return False
@@ -36,12 +42,14 @@ def is_for_armed_slot(turn: Turn) -> bool:
         return False  # the shoe objects to a card that it did not give yet: this is that one
     is_next = drawn.number == arm.number == now.shoe.drawn + 1
     return (
-        is_next and not card_check.is_stale_arm(turn) and _still_waits(turn, (arm.hand, arm.index))
+        is_next
+        and not card_check.is_stale_arm(turn)
+        and _is_still_wanted(turn, (arm.hand, arm.index))
     )
 
 
-def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
-    """The round wants a card there, or a step that is open under what came since does."""
+def _is_still_wanted(turn: Turn, place: tuple[str, int]) -> bool:
+    """Return True if the round, or a step that is open below, still wants a card there."""
     halt, played = turn.now.halt, turn.now.round
     if halt is None:
         return False
@@ -51,18 +59,21 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
 
 
 def is_armed_to_set_aside(turn: Turn) -> bool:
-    """The step that wanted it laid aside is over, and the round goes on (5.11.1)."""
+    """Return True if the card was drawn to be set aside (5.11.1).
+
+    The step that wanted it is over.
+    """
     drawn, arm = turn.drawn, arming.last_withdrawn(turn.now)
     if drawn.armed is not True or arm is None or arm.hand != ASIDE:
         return False
     return arm.number == drawn.number and cards_ahead.is_next_card(turn)
 
 
-# What is done.
+# Actions
 
 
 def hold_pending_card(turn: Turn) -> None:
-    """It is counted, and lies face down until the table goes on."""
+    """Count the card and hold it face down until the table goes on."""
     arm = arming.last_withdrawn(turn.now)
     assert arm is not None
     card_ledger.count_unplaced(turn)
@@ -79,21 +90,25 @@ def hold_pending_card(turn: Turn) -> None:
 
 
 def deal_pending_card(turn: Turn) -> None:
-    """The table goes on: the card takes its slot; where none is due any more, it is asked for."""
+    """Place the pending card as the table goes on.
+
+    Where its slot is no longer due, it counts as drawn early.
+    """
     card = turn.now.pending
     if card is None:
         return
     if is_drawn_ahead(card):
         cards_ahead.set_aside_pending(turn)
     elif reconstruct.is_pending_card_next(turn):
-        _deal(turn)
+        _place_next_card(turn)
     else:
         unplaced.move_cards(turn, (card,), "early")
         unplaced.change_card(turn, turn.now.early[-1], named_slot=None)
         turn.then("left_over")
 
 
-def _deal(turn: Turn) -> None:
+def _place_next_card(turn: Turn) -> None:
+    """Place the card in its slot. It may open a round, or close the bets."""
     opens = turn.now.round is None
     closes_bets = opens or turn.now.wagers.betting == "open"
     if opens:
@@ -103,6 +118,6 @@ def _deal(turn: Turn) -> None:
         dealing.measure_differential_after_card(turn)
 
 
-def lay_down_pending_card(turn: Turn) -> None:
-    """It is in no hand; the ledger has it."""
+def drop_pending_card(turn: Turn) -> None:
+    """Drop the pending card: it is in no hand. The ledger still counts it."""
     unplaced.drop_roles(turn, "pending")

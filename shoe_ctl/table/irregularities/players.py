@@ -1,6 +1,14 @@
-"""Hands of cards with Players: passed to the wrong one, or the one who has them is not there.
+"""Players who handle cards or the shoe: a wrong Player, an absent one, a shoe that is moved.
 
-In: nothing. Out: their procedures. Must not know: cards' values, who has which wager.
+Rules: a hand passed to the wrong Player is retrieved and passed on if no card of it was exposed
+(5.7). A hand that was exposed, dealt face up or passed to no one is no wrong delivery; the outcome
+stands (5.7.1). Where the holder of a hand is absent the dealer exposes it (5.10); with cards to
+draw it is ruled on (6.1). A card seen while a Player moves the shoe plays as if face down (5.12.1);
+an order altered then makes the round void, and the cards are replaced (5.12.2).
+
+In: what people declare. Out: ``WRONG_PLAYER``, ``HOLDER_ABSENT``, ``EXPOSED_WHILE_MOVING``,
+``ORDER_ALTERED_WHILE_MOVING``; hands retrieved, passed on or exposed.
+Must not know: the values of cards, who has which wager.
 """
 
 from __future__ import annotations
@@ -9,7 +17,6 @@ from typing import Any, Literal
 
 from shoe_ctl.texts.message import Message, message
 
-from .. import turn
 from ..arguments import (
     ChoiceArgs,
     DeclarationArgs,
@@ -22,86 +29,66 @@ from ..arguments import (
 from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     CALL_VOID,
-    CARDS_OUT,
     GO_ON,
     LAY_ASIDE,
     align,
-    aside,
-    shoe_is_not_ready,
-    something_is_missing,
-    stands,
-    void,
+    check_can_resume,
+    check_shoe_ready,
+    end_play_on,
+    end_set_aside,
+    end_void,
+    require_new_cards,
 )
 from ..round import entitlement, hands, reveal, shoe_holder
 from ..shoe import card_set
+from ..situations import CARDS_OUT
 from ..state import DealtCard, next_slot
 from ..turn import TableView, Turn
 from . import card_taken
 
-RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
+_RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
+"""The choices of whoever decides, at each step."""
+
+
+# The hand that is decided on
+
+
+def _noted_hand(view: TableView) -> str | None:
+    """Return the hand that the current irregularity is about, or None."""
+    hand = view.current.noted.get("hand")
+    return None if hand is None else str(hand)
+
+
+def _face_down(view: TableView, hand: str | None) -> list[DealtCard]:
+    """Return the cards of the hand that lie on the table and that nobody has seen."""
+    taken = card_taken.missing_places(view.now)
+    return [d for d in view.round.face_down(hand) if (d.hand, d.index) not in taken]
+
+
+def _is_unopened(view: TableView, hand: str | None) -> bool:
+    """Return True if the hand has cards and all of them lie face down."""
+    of_hand = [d for d in view.round.cards if d.hand == hand]
+    return bool(of_hand) and not any(d.revealed for d in of_hand)
+
+
+def _hand_facts(view: TableView) -> dict[str, str]:
+    hand = _noted_hand(view)
+    return {} if hand is None else {"hand": hand}
+
+
+# Wrong player: detection
 
 
 class Delivery(DeclarationArgs, frozen=True, kw_only=True):
-    """Which hand was passed, and to whom it went, where that is known."""
+    """Which hand was passed, and to whom, where that is known."""
 
     hand: Literal["player", "banker"]
     player: Name | int | None = None
     seat: int | None = None
 
 
-class Absence(DeclarationArgs, frozen=True, kw_only=True):
-    """Which hand the absent Player has; without one, the Player who has the shoe is absent."""
-
-    hand: Literal["player", "banker"] | None = None
-
-
-class RightPlayer(ChoiceArgs, frozen=True, kw_only=True):
-    """To whom the hand is passed, where the wagers do not say it."""
-
-    player: Name | int | None = None
-    seat: int | None = None
-
-
-class OfSeen(ChoiceArgs, frozen=True, kw_only=True):
-    """Which card of the hand was seen; without an index all that lay face down."""
-
-    index: int | None = None
-
-
-# What was seen.
-
-
-def _noted_hand(standing: TableView) -> str | None:
-    """The hand that the irregularity decided now is about."""
-    hand = standing.current.noted.get("hand")
-    return None if hand is None else str(hand)
-
-
-def _face_down(standing: TableView, hand: str | None) -> list[DealtCard]:
-    """Cards of the hand that lie there, and nobody has seen."""
-    played, taken = standing.now.round, card_taken.missing_places(standing.now)
-    assert played is not None
-    return [d for d in played.face_down(hand) if (d.hand, d.index) not in taken]
-
-
-def _is_unopened(standing: TableView, hand: str | None) -> bool:
-    """It has cards, and all of them lie face down."""
-    played = standing.now.round
-    assert played is not None
-    of_hand = [d for d in played.cards if d.hand == hand]
-    return bool(of_hand) and not any(d.revealed for d in of_hand)
-
-
-def _names_its_hand(standing: TableView) -> dict[str, str]:
-    hand = _noted_hand(standing)
-    return {} if hand is None else {"hand": hand}
-
-
-# A hand that went to the wrong Player, to none, or was seen.
-
-
 def _check_delivery(turn: Turn, args: Delivery | None) -> Message | None:
-    """What stands against declaring that a hand was passed, dealt or exposed wrongly."""
+    """Return why it cannot be declared that a hand was passed, dealt or exposed wrongly."""
     if turn.faces == "face_up":
         return message("refused_all_face_up")
     if args is None:
@@ -111,25 +98,48 @@ def _check_delivery(turn: Turn, args: Delivery | None) -> Message | None:
     return None
 
 
-def _can_be_retrieved(standing: TableView) -> bool:
-    """Players handle cards, and no card of the hand was seen."""
-    now, settings = standing.now, standing.settings
-    assert now.halt is not None
-    handed = turn.is_handed(now, settings) and now.halt.back_to == "revealing"
-    return handed and _is_unopened(standing, _noted_hand(standing))
+# Conditions
 
 
-def _some_lie_face_down(standing: TableView) -> bool:
-    return bool(_face_down(standing, _noted_hand(standing)))
+class RightPlayer(ChoiceArgs, frozen=True, kw_only=True):
+    """To whom the hand is passed, where the wagers do not say it."""
+
+    player: Name | int | None = None
+    seat: int | None = None
 
 
-def _named(args: RightPlayer) -> NamedPlayer:
-    """The Player to whom the hand is to be passed."""
+class SeenCard(ChoiceArgs, frozen=True, kw_only=True):
+    """Which card of the hand was seen; without an index all that lay face down."""
+
+    index: int | None = None
+
+
+def _can_be_retrieved(view: TableView) -> bool:
+    """Return True if Players handle cards and no card of the hand was seen."""
+    handed = view.is_handed and view.resume_state == "revealing"
+    return handed and _is_unopened(view, _noted_hand(view))
+
+
+def _has_face_down_cards(view: TableView) -> bool:
+    return bool(_face_down(view, _noted_hand(view)))
+
+
+def _has_no_taker(view: TableView) -> bool:
+    """Return True if by the wagers nobody is to get the hand: a Pit Supervisor names the Player."""
+    return hands.has_no_taker(view, str(_noted_hand(view)))
+
+
+def _has_taker(view: TableView) -> bool:
+    return not _has_no_taker(view)
+
+
+def _named_player(args: RightPlayer) -> NamedPlayer:
+    """Return the Player to whom the hand is to be passed."""
     return NamedPlayer(player=args.player, seat=args.seat)
 
 
-def _right_player(turn: Turn) -> HandToPlayer:
-    """The same with the hand."""
+def _hand_to_player(turn: Turn) -> HandToPlayer:
+    """Return the hand with the Player to whom it is to be passed."""
     args, hand = require_args(turn, RightPlayer), _noted_hand(turn)
     assert hand in ("player", "banker")
     return HandToPlayer(
@@ -137,47 +147,41 @@ def _right_player(turn: Turn) -> HandToPlayer:
     )
 
 
-def _pit_names(standing: TableView) -> bool:
-    """By the wagers the hand is nobody's: a Pit Supervisor names the Player."""
-    return hands.has_no_taker(standing, str(_noted_hand(standing)))
-
-
-def _someones(standing: TableView) -> bool:
-    return not _pit_names(standing)
-
-
-def _check_passing_on(turn: Turn, args: RightPlayer | None) -> Message | None:
-    to, hand = None if args is None else _named(args), str(_noted_hand(turn))
-    return hands.check_delivery(turn, hand, to) or shoe_is_not_ready(turn)
+def _check_pass_on(turn: Turn, args: RightPlayer | None) -> Message | None:
+    to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
+    return hands.check_delivery(turn, hand, to) or check_shoe_ready(turn)
 
 
 def _check_naming(turn: Turn, args: RightPlayer | None) -> Message | None:
-    to, hand = None if args is None else _named(args), str(_noted_hand(turn))
-    return hands.check_pit_choice(turn, hand, to) or shoe_is_not_ready(turn)
+    to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
+    return hands.check_pit_choice(turn, hand, to) or check_shoe_ready(turn)
 
 
-def _wants_whom(standing: TableView) -> dict[str, Any]:
-    """A seat, or a Player, where it does not follow from the wagers or from who has the shoe."""
-    now, settings = standing.now, standing.settings
-    method = turn.method(now, settings)
+def _suggested_seat(view: TableView) -> dict[str, Any]:
+    """Return that a seat must be given, where neither wagers nor the shoe's holder say it."""
+    now = view.now
     by_wagers = (
-        method == "A" and entitlement.has_wager_feed(now.wagers) and not _pit_names(standing)
+        view.method == "A" and entitlement.has_wager_feed(now.wagers) and not _has_no_taker(view)
     )
-    to_holder = method == "C" and now.control.holder is not None
+    to_holder = view.method == "C" and now.control.holder is not None
     return {} if by_wagers or to_holder else {"seat": None}
 
 
-def _check_seen(turn: Turn, args: OfSeen | None) -> Message | None:
-    if not _seen(turn, None if args is None else args.index):
-        return message("refused_no_card_face_down")
-    return shoe_is_not_ready(turn)
-
-
-def _seen(turn: Turn, index: int | None) -> list[DealtCard]:
+def _named_cards(turn: Turn, index: int | None) -> list[DealtCard]:
     return [d for d in _face_down(turn, _noted_hand(turn)) if index in (None, d.index)]
 
 
-def _take_back(turn: Turn) -> None:
+def _check_seen(turn: Turn, args: SeenCard | None) -> Message | None:
+    if not _named_cards(turn, None if args is None else args.index):
+        return message("refused_no_card_face_down")
+    return check_shoe_ready(turn)
+
+
+# Actions
+
+
+def _retrieve(turn: Turn) -> None:
+    """Take the hand back, face down, from the Player who has it."""
     hand, noted = str(_noted_hand(turn)), turn.current.noted
     taker = turn.round.hands.of(hand).holder
     if taker is None or not {"player", "seat"}.isdisjoint(noted):
@@ -186,19 +190,21 @@ def _take_back(turn: Turn) -> None:
 
 
 def _pass_on(turn: Turn) -> None:
-    hands.deliver_hand(turn, _right_player(turn))
+    hands.deliver_hand(turn, _hand_to_player(turn))
 
 
 def _pass_on_as_named(turn: Turn) -> None:
-    hands.deliver_as_named(turn, _right_player(turn))
+    hands.deliver_as_named(turn, _hand_to_player(turn))
 
 
-def _show(turn: Turn) -> None:
-    """What was dealt face up or exposed in error is seen: no wrong delivery (5.7.1)."""
+def _reveal_seen(turn: Turn) -> None:
+    """Reveal what was dealt face up or exposed in error: no wrong delivery (5.7.1)."""
     rule = turn.game.rule("wrong_player", "stands")
-    seen = _seen(turn, require_args(turn, OfSeen).index)
+    seen = _named_cards(turn, require_args(turn, SeenCard).index)
     reveal.reveal(turn, seen, {"by": "in_error", "rule": rule})
 
+
+# Procedure
 
 WRONG_PLAYER = Procedure(
     "wrong_player",
@@ -208,46 +214,46 @@ WRONG_PLAYER = Procedure(
             message("prompt_wrong_player_look"),
             (
                 Choice(
-                    "retrieve", "dealer", "pass_on", (_take_back,), reason=False,
+                    "retrieve", "dealer", "pass_on", (_retrieve,), reason=False,
                     when=_can_be_retrieved,
                 ),
                 Choice(
-                    "exposed", "dealer", "no_wrong_delivery", (_show,),
-                    _check_seen, reason=False, takes=OfSeen, when=_some_lie_face_down,
+                    "exposed", "dealer", "no_wrong_delivery", (_reveal_seen,),
+                    _check_seen, reason=False, takes=SeenCard, when=_has_face_down_cards,
                 ),
                 Choice(
-                    "not_passed", "dealer", "no_wrong_delivery", unless=shoe_is_not_ready,
+                    "not_passed", "dealer", "no_wrong_delivery", unless=check_shoe_ready,
                     reason=False,
                 ),
-                *RULINGS,
+                *_RULINGS,
             ),
-            facts=_names_its_hand,
+            facts=_hand_facts,
         ),
         Step(
             "pass_on",
             message("prompt_wrong_player_pass_on"),
             (
                 Choice(
-                    "pass_on", "dealer", "retrieved", (_pass_on,), _check_passing_on,
-                    reason=False, takes=RightPlayer, when=_someones, wants=_wants_whom,
+                    "pass_on", "dealer", "retrieved", (_pass_on,), _check_pass_on,
+                    reason=False, takes=RightPlayer, when=_has_taker, wants=_suggested_seat,
                 ),
                 Choice(
                     "pass_on", "pit_supervisor", "retrieved", (_pass_on_as_named,),
-                    _check_naming, reason=False, takes=RightPlayer, when=_pit_names,
-                    discretion=hands.rule_of_naming, wants=_wants_whom,
+                    _check_naming, reason=False, takes=RightPlayer, when=_has_no_taker,
+                    discretion=hands.rule_of_naming, wants=_suggested_seat,
                 ),
-                *RULINGS,
+                *_RULINGS,
             ),
-            facts=_names_its_hand,
+            facts=_hand_facts,
             cites=("wrong_player", "retrieved"),
         ),
     ),
     (
         End("retrieved", "retrieved", ("wrong_player", "retrieved")),
         End("no_wrong_delivery", "stands", ("wrong_player", "stands")),
-        stands(),
-        aside(),
-        void(),
+        end_play_on(),
+        end_set_aside(),
+        end_void(),
     ),
     Declared(
         "dealer",
@@ -259,21 +265,28 @@ WRONG_PLAYER = Procedure(
     ),
     of_cards=True,
 )  # fmt: skip
+"""A hand was passed, dealt or exposed wrongly."""
 
 
-# Whoever has the cards, or the shoe, is not there.
+# Holder absent: detection
+
+
+class Absence(DeclarationArgs, frozen=True, kw_only=True):
+    """Which hand the absent Player has. Without one, the Player who has the shoe is absent."""
+
+    hand: Literal["player", "banker"] | None = None
 
 
 def _check_absence(turn: Turn, args: Absence | None) -> Message | None:
-    """What stands against declaring that a Player who handles cards or the shoe is away."""
+    """Return why it cannot be declared that a Player who handles cards or the shoe is away."""
     if args is None and any(_is_held(turn, hand) for hand in ("player", "banker")):
         return None
     if args is not None and args.hand is not None:
         if _is_held(turn, args.hand):
             return None
         return message("refused_nobody_holds_hand", hand=args.hand)
-    if (none := shoe_holder.check_holder(turn)) is not None:
-        return message("refused_say_which_hand", why=none)
+    if (objection := shoe_holder.check_holder(turn)) is not None:
+        return message("refused_say_which_hand", why=objection)
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
     if back_to == "revealing" or next_slot(turn.now) is None:
         return message("refused_no_draw_say_hand")
@@ -284,27 +297,33 @@ def _is_held(turn: Turn, hand: str) -> bool:
     return turn.now.round is not None and turn.round.hands.of(hand).holder is not None
 
 
-def _left_a_hand(standing: TableView) -> bool:
-    return _noted_hand(standing) is not None
+# Conditions
 
 
-def _left_the_shoe(standing: TableView) -> bool:
-    return _noted_hand(standing) is None
+def _has_hand(view: TableView) -> bool:
+    return _noted_hand(view) is not None
 
 
-def _is_next_to_open(standing: TableView) -> bool:
-    """The hand has cards to be opened, and no other is to be opened before it."""
-    hand, played = _noted_hand(standing), standing.now.round
-    if hand is None or not _face_down(standing, hand):
+def _has_shoe(view: TableView) -> bool:
+    return _noted_hand(view) is None
+
+
+def _is_next_to_open(view: TableView) -> bool:
+    """Return True if the hand has cards to be opened, and no other is opened before it."""
+    hand, played = _noted_hand(view), view.now.round
+    if hand is None or not _face_down(view, hand):
         return False
     assert played is not None
     first = played.hands.first
-    waits = first not in (None, hand) and bool(_face_down(standing, first))
-    return not (waits and _is_unopened(standing, hand))
+    other_comes_first = first not in (None, hand) and bool(_face_down(view, first))
+    return not (other_comes_first and _is_unopened(view, hand))
 
 
-def _is_opened_later(standing: TableView) -> bool:
-    return _left_a_hand(standing) and not _is_next_to_open(standing)
+def _is_opened_later(view: TableView) -> bool:
+    return _has_hand(view) and not _is_next_to_open(view)
+
+
+# Actions
 
 
 def _dealer_takes(turn: Turn) -> None:
@@ -322,6 +341,8 @@ def _dealer_draws(turn: Turn) -> None:
     shoe_holder.return_to_dealer(turn, rule, because="absent", **turn.actor())
 
 
+# Procedure
+
 HOLDER_ABSENT = Procedure(
     "holder_absent",
     (
@@ -330,28 +351,28 @@ HOLDER_ABSENT = Procedure(
             message("prompt_holder_absent"),
             (
                 Choice(
-                    "expose", "dealer", "exposed", (_dealer_exposes,), shoe_is_not_ready,
+                    "expose", "dealer", "exposed", (_dealer_exposes,), check_shoe_ready,
                     reason=False, when=_is_next_to_open,
                 ),
                 Choice(
-                    "expose_later", "dealer", "exposed", (_dealer_takes,), shoe_is_not_ready,
+                    "expose_later", "dealer", "exposed", (_dealer_takes,), check_shoe_ready,
                     reason=False, when=_is_opened_later,
                 ),
                 Choice(
-                    "dealer_draws", DECIDES, "drawn", (_dealer_draws, align), something_is_missing,
-                    when=_left_the_shoe,
+                    "dealer_draws", DECIDES, "drawn", (_dealer_draws, align), check_can_resume,
+                    when=_has_shoe,
                 ),
-                *RULINGS,
+                *_RULINGS,
             ),
-            facts=_names_its_hand,
+            facts=_hand_facts,
         ),
     ),
     (
         End("exposed", "dealer_exposes", ("holder_absent", "exposed")),
         End("drawn", "dealer_draws", ("holder_absent", "ruled")),
-        stands(("holder_absent", "ruled")),
-        aside(("holder_absent", "ruled")),
-        void(("holder_absent", "ruled")),
+        end_play_on(("holder_absent", "ruled")),
+        end_set_aside(("holder_absent", "ruled")),
+        end_void(("holder_absent", "ruled")),
     ),
     Declared(
         "dealer",
@@ -362,19 +383,21 @@ HOLDER_ABSENT = Procedure(
         "hand",
     ),
 )  # fmt: skip
-
-_ALTERED = "order_altered_while_moving"
-_MOVES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
+"""A Player who handles cards or the shoe is away."""
 
 
-def _not_ready(turn: Turn, _args: object = None) -> Message | None:
-    return something_is_missing(turn) if turn.now.round is None else shoe_is_not_ready(turn)
+# Moving the shoe: conditions
+
+_ALTERED_KEY = "order_altered_while_moving"
+_MOVE_STATES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
-def _must_be_replaced(turn: Turn) -> None:
-    """The cards shall be replaced (5.12.2)."""
-    card_set.replace_before_next(turn, turn.game.rule(_ALTERED, "shoe_replaced"))
+def _check_ready(turn: Turn, _args: object = None) -> Message | None:
+    """Return why play cannot go on, in a round or between rounds."""
+    return check_can_resume(turn) if turn.now.round is None else check_shoe_ready(turn)
 
+
+# Procedures
 
 EXPOSED_WHILE_MOVING = Procedure(
     "exposed_while_moving",
@@ -384,7 +407,7 @@ EXPOSED_WHILE_MOVING = Procedure(
             message("prompt_seen_while_moved"),
             (
                 Choice(
-                    "play_face_down", "dealer", "face_down", unless=_not_ready, reason=False
+                    "play_face_down", "dealer", "face_down", unless=_check_ready, reason=False
                 ),
                 GO_ON,
                 LAY_ASIDE,
@@ -394,26 +417,27 @@ EXPOSED_WHILE_MOVING = Procedure(
     ),
     (
         End("face_down", "play_face_down", ("exposed_while_moving", "played_as_face_down")),
-        stands(),
-        aside(),
-        void(),
+        end_play_on(),
+        end_set_aside(),
+        end_void(),
     ),
     Declared(
         "dealer",
-        _MOVES,
+        _MOVE_STATES,
         message("seen_seen_while_moved_declared"),
         unless=shoe_holder.check_method,
     ),
 )  # fmt: skip
+"""A card was seen while the shoe was moved (Method C)."""
 
 ORDER_ALTERED_WHILE_MOVING = Procedure(
-    _ALTERED,
+    _ALTERED_KEY,
     (
         Step(
             "ruling",
             message("prompt_altered_while_moved"),
             (
-                Choice("rectified", DECIDES, "rectified", (align,), something_is_missing),
+                Choice("rectified", DECIDES, "rectified", (align,), check_can_resume),
                 Choice("replace_cards", "pit_supervisor", "replaced", in_round=False),
                 LAY_ASIDE,
                 CALL_VOID,
@@ -421,18 +445,19 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
         ),
     ),
     (
-        End("rectified", "rectified", (_ALTERED, "rectified")),
+        End("rectified", "rectified", (_ALTERED_KEY, "rectified")),
         End(
-            "replaced", "cards_replaced", (_ALTERED, "shoe_replaced"), "shoe_change",
-            (_must_be_replaced, card_set.announce_shoe_change),
+            "replaced", "cards_replaced", (_ALTERED_KEY, "shoe_replaced"), "shoe_change",
+            (require_new_cards(_ALTERED_KEY), card_set.announce_shoe_change),
         ),
-        aside(),
-        void((_ALTERED, "void"))._replace(do=(_must_be_replaced,)),
+        end_set_aside(),
+        end_void((_ALTERED_KEY, "void"))._replace(do=(require_new_cards(_ALTERED_KEY),)),
     ),
     Declared(
         "dealer",
-        _MOVES,
+        _MOVE_STATES,
         message("seen_altered_while_moved_declared"),
         unless=shoe_holder.check_method,
     ),
 )  # fmt: skip
+"""The order of the cards was altered while the shoe was moved (Method C)."""

@@ -1,6 +1,15 @@
-"""The power failed in a round: each Player may withdraw all, or play goes on, by what is decided.
+"""The power failed between *no more bets* and the outcome (``power_failure``, I 5.15, N/T/F 5.17).
 
-In: nothing. Out: its procedure. Must not know: how the power came back, which wager is decided.
+Rule: if the revealed cards have decided an available wager, play goes on, whoever holds cards
+(I 5.15.2, N/T/F 5.17.2). If they have decided none, each Player may withdraw all wagers or none
+(I 5.15.1, N/T/F 5.17.1); hands that Players hold are taken back before *(reading)*. The round is
+played to its end even if all withdraw. A game without a rule for it leaves it to whoever decides.
+
+Cards that the shoe reports late, or that lie face up, may decide a wager while the step is open:
+then the rule is determined again.
+
+In: a restart of the host or the shoe, cards reported during the halt. Out: ``POWER_FAILURE``.
+Must not know: how the power came back.
 """
 
 from __future__ import annotations
@@ -10,146 +19,203 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.games.decided import decide
+from firmware_proto.events import Hello
 from shoe_ctl.texts.message import Message, message
 
-from .. import turn
+from ..inputs import Restarted
 from ..procedures import stack
 from ..procedures.procedure import Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
     PLAY_ON,
-    TO_THE_OUTCOME,
-    halt_of,
-    own_kept,
-    shoe_is_not_ready,
-    something_is_missing,
-    stands,
-    void,
+    check_can_resume,
+    check_shoe_ready,
+    current_held_cards,
+    end_play_on,
+    end_void,
 )
-from ..procedures.withdrawal import close_window, has_window, window_step
+from ..procedures.withdrawal import close_window, decided_wagers, has_window, window_step
 from ..round import hands, reconstruct, reveal
 from ..round.card_check import LATE_CARD_KEYS
 from ..settings import TableSettings
 from ..shoe import ledger as card_ledger
+from ..situations import TO_THE_OUTCOME
 from ..state import OpenIrregularity, TableState
-from ..turn import TableView, Turn
+from ..turn import TableView, Turn, faces
 
-KEY = "power_failure"
-
-
-def established_results(turn: Turn) -> dict[str, Any]:
-    """Whether any available wager is decided, each that is, and the rule that then holds.
-
-    None decided: each Player may withdraw all (I 5.15.1, N/T/F 5.17.1); else play goes on
-    (I 5.15.2, N/T/F 5.17.2).
-    """
-    shown = [dealt.card if dealt.revealed else None for dealt in turn.round.cards]
-    wagers = decide(turn.game, shown, decks=turn.shoe.decks, layout=turn.settings.layout)
-    decided = {wager: end for wager, end in wagers.items() if end != "open"}
-    end = "continued" if decided else "withdrawal"
-    return {"decided": decided, "end": end, "rule": turn.game.rule(KEY, end)}
-
-
-_KEY = KEY
-_RULED = (_KEY, "ruled")
-_WITHDRAWAL = (_KEY, "withdrawal")
-_CONTINUED = (_KEY, "continued")
-
+POWER_FAILURE_KEY = "power_failure"
+_CITES_RULING = (POWER_FAILURE_KEY, "ruled")
+_CITES_WITHDRAWAL = (POWER_FAILURE_KEY, "withdrawal")
+_CITES_CONTINUED = (POWER_FAILURE_KEY, "continued")
 CONTINUE = "continue"
 TAKE_BACK = "take_back"
 OFFER = "power"
 POWER_RULING = "ruling"
 
 REFER = "refer"
-"""The choice that leaves the rule, and asks whoever decides."""
+"""The choice that leaves the rule and asks whoever decides."""
 
-AT_FIRST = frozenset({CONTINUE, TAKE_BACK, OFFER})
-"""The steps at which the cards that the room has seen say which rule holds."""
+FIRST_STEPS = frozenset({CONTINUE, TAKE_BACK, OFFER})
+"""The steps at which newly revealed cards may still change which rule holds."""
 
 
-# What decides which rule holds. All of it is seen by everyone at the table.
+# Detection
+
+
+def has_lost_power(turn: Turn) -> bool:
+    """Return True if the shoe or its host restarted since it was last known, or was exchanged."""
+    event, link = turn.happened, turn.now.link
+    if isinstance(event, Restarted):
+        return turn.now.host_boot not in (None, event.host_boot)
+    hello = turn.event(Hello)
+    known = (link.device_id, link.boot_id)
+    return known not in ((None, None), (hello.device_id, hello.boot_id))
+
+
+# Which rule holds: seen by everyone at the table
+
+
+def establish_results(turn: Turn) -> dict[str, Any]:
+    """Return the available wagers that are decided, and the end and the rule that follow."""
+    decided = decided_wagers(turn)
+    end = "continued" if decided else "withdrawal"
+    return {"decided": decided, "end": end, "rule": turn.game.rule(POWER_FAILURE_KEY, end)}
 
 
 def first_step(turn: Turn, noted: Mapping[str, Any]) -> str:
-    """Where it begins, by what ``power.established`` found.
-
-    A wager is decided: play goes on (I 5.15.2, N/T/F 5.17.2), whoever holds cards. None is: Players
-    may withdraw (I 5.15.1, N/T/F 5.17.1), and a hand that a Player holds is taken back before
-    *(reading)*. A game without a rule for it leaves it to whoever decides.
-    """
+    """Return the step at which it begins, by what ``establish_results`` returned."""
     if noted["rule"] is None:
         return POWER_RULING
     if noted["end"] == "continued":
         return CONTINUE
-    if not has_window(turn, _KEY):
+    if not has_window(turn, POWER_FAILURE_KEY):
         return POWER_RULING
-    return TAKE_BACK if _held(turn) else OFFER
+    return TAKE_BACK if _hands_held_face_down(turn) else OFFER
 
 
-def _held(turn: Turn) -> list[str]:
-    """Hands that a Player holds and that have a card that nobody has seen."""
+def is_face_up_card_seen(turn: Turn) -> bool:
+    """Return True if a card has lain face up long enough for the room to have seen it.
+
+    While the table is halted nothing else reveals cards, but what lies open is seen.
+    """
+    due_us = face_up_seen_at_us(turn.now, turn.settings)
+    return due_us is not None and due_us <= turn.now.t_us
+
+
+def face_up_seen_at_us(now: TableState, settings: TableSettings) -> int | None:
+    """Return when the room will have seen the next card that lies face up during such a halt."""
+    if now.halt is None or now.round is None or faces(now, settings) != "face_up":
+        return None
+    if not any(opened.key in LATE_CARD_KEYS for opened in now.halt.stack):
+        return None
+    unseen = (d.drawn_us for d in now.round.cards if not d.revealed and d.card is not None)
+    first_us = min(unseen, default=None)
+    return None if first_us is None else first_us + settings.face_up_after_ms * 1000
+
+
+def deal_reported_card(turn: Turn) -> None:
+    """Place a card that the shoe reports late. One that lies face up is seen in its time."""
+    reconstruct.deal_late_reading(turn)
+    _redetermine_rule(turn)
+
+
+def show_due_cards(turn: Turn) -> None:
+    """Reveal the cards that have lain face up long enough: they may decide a wager."""
+    reveal.reveal_face_up_cards(turn)
+    _redetermine_rule(turn)
+
+
+def _redetermine_rule(turn: Turn) -> None:
+    """Determine again which rule holds, and emit the step if it changed."""
+    halt = turn.halt
+    opened = tuple(_with_current_results(turn, one) for one in halt.stack)
+    if opened != halt.stack:
+        turn.change(halt=msgspec.structs.replace(halt, stack=opened))
+        stack.emit_open_step(turn)
+
+
+def _with_current_results(turn: Turn, opened: OpenIrregularity) -> OpenIrregularity:
+    """Return the irregularity by the cards that are revealed now."""
+    if opened.key != POWER_FAILURE_KEY or opened.step not in FIRST_STEPS:
+        return opened
+    noted = {**opened.noted, **establish_results(turn)}
+    leads = first_step(turn, noted) == CONTINUE
+    step = CONTINUE if leads else opened.step
+    return msgspec.structs.replace(opened, noted=noted, step=step)
+
+
+# Conditions
+
+
+def _hands_held_face_down(turn: Turn) -> list[str]:
+    """Return the hands that a Player holds and that have a card that nobody has seen."""
     return [hand for hand in ("player", "banker") if hands.is_held_face_down(turn, hand)]
 
 
-def _some_are_being_seen(turn: Turn, _args: object = None) -> Message | None:
-    """A card lies open that the room has not had its time to see: it may decide a wager."""
+def _check_cards_seen(turn: Turn, _args: object = None) -> Message | None:
+    """Return an objection while a card lies open that the room has not had its time to see.
+
+    It may decide a wager.
+    """
     opens = turn.faces == "face_up"
     down = any(not dealt.revealed and dealt.card is not None for dealt in turn.round.cards)
     return message("refused_cards_being_seen") if opens and down else None
 
 
-def _is_not_ready(turn: Turn, _args: object = None) -> Message | None:
-    """What keeps the round from going on: the shoe, or cards that it has no place for.
+def _check_ready(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the round cannot go on.
 
-    Before the first card a shoe that names its hands need not be aligned: that card aligns it.
+    Before the first card, a shoe that names its hands need not be aligned: that card aligns it.
     """
     if turn.resume_state != "closed":
-        return shoe_is_not_ready(turn)
+        return check_shoe_ready(turn)
     if not turn.now.link.up:
         return message("refused_link_down")
     if card_ledger.has_lost_cards(turn):
         return message("refused_cards_are_missing")
     names_hands = turn.now.link.names_hands
-    return something_is_missing(turn) if names_hands else shoe_is_not_ready(turn)
+    return check_can_resume(turn) if names_hands else check_shoe_ready(turn)
 
 
-def _cannot_go_on(standing: TableView) -> bool:
-    """No waiting for the shoe brings the round to its end: the rule alone does not help."""
-    now, shoe = standing.now, standing.now.shoe
+def _is_stuck(view: TableView) -> bool:
+    """Return True if waiting for the shoe does not bring the round to its end."""
+    now, shoe = view.now, view.now.shoe
     lost = shoe is not None and shoe.told_drawn > shoe.drawn
-    return lost or now.loaded is not None or bool(own_kept(standing))
+    return lost or now.loaded is not None or bool(current_held_cards(view))
 
 
-def _stood(standing: TableView) -> dict[str, Any]:
-    halt = standing.now.halt
-    if halt is None or halt.top.key != _KEY:
+def _established_facts(view: TableView) -> dict[str, Any]:
+    """Return what was established, with the rule that holds."""
+    halt = view.now.halt
+    if halt is None or halt.top.key != POWER_FAILURE_KEY:
         return {}
     return {name: halt.top.noted[name] for name in ("decided", "end", "rule")}
 
 
-def _is_ruled_on(standing: TableView) -> dict[str, Any]:
-    stood = _stood(standing)
-    return {"decided": stood["decided"], "end": "ruled"} if stood else {}
+def _ruling_facts(view: TableView) -> dict[str, Any]:
+    """Return what was established, where it is ruled on."""
+    facts = _established_facts(view)
+    return {"decided": facts["decided"], "end": "ruled"} if facts else {}
 
 
-# What is done.
+# Actions
 
 
 def _take_hands_back(turn: Turn) -> None:
-    rule = turn.game.rule(*_WITHDRAWAL)
-    for hand in _held(turn):
+    """Take back, face down, the hands that Players hold."""
+    rule = turn.game.rule(*_CITES_WITHDRAWAL)
+    for hand in _hands_held_face_down(turn):
         hands.take_back_hand(turn, hand, rule)
 
 
-# The procedure.
+# Procedure
 
-_GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _is_not_ready, reason=False)
+_GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _check_ready, reason=False)
 _REFER = Choice(REFER, "dealer", POWER_RULING)
 
 POWER_FAILURE = Procedure(
-    _KEY,
+    POWER_FAILURE_KEY,
     (
         Step(
             OFFER,
@@ -159,12 +225,12 @@ POWER_FAILURE = Procedure(
                     "offer_withdrawal",
                     "dealer",
                     "window",
-                    unless=_some_are_being_seen,
+                    unless=_check_cards_seen,
                     reason=False,
                 ),
                 _REFER,
             ),
-            facts=_stood,
+            facts=_established_facts,
             turns=(CONTINUE,),
         ),
         Step(
@@ -174,13 +240,13 @@ POWER_FAILURE = Procedure(
                 Choice("take_hands_back", "dealer", OFFER, (_take_hands_back,), reason=False),
                 _REFER,
             ),
-            facts=_stood,
+            facts=_established_facts,
             turns=(CONTINUE,),
         ),
         window_step(
             "window",
             message("prompt_power_failure_window"),
-            _KEY,
+            POWER_FAILURE_KEY,
             "conclude",
             _REFER._replace(do=(close_window,)),
         ),
@@ -188,86 +254,35 @@ POWER_FAILURE = Procedure(
             "conclude",
             message("prompt_power_failure_play_on"),
             (_GOES_ON, _REFER),
-            cites=_WITHDRAWAL,
+            cites=_CITES_WITHDRAWAL,
         ),
         Step(
             CONTINUE,
             message("prompt_power_failure_decided"),
             (
                 _GOES_ON._replace(then="continued"),
-                _REFER._replace(when=_cannot_go_on),
+                _REFER._replace(when=_is_stuck),
             ),
-            facts=_stood,
+            facts=_established_facts,
         ),
         Step(
             POWER_RULING,
             message("prompt_leave_cards_and_call"),
             (GO_ON, CALL_VOID),
-            facts=_is_ruled_on,
-            cites=_RULED,
+            facts=_ruling_facts,
+            cites=_CITES_RULING,
         ),
     ),
     (
-        End("concluded", "concluded", _WITHDRAWAL),
-        End("continued", "continued", _CONTINUED),
-        stands(_RULED),
-        void(_RULED),
+        End("concluded", "concluded", _CITES_WITHDRAWAL),
+        End("continued", "continued", _CITES_CONTINUED),
+        end_play_on(_CITES_RULING),
+        end_void(_CITES_RULING),
     ),
     Declared("dealer", (*TO_THE_OUTCOME, "suspended"), message("seen_power_failure_declared")),
     covers=("link_lost",),
-    facts=established_results,
+    facts=establish_results,
     begins=(CONTINUE, TAKE_BACK, POWER_RULING),
     begins_by=first_step,
 )
-
-
-def is_shown_in_time(turn: Turn) -> bool:
-    """A card that came so, or just before, lies face up long enough for the room to have seen it.
-
-    While such a halt goes on nothing else turns cards: what lies open is seen all the same.
-    """
-    due_us = shown_at_us(turn.now, turn.settings)
-    return due_us is not None and due_us <= turn.now.t_us
-
-
-def shown_at_us(now: TableState, settings: TableSettings) -> int | None:
-    """When the room will have seen the next card that lies face up while such a halt is open."""
-    if now.halt is None or now.round is None or turn.faces(now, settings) != "face_up":
-        return None
-    if not any(opened.key in LATE_CARD_KEYS for opened in now.halt.stack):
-        return None
-    unseen = (d.drawn_us for d in now.round.cards if not d.revealed and d.card is not None)
-    first_us = min(unseen, default=None)
-    return None if first_us is None else first_us + settings.face_up_after_ms * 1000
-
-
-# What is done.
-
-
-def deal_reported_card(turn: Turn) -> None:
-    """It takes its slot; one that lies face up the room sees in its time, like any other."""
-    reconstruct.deal_late_reading(turn)
-    _look_again(turn)
-
-
-def show_due_cards(turn: Turn) -> None:
-    """The room has had its time to see what lies face up: it counts among what stood."""
-    reveal.reveal_face_up_cards(turn)
-    _look_again(turn)
-
-
-def _look_again(turn: Turn) -> None:
-    halt = halt_of(turn)
-    opened = tuple(_looked_at_again(turn, one) for one in halt.stack)
-    if opened != halt.stack:
-        turn.change(halt=msgspec.structs.replace(halt, stack=opened))
-        stack.tell_open_step(turn)
-
-
-def _looked_at_again(turn: Turn, opened: OpenIrregularity) -> OpenIrregularity:
-    if opened.key != KEY or opened.step not in AT_FIRST:
-        return opened
-    noted = {**opened.noted, **established_results(turn)}
-    leads = first_step(turn, noted) == CONTINUE
-    step = CONTINUE if leads else opened.step
-    return msgspec.structs.replace(opened, noted=noted, step=step)
+"""The host or the shoe lost its power in a round."""

@@ -1,6 +1,12 @@
-"""The shoe's own result against the cards: it is another one, or it does not come.
+"""What people rule on: the shoe's own result, what no rule covers, the cards after a void.
 
-In: nothing. Out: their procedures. Must not know: who won.
+Rules: the shoe's own result is informational, the cards dealt stand (6.3); people look at them
+where the result differs or does not come. What the rules do not cover is decided under 6.1
+(``other``). After a void round the cards may be replaced (5.13): that is asked beside the table,
+and the next action at the table answers it.
+
+In: the shoe's result, what people declare. Out: ``RESULT_DISAGREES``, ``RESULT_MISSING``,
+``OTHER``, ``AFTER_VOID``. Must not know: who won.
 """
 
 from __future__ import annotations
@@ -15,14 +21,13 @@ from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, St
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
-    RULED,
+    RULED_BY_AUTHORITY,
     align,
-    aside,
-    overrule_result,
-    ruling,
-    something_is_missing,
-    stands,
-    void,
+    check_can_resume,
+    end_play_on,
+    end_set_aside,
+    end_void,
+    ruling_step,
 )
 from ..round import card_entry, reconstruct, reveal
 from ..round import deal as dealing
@@ -30,58 +35,27 @@ from ..shoe import card_set
 from ..state import OpenIrregularity, pending_cards
 from ..turn import Cause, TableView, Turn
 
-AFTER_VOID_KEY = "after_void"
-_REPLACED = (AFTER_VOID_KEY, "shoe_replaced")
+# Result disagrees, result missing: conditions
 
 
-def _is_a_ruling(standing: TableView) -> bool:
-    """No rule of its own: replacing the cards is decided as what the rules do not cover (6.1)."""
-    game = standing.game
-    return game.rule(*_REPLACED) == game.rule("other", "ruled")
-
-
-def _is_by_rule(standing: TableView) -> bool:
-    return not _is_a_ruling(standing)
-
-
-_REPLACE = Choice(
-    "replace_cards", "pit_supervisor", "replaced", when=_is_by_rule, in_round=False, reason=False
-)
-_KEEP = Choice("keep_cards", "dealer", "kept", in_round=False, reason=False)
-
-AFTER_VOID = Procedure(
-    AFTER_VOID_KEY,
-    (
-        Step(
-            "cards",
-            message("prompt_after_void"),
-            (_REPLACE, _REPLACE._replace(by=DECIDES, when=_is_a_ruling, reason=True), _KEEP),
-        ),
-    ),
-    (
-        End(
-            "replaced", "cards_replaced", _REPLACED, "shoe_change", (card_set.announce_shoe_change,)
-        ),
-        End("kept", "cards_kept", _REPLACED),
-    ),
-)
-
-
-def why_not_replaceable(turn: Turn, wanted: card_entry.CardAtSlot | None) -> Message | None:
-    """No such card lies open, or with the one that is named the round could not be."""
+def check_replace(turn: Turn, wanted: card_entry.CardAtSlot | None) -> Message | None:
+    """Return an objection if no such card lies open, or the round could not be with it."""
     if wanted is None:
         any_open = any(dealt.revealed for dealt in turn.round.cards)
-        return something_is_missing(turn) if any_open else message("refused_no_card_open")
+        return check_can_resume(turn) if any_open else message("refused_no_card_open")
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
         return message("refused_no_card_open")
     if (wrong := card_entry.check_card(turn, wanted.card)) is not None:
         return wrong
-    return something_is_missing(turn) or _no_such_round(turn, wanted)
+    return check_can_resume(turn) or _check_table_of_play(turn, wanted)
 
 
-def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> Message | None:
-    """Where all lies open: the Table of Play would not have dealt these cards."""
+def _check_table_of_play(turn: Turn, wanted: card_entry.CardAtSlot) -> Message | None:
+    """Return an objection if the Table of Play would not have dealt these cards.
+
+    Asked once all lie open.
+    """
     if not turn.round.all_revealed:
         return None
     player, banker = (
@@ -99,8 +73,11 @@ def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> Message | None:
     return None
 
 
+# Actions
+
+
 def replace_misread_card(turn: Turn) -> None:
-    """A card that the reader got wrong is what it is; all that follows is looked at anew (6.3)."""
+    """Replace a card that the reader got wrong. What follows from it is determined again (6.3)."""
     wanted = require_args(turn, card_entry.CardAtSlot)
     card_entry.correct_revealed_card(turn, dealing.find_card(turn, wanted.slot), card(wanted.card))
     due = turn.round.due
@@ -108,33 +85,44 @@ def replace_misread_card(turn: Turn) -> None:
     if turn.round.totals_announced:
         reveal.announce_totals(turn)
     if due is not None and pending_cards(turn.now):
-        reveal.call_for_third_card(turn)  # the card that waits takes its slot, if one is still due
+        reveal.call_for_third_card(turn)  # the pending card takes its slot, if one is still due
     reconstruct.set_phase(turn)
 
 
+def overrule_result(turn: Turn) -> None:
+    """Overrule the shoe's own result: the cards on the table stand (6.3)."""
+    turn.set_round(result_overruled=True)
+
+
+# Procedures
+
 REPLACE = Choice(
-    "enter", "pit_supervisor", "entered", (replace_misread_card,), why_not_replaceable, in_round=True, second=True,
-    takes=card_entry.CardAtSlot,
+    "enter", "pit_supervisor", "entered", (replace_misread_card,), check_replace,
+    in_round=True, second=True, takes=card_entry.CardAtSlot,
 )  # fmt: skip
+"""A card of the round was misread; two persons name it."""
 
 
-def _against_the_shoe(key: str, prompt: Message) -> Procedure:
+def _result_procedure(key: str, prompt: Message) -> Procedure:
+    """Return the procedure for the shoe's own result: the cards stand, or one is corrected."""
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
         key,
         (Step("ruling", prompt, (go_on, REPLACE, CALL_VOID)),),
         (
-            stands((key, "cards_stand")),
+            end_play_on((key, "cards_stand")),
             End("entered", "entered", (key, "entered")),
-            void(RULED),
+            end_void(RULED_BY_AUTHORITY),
         ),
         of_cards=True,
     )
 
 
-RESULT_DISAGREES = _against_the_shoe("result_disagrees", message("prompt_result_disagrees"))
+RESULT_DISAGREES = _result_procedure("result_disagrees", message("prompt_result_disagrees"))
+RESULT_MISSING = _result_procedure("result_missing", message("prompt_result_missing"))
 
-RESULT_MISSING = _against_the_shoe("result_missing", message("prompt_result_missing"))
+
+# What no rule covers: procedure
 
 _WITH_A_SHOE = (
     "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended",
@@ -143,36 +131,96 @@ _WITH_A_SHOE = (
 
 OTHER = Procedure(
     "other",
-    (ruling(message("prompt_other")),),
-    (stands(), aside(), void(("other", "void"))),
+    (ruling_step(message("prompt_other")),),
+    (end_play_on(), end_set_aside(), end_void(("other", "void"))),
     Declared("dealer", _WITH_A_SHOE, message("seen_other_declared")),
 )
+"""Something that the rules do not cover."""
+
+
+# After a void round: detection
+
+AFTER_VOID_KEY = "after_void"
+_CITES_REPLACED = (AFTER_VOID_KEY, "shoe_replaced")
 
 
 def ask_after_void(turn: Turn) -> None:
-    """The round was void, and nothing says yet whether its cards are played from again."""
+    """Ask after a void round whether its cards are replaced, unless that is settled already."""
     if turn.now.loaded is None and not card_set.is_change_due(turn):
-        stack.ask_beside(turn, Cause(AFTER_VOID_KEY, message("seen_round_void")))
+        stack.raise_question(turn, Cause(AFTER_VOID_KEY, message("seen_round_void")))
 
 
 def answer_cards_kept(turn: Turn) -> None:
-    """Play goes on from the same cards."""
-    _answered(turn, "kept")
+    """Answer the question: play continues with the same cards."""
+    _answer_question(turn, "kept")
 
 
 def answer_cards_replaced(turn: Turn) -> None:
-    """Another set of cards comes, or is called for."""
-    _answered(turn, "replaced")
+    """Answer the question: another set of cards comes, or is called for."""
+    _answer_question(turn, "replaced")
 
 
-def _answered(turn: Turn, name: str) -> None:
-    """What was done next answers the question, where it is open."""
-    if not turn.now.waiting or (asked := _asked(turn)) is None:
+def _answer_question(turn: Turn, name: str) -> None:
+    """End the question with this end, if it is open."""
+    if not turn.now.waiting or (asked := _open_question(turn)) is None:
         return
     end = AFTER_VOID.end(name)
     assert end is not None
-    stack.drop_waiting(turn, asked, end.how)
+    stack.answer_question(turn, asked, end.how)
 
 
-def _asked(turn: Turn) -> OpenIrregularity | None:
+def _open_question(turn: Turn) -> OpenIrregularity | None:
     return next((opened for opened in turn.now.waiting if opened.key == AFTER_VOID_KEY), None)
+
+
+# Conditions
+
+
+def _is_replaced_by_ruling(view: TableView) -> bool:
+    """Return True if the game has no rule of its own: replacing is decided under 6.1."""
+    game = view.game
+    return game.rule(*_CITES_REPLACED) == game.rule("other", "ruled")
+
+
+def _is_replaced_by_rule(view: TableView) -> bool:
+    return not _is_replaced_by_ruling(view)
+
+
+# Procedure
+
+_REPLACE = Choice(
+    "replace_cards",
+    "pit_supervisor",
+    "replaced",
+    when=_is_replaced_by_rule,
+    in_round=False,
+    reason=False,
+)
+
+_KEEP = Choice("keep_cards", "dealer", "kept", in_round=False, reason=False)
+
+AFTER_VOID = Procedure(
+    AFTER_VOID_KEY,
+    (
+        Step(
+            "cards",
+            message("prompt_after_void"),
+            (
+                _REPLACE,
+                _REPLACE._replace(by=DECIDES, when=_is_replaced_by_ruling, reason=True),
+                _KEEP,
+            ),
+        ),
+    ),
+    (
+        End(
+            "replaced",
+            "cards_replaced",
+            _CITES_REPLACED,
+            "shoe_change",
+            (card_set.announce_shoe_change,),
+        ),
+        End("kept", "cards_kept", _CITES_REPLACED),
+    ),
+)
+"""The round was void: are its cards replaced?"""

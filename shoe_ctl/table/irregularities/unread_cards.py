@@ -1,177 +1,62 @@
-"""A card that the shoe could not read: it holds its slot, and is entered once it lies open.
+"""A card that the shoe could not read (``misread``): it holds its slot until somebody names it.
 
-In: nothing. Out: its procedure. Must not know: how a card is seen to be unread, who exposes it.
+Rule: a reader error does not change the card (6.3). Face down, the unread card holds its slot and
+play goes on; it is never pulled from a squeeze. Once it lies open, two persons enter it, or the
+shoe reads it after all. Where the shoe stops at a card and does not say where it is, people do.
+
+A card of a double draw whose order is unknown waits to be named in the same way.
+
+In: the shoe's errors and readings, cards that are exposed, what people enter. Out: ``MISREAD``,
+raised, pending or resolved.
+Must not know: why a card was not read, who exposes it.
 """
 
 from __future__ import annotations
 
+from firmware_proto.events import Error
 from shoe_ctl.texts.message import Message, message
 
+from .. import state
 from ..arguments import require_args
 from ..procedures import stack
-from ..procedures.procedure import Choice, End, Hears, Procedure, Step
+from ..procedures.card_choices import NAME_CARD, enter_seen_card, unread_slot
+from ..procedures.procedure import Accepts, Choice, End, Procedure, Step
 from ..procedures.shared import (
     CALL_VOID,
-    DOUBLE_DRAW_KEY,
     LAY_ASIDE,
-    NAMING_STEP,
-    aside,
-    cards_have_no_place,
-    no_card_to_set_aside,
-    own_kept,
-    void,
+    check_has_held_cards,
+    check_no_unplaced_cards,
+    current_held_cards,
+    end_set_aside,
+    end_void,
 )
-from ..round import card_check, card_entry, pulls, reconstruct, reveal
+from ..round import card_check, pulls, reconstruct, reveal
 from ..round import deal as dealing
 from ..round.reveal import ExposedCards, advance_round, cards_to_expose, expose, is_dealt_face_up
 from ..state import DealtCard, OpenIrregularity
 from ..turn import Cause, Turn
+from .double_draw import DOUBLE_DRAW_KEY, NAMING_STEP
+from .halts import may_hide_card
 
 MISREAD_KEY = "misread"
-ENTERED = (MISREAD_KEY, "entered")
-DUE = ("closed", "dealing", "drawing")
-"""The states in which a card was awaited: only there is one that comes the card that was due."""
+
+_AWAITING = ("closed", "dealing", "drawing")
+"""The states in which a card is awaited. In these, a card that comes is the one that was due."""
+
+UNREADABLE_CODES = ("cannot_read", "E3")
+"""The shoes' own codes for a card that they could not read."""
+
+_NAMING_KEYS = (MISREAD_KEY, DOUBLE_DRAW_KEY)
+"""The irregularities that have a step at which the card in a slot is named."""
+
+_CITES_ENTERED = (MISREAD_KEY, "entered")
 
 
-# What was seen.
-
-
-def unread_slot(turn: Turn) -> tuple[str, int]:
-    """The slot of the unread card that is decided now."""
-    noted = turn.current.noted
-    return noted["hand"], noted["index"]
-
-
-def is_now_read(turn: Turn) -> bool:
-    """The shoe names the very slot and has read the card after all."""
-    drawn = turn.drawn
-    if drawn.card is None or drawn.card not in turn.game.deck:
-        return False
-    return (drawn.hand, drawn.index) == unread_slot(turn)
-
-
-def is_read_in_turn(turn: Turn) -> bool:
-    """The shoe has read the card after all, and it is the one that was due."""
-    if own_kept(turn) or turn.resume_state not in DUE:
-        return False
-    return card_check.is_card_for(turn, reconstruct.free_slot(turn))
-
-
-def is_unread_in_turn(turn: Turn) -> bool:
-    """It is the card that was due, told by a shoe that raised its alarm first."""
-    drawn, slot = turn.drawn, reconstruct.free_slot(turn)
-    if drawn.card is not None or own_kept(turn) or turn.resume_state not in DUE:
-        return False
-    return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
-
-
-def names_other_card(turn: Turn) -> bool:
-    """It is named otherwise than the shoe read it, alone or among those of its pull."""
-    args = require_args(turn, card_entry.SeenCardArgs)
-    dealt = dealing.find_card(turn, unread_slot(turn))
-    return not args.against_reading and not card_entry.matches_reading(
-        turn, dealt, card_entry.named_card(turn)
-    )
-
-
-def why_no_place(turn: Turn, _args: object = None) -> Message | None:
-    """No card was due, or others came as well."""
-    if reconstruct.free_slot(turn) is None:
-        return message("refused_no_card_due")
-    return cards_have_no_place(turn)
-
-
-# What is done.
-
-
-def enter_seen_card(turn: Turn) -> None:
-    """The card is what two people see it to be, and the room sees it too (6.3)."""
-    face, slot = card_entry.named_card(turn), unread_slot(turn)
-    card_entry.emit_card_entered(turn, *slot, face)
-    card_entry.name_card(turn, dealing.find_card(turn, slot), face)
-    reveal.reveal(turn, [dealing.find_card(turn, slot)])
-
-
-def take_late_reading(turn: Turn) -> None:
-    """The card is what the shoe reads it to be: somebody exposed it, or it was dealt face up.
-
-    DealtCard so it is seen in its time, as if it had been read at once.
-    """
-    assert turn.drawn.card is not None
-    slot = unread_slot(turn)
-    dealing.apply_late_reading(turn, slot, turn.drawn.card)
-    if reveal.is_dealt_face_up(turn):
-        reveal.reveal_face_up_cards(turn)
-    else:
-        reveal.reveal(turn, [dealing.find_card(turn, slot)])
-
-
-def deal_reading(turn: Turn) -> None:
-    """The card that was due is read, and lies where it belongs."""
-    reconstruct.deal_late_reading(turn)
-
-
-def hold_slot(turn: Turn) -> None:
-    """It is the card that was due, and nobody could read it."""
-    reconstruct.deal_next(turn, None)
-
-
-READ = End("read", "read_by_shoe", ENTERED)
-KNOWN = End("known", "known_otherwise", ENTERED)
-"""It was named as a part of something else: what waited for a reading is over."""
-
-NAME_CARD = Choice(
-    "enter", "dealer", "entered", unless=card_entry.check_seen, reason=False, second=True,
-    takes=card_entry.SeenCardArgs, contradicts=names_other_card,
-)  # fmt: skip
-
-MISREAD = Procedure(
-    MISREAD_KEY,
-    (
-        Step(
-            "where",
-            message("prompt_misread_where"),
-            (
-                Choice("in_its_place", "dealer", "holds", unless=why_no_place, reason=False),
-                Choice("read_again", "dealer", "again", unless=cards_have_no_place, reason=False),
-                LAY_ASIDE._replace(unless=no_card_to_set_aside),
-                CALL_VOID,
-            ),
-            (
-                Hears("card_drawn", is_read_in_turn, "read_in_turn"),
-                Hears("card_drawn", is_unread_in_turn, "holds"),
-            ),
-        ),
-        Step(
-            "enter",
-            message("prompt_misread_enter"),
-            (
-                NAME_CARD,
-                CALL_VOID,
-            ),
-            (Hears("card_drawn", is_now_read, "read"),),
-        ),
-    ),
-    (
-        End("holds", "in_its_place", ENTERED, do=(hold_slot,)),
-        End("again", "read_again", ENTERED),
-        End("entered", "entered", ENTERED, do=(enter_seen_card,)),
-        READ._replace(do=(take_late_reading,)),
-        End("read_in_turn", "read_by_shoe", ENTERED, do=(deal_reading,)),
-        aside(),
-        void(),
-    ),
-    begins=("enter",),
-    of_cards=True,
-)
-
-KEYS = (MISREAD_KEY, DOUBLE_DRAW_KEY)
-
-# What was seen.
+# Detection
 
 
 def awaits_reading(turn: Turn) -> bool:
-    """The shoe names the slot of a card that it could not read before, and reads it now."""
+    """Return True if the shoe reads a card that it could not read before, and names its slot."""
     drawn, played = turn.drawn, turn.now.round
     if played is None or drawn.card is None or drawn.number is not None:
         return False
@@ -182,24 +67,47 @@ def awaits_reading(turn: Turn) -> bool:
 
 
 def would_expose_unread(turn: Turn) -> bool:
-    """The command turns a card that nobody could read."""
+    """Return True if the command exposes a card that nobody could read."""
     named = cards_to_expose(turn, require_args(turn, ExposedCards))
     return any(dealt.card is None for dealt in named)
 
 
 def is_due_for_entry(turn: Turn) -> bool:
-    """A card that nobody could read lies for all to see, and nothing is open for it yet."""
-    return is_dealt_face_up(turn) and bool(_open(turn))
+    """Return True if an unread card lies open and nothing is open for it yet."""
+    return is_dealt_face_up(turn) and bool(_unraised_cards(turn))
 
 
-def _open(turn: Turn) -> list[DealtCard]:
-    """The unread cards of the round for which nothing is open yet."""
+def is_reading_error(turn: Turn) -> bool:
+    """Return True if the shoe stops at the card that is due because it cannot read it."""
+    event = turn.event(Error)
+    awaited = state.next_slot(turn.now) is not None and not turn.now.link.replay
+    of_a_burn = event.place == "burn"
+    return awaited and not of_a_burn and (event.code in UNREADABLE_CODES or may_hide_card(turn))
+
+
+def asks_for_card_place(turn: Turn) -> bool:
+    """Return True if people are already asked where the card is that the shoe stopped at."""
+    top = None if turn.now.halt is None else turn.now.halt.top
+    return top is not None and (top.key, top.step) == ("misread", "where")
+
+
+def is_about_last_card(turn: Turn) -> bool:
+    """Return True if the shoe repeats as an error that it could not read the last card."""
+    event, played, link = turn.shoe_event, turn.now.round, turn.now.link
+    assert isinstance(event, Error)
+    if event.code not in UNREADABLE_CODES or link.replay or link.names_hands or played is None:
+        return False
+    return any(d.card is None and d.number == turn.shoe.drawn for d in played.cards)
+
+
+def _unraised_cards(turn: Turn) -> list[DealtCard]:
+    """Return the unread cards of the round for which nothing is open yet."""
     unread = [dealt for dealt in turn.round.cards if dealt.card is None]
-    return [d for d in unread if not any(stack.is_open(turn, k, d.subject) for k in KEYS)]
+    return [d for d in unread if not any(stack.is_open(turn, k, d.subject) for k in _NAMING_KEYS)]
 
 
 def _cause(turn: Turn, dealt: DealtCard) -> Cause:
-    """Why nobody knows the card: which of a pull it is, or what the shoe said of it, or nothing."""
+    """Return why nobody knows the card: it is one of a pull, it was entered, or it was not read."""
     noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find_pull(turn.now, dealt.number) is not None:
         seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
@@ -211,23 +119,20 @@ def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     return Cause(MISREAD_KEY, seen, subject=subject, noted=noted, step="enter")
 
 
-# What is done.
-
-
-def wait_face_down(turn: Turn) -> None:
-    """It holds its slot, and play goes on; it is never pulled from a squeeze."""
-    for dealt in _open(turn):
-        stack.wait_beside(turn, _cause(turn, dealt))
+def raise_pending_entry(turn: Turn) -> None:
+    """Raise the unread cards as pending: they hold their slots, and play goes on."""
+    for dealt in _unraised_cards(turn):
+        stack.raise_pending(turn, _cause(turn, dealt))
 
 
 def halt_for_unread(turn: Turn) -> None:
-    """It lies for all to see, and is entered at once."""
-    for dealt in _open(turn):
+    """Halt for unread cards that lie open: they are entered at once."""
+    for dealt in _unraised_cards(turn):
         stack.raise_irregularity(turn, _cause(turn, dealt))
 
 
 def expose_cards(turn: Turn) -> None:
-    """The named cards lie open; where one is unread the table halts, else play goes on."""
+    """Expose the named cards. Where one is unread the table halts, else play goes on."""
     halts = would_expose_unread(turn)
     expose(turn)
     if halts:
@@ -237,15 +142,71 @@ def expose_cards(turn: Turn) -> None:
 
 
 def halt_for_exposed(turn: Turn) -> None:
-    """Those exposed now are entered now, the first of the hand first."""
+    """Halt for the unread cards that were exposed. The first of the hand is entered first."""
     args = require_args(turn, ExposedCards)
-    waiting = [opened for opened in turn.now.waiting if _is_of(opened, args.hand, args.index)]
-    for opened in reversed(waiting):
-        stack.halt_for_waiting(turn, opened, opened.step)
+    pending = [opened for opened in turn.now.waiting if _is_for_slot(opened, args.hand, args.index)]
+    for opened in reversed(pending):
+        stack.escalate_pending(turn, opened, opened.step)
+
+
+# Conditions
+
+
+def is_now_read(turn: Turn) -> bool:
+    """Return True if the shoe names the slot of the card and has read it after all."""
+    drawn = turn.drawn
+    if drawn.card is None or drawn.card not in turn.game.deck:
+        return False
+    return (drawn.hand, drawn.index) == unread_slot(turn)
+
+
+def is_read_in_turn(turn: Turn) -> bool:
+    """Return True if this is the card that was due, and the shoe has read it after all."""
+    if current_held_cards(turn) or turn.resume_state not in _AWAITING:
+        return False
+    return card_check.is_card_for(turn, reconstruct.free_slot(turn))
+
+
+def is_unread_in_turn(turn: Turn) -> bool:
+    """Return True if this is the card that was due, reported unread after the shoe's error."""
+    drawn, slot = turn.drawn, reconstruct.free_slot(turn)
+    if drawn.card is not None or current_held_cards(turn) or turn.resume_state not in _AWAITING:
+        return False
+    return slot is not None and (drawn.hand is None or (drawn.hand, drawn.index) == slot)
+
+
+def check_in_place(turn: Turn, _args: object = None) -> Message | None:
+    """Return an objection if no card was due, or others came as well."""
+    if reconstruct.free_slot(turn) is None:
+        return message("refused_no_card_due")
+    return check_no_unplaced_cards(turn)
+
+
+# Actions
+
+
+def hold_slot(turn: Turn) -> None:
+    """Deal the card that was due as unread: it holds its slot."""
+    reconstruct.deal_next(turn, None)
+
+
+def take_late_reading(turn: Turn) -> None:
+    """Take the card as the shoe has now read it.
+
+    It was exposed or dealt face up, so the room sees it in its time, as if it had been read at
+    once.
+    """
+    assert turn.drawn.card is not None
+    slot = unread_slot(turn)
+    dealing.apply_late_reading(turn, slot, turn.drawn.card)
+    if reveal.is_dealt_face_up(turn):
+        reveal.reveal_face_up_cards(turn)
+    else:
+        reveal.reveal(turn, [dealing.find_card(turn, slot)])
 
 
 def record_reading(turn: Turn) -> None:
-    """The card that waited face down is known to those who may know it."""
+    """Record the reading of a card that lies face down, for those who may know it."""
     drawn = turn.drawn
     assert drawn.card is not None and drawn.hand is not None and drawn.index is not None
     slot = (drawn.hand, drawn.index)
@@ -254,28 +215,80 @@ def record_reading(turn: Turn) -> None:
 
 
 def resolve_read(turn: Turn, slot: tuple[str, int]) -> None:
-    """The card that waited in this slot is known: nobody needs to enter it."""
+    """End what was pending for the card in this slot: the shoe has read it."""
     for opened in turn.now.waiting:
-        if _is_of(opened, *slot):
-            stack.close_waiting(turn, opened, READ)
+        if _is_for_slot(opened, *slot):
+            stack.resolve_pending(turn, opened, READ)
 
 
 def resolve_known(turn: Turn) -> None:
-    """Cards that were named as a part of something else are not entered any more."""
+    """End what was pending for cards that were named as a part of something else."""
     for opened in turn.now.waiting:
-        if _is_of_a_slot(opened) and dealing.find_card(turn, _slot(opened)).card is not None:
-            stack.close_waiting(turn, opened, KNOWN)
+        if _is_naming(opened) and dealing.find_card(turn, _slot(opened)).card is not None:
+            stack.resolve_pending(turn, opened, KNOWN)
 
 
 def _slot(opened: OpenIrregularity) -> tuple[str, int]:
     return opened.noted["hand"], opened.noted["index"]
 
 
-def _is_of(opened: OpenIrregularity, hand: object, index: object) -> bool:
+def _is_for_slot(opened: OpenIrregularity, hand: object, index: object) -> bool:
+    """Return True if this irregularity names the card in this slot, or any card of the hand."""
     noted = opened.noted
-    return _is_of_a_slot(opened) and noted["hand"] == hand and index in (None, noted["index"])
+    return _is_naming(opened) and noted["hand"] == hand and index in (None, noted["index"])
 
 
-def _is_of_a_slot(opened: OpenIrregularity) -> bool:
-    """It waits until the card in a slot is known."""
+def _is_naming(opened: OpenIrregularity) -> bool:
+    """Return True if this irregularity is at the step that names the card in a slot."""
     return (opened.key, opened.step) in ((MISREAD_KEY, "enter"), (DOUBLE_DRAW_KEY, NAMING_STEP))
+
+
+# Procedure
+
+READ = End("read", "read_by_shoe", _CITES_ENTERED)
+"""The shoe has read the card after all."""
+
+KNOWN = End("known", "known_otherwise", _CITES_ENTERED)
+"""The card was named as a part of something else."""
+
+MISREAD = Procedure(
+    MISREAD_KEY,
+    (
+        Step(
+            "where",
+            message("prompt_misread_where"),
+            (
+                Choice("in_its_place", "dealer", "holds", unless=check_in_place, reason=False),
+                Choice(
+                    "read_again", "dealer", "again", unless=check_no_unplaced_cards, reason=False
+                ),
+                LAY_ASIDE._replace(unless=check_has_held_cards),
+                CALL_VOID,
+            ),
+            (
+                Accepts("card_drawn", is_read_in_turn, "read_in_turn"),
+                Accepts("card_drawn", is_unread_in_turn, "holds"),
+            ),
+        ),
+        Step(
+            "enter",
+            message("prompt_misread_enter"),
+            (
+                NAME_CARD,
+                CALL_VOID,
+            ),
+            (Accepts("card_drawn", is_now_read, "read"),),
+        ),
+    ),
+    (
+        End("holds", "in_its_place", _CITES_ENTERED, do=(hold_slot,)),
+        End("again", "read_again", _CITES_ENTERED),
+        End("entered", "entered", _CITES_ENTERED, do=(enter_seen_card,)),
+        READ._replace(do=(take_late_reading,)),
+        End("read_in_turn", "read_by_shoe", _CITES_ENTERED, do=(reconstruct.deal_late_reading,)),
+        end_set_aside(),
+        end_void(),
+    ),
+    begins=("enter",),
+    of_cards=True,
+)

@@ -1,6 +1,13 @@
-"""Cards that are wrong in themselves: of another deck, one too many, unshuffled, missing.
+"""Cards that are wrong in themselves: foreign, one too many, unshuffled, missing, or face up.
 
-In: nothing. Out: their procedures. Must not know: how a card is judged to be wrong.
+Rules: people inspect a card of another deck, or one more of a face than the decks hold. If it was
+misread it is corrected; else the round is void, and earlier rounds stand (5.1). The same holds for
+cards that were not shuffled or are missing; between rounds nothing is void (5.1.2). A card that lay
+face up in the shoe plays as if face down, but not as the round's first card (5.6).
+
+In: cards of the shoe, the count of the remainder, what people declare. Out: ``FOREIGN_CARD``,
+``EXTRA_CARD``, ``UNSHUFFLED``, ``MISSING_CARD_IN_SHOE``, ``FACE_UP_IN_SHOE``.
+Must not know: how a card is found to be foreign.
 """
 
 from __future__ import annotations
@@ -15,102 +22,158 @@ from ..procedures.shared import (
     LAY_ASIDE,
     PLAY_ON,
     align,
-    aside,
-    first_card_is_not_out,
-    lay_aside,
-    no_card_to_set_aside,
-    note,
-    own_kept,
-    something_is_missing,
-    stands,
-    void,
+    check_can_resume,
+    check_has_held_cards,
+    current_held_cards,
+    end_play_on,
+    end_set_aside,
+    end_void,
+    set_cards_aside,
+    update_data,
 )
+from ..procedures.stack import raise_irregularity
 from ..round import card_entry, reconstruct
 from ..round import deal as dealing
+from ..shoe import card_set, unplaced
 from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
 from ..shoe.card_set import announce_shoe_change
 from ..turn import Turn, check_nothing
+from .halts import HALTS
+
+_IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")
+_WITH_A_SHOE = ("idle", "shoe_change", *_IN_A_ROUND)
 
 
-def why_not_correctable(turn: Turn, args: card_entry.CardArgs | None) -> Message | None:
-    """No card was kept, or the one that is named is none of the shoe's."""
-    kept = own_kept(turn)
-    if not kept or kept[0].card is None:
+# Detection
+
+
+def raise_extra_card_after_round(turn: Turn) -> None:
+    """Raise ``extra_card`` after the round.
+
+    With implied announcements the round ends within the same input.
+    """
+    turn.then("one_too_many")
+
+
+def halt_for_too_many(turn: Turn) -> None:
+    """Halt: what people entered shows that a counted card is not one of the shoe's."""
+    too_many = card_ledger.has_too_many(turn)
+    cause = HALTS["too_many_of_a_face" if too_many else "card_of_another_deck"]
+    raise_irregularity(turn, cause._replace(subject=str(turn.now.inputs)))
+
+
+def halt_for_count(turn: Turn) -> None:
+    """Halt: the count of the remainder differs from the ledger. Between rounds nothing is void."""
+    for cause in card_set.count_causes(turn):
+        raise_irregularity(turn, cause)
+
+
+# Conditions
+
+
+def check_correct(turn: Turn, args: card_entry.CardArgs | None) -> Message | None:
+    """Return an objection if no card is inspected, or the named card is not one of the shoe's."""
+    held = current_held_cards(turn)
+    if not held or held[0].card is None:
         return message("refused_no_card_inspected")
     return None if args is None else card_entry.check_card(turn, args.card)
 
 
+def check_first_card_dealt(turn: Turn, _args: object = None) -> Message | None:
+    """Return an objection if no card of the round was dealt before: the rule does not hold then."""
+    played = turn.now.round
+    if played is None or not played.cards:
+        return message("refused_no_card_before_it")
+    return check_can_resume(turn)
+
+
+# Actions
+
+
 def correct_card_reading(turn: Turn) -> None:
-    """The card is another than the shoe read; where one was due it takes its slot (6.3)."""
-    right, wrong = card_entry.named_card(turn), own_kept(turn)[0]
-    assert wrong.card is not None and wrong.number is not None
-    if wrong.counted:
-        card_ledger.correct_count(turn, wrong.card, right)
+    """Correct the reading of the inspected card.
+
+    Where one was due the card takes its slot (6.3).
+    """
+    named, inspected = card_entry.named_card(turn), current_held_cards(turn)[0]
+    assert inspected.card is not None and inspected.number is not None
+    if inspected.counted:
+        card_ledger.correct_count(turn, inspected.card, named)
     if turn.current.noted.get("due") and reconstruct.free_slot(turn) is not None:
-        unplaced.drop_cards(turn, (wrong,))
-        slot = reconstruct.place_next(turn, right, wrong.number)
-        card_entry.emit_card_entered(turn, *slot, right)
+        unplaced.drop_cards(turn, (inspected,))
+        slot = reconstruct.place_next(turn, named, inspected.number)
+        card_entry.emit_card_entered(turn, *slot, named)
     else:
-        unplaced.change_card(turn, wrong, card=right)
-        note(turn, **{INSPECTS: None})
-        card_entry.emit_card_entered(turn, None, None, right)
+        unplaced.change_card(turn, inspected, card=named)
+        update_data(turn, **{INSPECTS: None})
+        card_entry.emit_card_entered(turn, None, None, named)
+
+
+# Choices and ends that these procedures share
+
+
+def _earlier_stand_choice(*do: Action) -> Choice:
+    """Return the choice between rounds: nothing is void, all earlier outcomes stand (5.1.2)."""
+    return Choice("earlier_stand", DECIDES, "earlier", do, check_can_resume, in_round=False)
+
+
+def _end_earlier_stand(key: str) -> End:
+    return End("earlier", "earlier_stand", (key, "earlier_stand"))
 
 
 CORRECT = Choice(
-    "correct", "pit_supervisor", "corrected_card", (correct_card_reading,), why_not_correctable, second=True,
-    takes=card_entry.CardArgs,
+    "correct", "pit_supervisor", "corrected_card", (correct_card_reading,), check_correct,
+    second=True, takes=card_entry.CardArgs,
 )  # fmt: skip
+"""The inspected card was misread; two persons name it."""
 
 CORRECTED = Step(
     "corrected_card",
     message("prompt_card_corrected"),
     (
-        Choice(
-            PLAY_ON, "pit_supervisor", "corrected", (align,), something_is_missing, reason=False
-        ),
-        LAY_ASIDE._replace(unless=no_card_to_set_aside),
+        Choice(PLAY_ON, "pit_supervisor", "corrected", (align,), check_can_resume, reason=False),
+        LAY_ASIDE._replace(unless=check_has_held_cards),
         CALL_VOID,
     ),
 )
+"""The step after ``CORRECT``."""
 
 
-def is_corrected(key: str) -> End:
-    """It was misread: the round goes on with the right card (6.3)."""
+def end_corrected(key: str) -> End:
+    """Return the end after which the round goes on with the corrected card (6.3)."""
     return End("corrected", "corrected", (key, "corrected"))
 
 
+# Procedures: a foreign card, one too many
+
 _INSPECT = message("prompt_inspection")
-# One prompt for both, and one set of choices: in public the two must look alike.
+"""One prompt for both irregularities: in public they must look alike."""
 
 
-def _earlier_stand(*do: Action) -> Choice:
-    """Between rounds nothing is void: all earlier outcomes stand (5.1.2)."""
-    return Choice("earlier_stand", DECIDES, "earlier", do, something_is_missing, in_round=False)
-
-
-def _earlier(key: str) -> End:
-    return End("earlier", "earlier_stand", (key, "earlier_stand"))
-
-
-def _inspected(key: str) -> Procedure:
-    laid_aside = _earlier_stand(lay_aside)._replace(unless=check_nothing)
+def _inspection(key: str) -> Procedure:
+    """Return the procedure that inspects a card. In public the two of them look alike."""
+    laid_aside = _earlier_stand_choice(set_cards_aside)._replace(unless=check_nothing)
     choices = (CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
     return Procedure(
         key,
         (Step("ruling", _INSPECT, choices), CORRECTED),
-        (is_corrected(key), stands(), _earlier(key), aside(), void((key, "void"))),
+        (
+            end_corrected(key),
+            end_play_on(),
+            _end_earlier_stand(key),
+            end_set_aside(),
+            end_void((key, "void")),
+        ),
         public_key="inspection",
         inspection=True,
     )
 
 
-FOREIGN_CARD = _inspected("foreign_card")
+FOREIGN_CARD = _inspection("foreign_card")
+EXTRA_CARD = _inspection("extra_card")
 
-EXTRA_CARD = _inspected("extra_card")
 
-_IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")
-_WITH_A_SHOE = ("idle", "shoe_change", *_IN_A_ROUND)
+# Procedure: unshuffled cards
 
 UNSHUFFLED = Procedure(
     "unshuffled",
@@ -118,17 +181,20 @@ UNSHUFFLED = Procedure(
         Step(
             "ruling",
             message("prompt_unshuffled"),
-            (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
+            (GO_ON, _earlier_stand_choice(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
     (
-        stands(("unshuffled", "cleared")),
-        _earlier("unshuffled")._replace(leads="shoe_change", do=(announce_shoe_change,)),
-        aside(),
-        void(("unshuffled", "void")),
+        end_play_on(("unshuffled", "cleared")),
+        _end_earlier_stand("unshuffled")._replace(leads="shoe_change", do=(announce_shoe_change,)),
+        end_set_aside(),
+        end_void(("unshuffled", "void")),
     ),
     Declared("dealer", _WITH_A_SHOE, message("seen_unshuffled_declared")),
 )
+
+
+# Procedure: a missing card
 
 MISSING_CARD_IN_SHOE = Procedure(
     "missing_card_in_shoe",
@@ -136,20 +202,23 @@ MISSING_CARD_IN_SHOE = Procedure(
         Step(
             "ruling",
             message("prompt_missing_card"),
-            (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
+            (GO_ON, _earlier_stand_choice(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
     (
-        stands(),
-        _earlier("missing_card_in_shoe"),
-        aside(),
-        void(("missing_card_in_shoe", "void")),
+        end_play_on(),
+        _end_earlier_stand("missing_card_in_shoe"),
+        end_set_aside(),
+        end_void(("missing_card_in_shoe", "void")),
     ),
     Declared("dealer", _WITH_A_SHOE, message("seen_missing_card_declared")),
 )
 
-_BY_RULE = Choice(
-    "play_face_down", "dealer", "face_down", (align,), first_card_is_not_out, in_round=True,
+
+# Procedure: a card face up in the shoe
+
+_PLAY_FACE_DOWN = Choice(
+    "play_face_down", "dealer", "face_down", (align,), check_first_card_dealt, in_round=True,
     reason=False,
 )  # fmt: skip
 
@@ -159,7 +228,7 @@ FACE_UP_IN_SHOE = Procedure(
         Step(
             "ruling",
             message("prompt_face_up"),
-            (_BY_RULE, GO_ON, LAY_ASIDE, CALL_VOID),
+            (_PLAY_FACE_DOWN, GO_ON, LAY_ASIDE, CALL_VOID),
         ),
         Step(
             dealing.FIRST_STEP,
@@ -169,9 +238,9 @@ FACE_UP_IN_SHOE = Procedure(
     ),
     (
         End("face_down", "play_face_down", ("face_up_in_shoe", "played_as_face_down")),
-        stands(("face_up_in_shoe", "ruled")),
-        aside(("face_up_in_shoe", "ruled")),
-        void(("face_up_in_shoe", "ruled")),
+        end_play_on(("face_up_in_shoe", "ruled")),
+        end_set_aside(("face_up_in_shoe", "ruled")),
+        end_void(("face_up_in_shoe", "ruled")),
     ),
     Declared(
         "dealer",

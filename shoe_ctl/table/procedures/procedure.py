@@ -1,7 +1,8 @@
-"""The form of a guided procedure: steps that people and the shoe answer, ends that lead back.
+"""The form of a guided procedure: its steps, the choices at each step, and its ends.
 
-In: nothing. Out: Procedure, Step, Choice, Hears, End: each irregularity is one literal of these.
-Must not know: any particular irregularity, events, how the machine moves.
+In: nothing. Out: Procedure, Declared, Step, Choice, Accepts, End. Every irregularity is one literal
+of these types. The two pauses, review and storage fault, are literals at the end of this module.
+Must not know: any particular irregularity, events, how the table moves between states.
 """
 
 from __future__ import annotations
@@ -16,212 +17,281 @@ from shoe_ctl.texts.message import Message, message
 from ..arguments import ChoiceArgs, DeclarationArgs
 from ..turn import Check, TableView, Turn, check_nothing
 
-Condition = Callable[[Turn], bool]
-Seen = Callable[[TableView], bool]
-Rule = Callable[[Turn, Any], str | None]
 Action = Callable[[Turn], None]
-Facts = Callable[[Turn], dict[str, Any]]
-Shown = Callable[[TableView], dict[str, Any]]
-Draw = Callable[[TableView], tuple[str, int] | None]
+"""Changes the table while an input is handled."""
+
+Condition = Callable[[Turn], bool]
+"""Is asked while an input is handled: it may look at the command or at the shoe's event."""
+
+ViewCondition = Callable[[TableView], bool]
+"""Is asked of the table as it stands, also when no input is handled (for the status)."""
+
+RuleFinder = Callable[[Turn, Any], str | None]
+"""Returns the number of the rule that holds for these arguments, or None."""
+
+RaisedFacts = Callable[[Turn], dict[str, Any]]
+"""Returns fields for the event that raises an irregularity."""
+
+ViewFacts = Callable[[TableView], dict[str, Any]]
+"""Returns fields that are shown with a step or a choice, by what the table shows now."""
+
+WantedSlot = Callable[[TableView], tuple[str, int] | None]
+"""Returns the hand and index that the shoe is to be armed for, or None."""
 
 BACK = "back"
-"""Where an end leads: to the irregularity, or the state, that was left for this one."""
+"""A value of ``End.leads``: resume what was open before, or the state that the table left."""
 
 VOID = "void"
-"""Where an end leads: the round is void, all that is open closes with it, the table is idle."""
+"""A value of ``End.leads``: the round is void. All that is open ends with it; the table is idle."""
 
 DECIDES = "decides"
-"""Instead of a position: whoever the game says decides what its rules do not cover."""
+"""A value of ``Choice.by``: whoever this game says decides what its rules do not cover."""
 
 
-def no_facts(standing: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
-    """Nothing more is told."""
+def no_facts(view: TableView) -> dict[str, Any]:  # noqa: ARG001 - the signature of facts
+    """Return no fields."""
     return {}
 
 
-def always(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
-    """Whatever there is to see."""
+def always(view: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
+    """Return True, however the table stands."""
     return True
 
 
-def never(standing: TableView) -> bool:  # noqa: ARG001 - the signature of what is seen
-    """Whatever there is to see, not that."""
+def never(view: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
+    """Return False, however the table stands."""
     return False
 
 
-def agrees(turn: Turn) -> bool:  # noqa: ARG001 - the signature of a condition
-    """Nothing that is said could contradict the shoe."""
-    return False
-
-
-def no_draw(standing: TableView) -> None:
-    """The shoe stays locked."""
+def no_draw(view: TableView) -> None:
+    """Return None: the shoe stays locked."""
 
 
 class Choice(NamedTuple):
     """What a person may answer at a step.
 
-    ``by`` is the lowest position, or DECIDES. ``then`` is the name of the next step or of an end.
-    ``unless`` says why it cannot be taken now: what it finds without arguments is shown in public,
-    and names no Player and no card that is not revealed. ``in_round``: only with an open round, or
-    only without one. ``reason`` and ``second``: a reason must be given, another person must
-    consent.
-    ``discretion`` is the rule that leaves it to somebody's discretion: a reason must be given where
-    the game wants one for that. ``takes`` are its arguments; ``wants`` are those of them that could
-    be left out and must be given as the table stands, with the value that the room can see it has,
-    or None. ``when``: it is a choice at all, and shown as one, only then: it
-    must not see a card that is not revealed. Of one name a step may have several, if never more
-    than one of them is a choice. ``instead``: where it leads if what is asked for has this effect;
-    that too must not see such a card. ``contradicts``: what is said is not what the shoe has read:
-    nothing is done before people have looked again.
+    A step may have several choices of one name, if at most one of them is offered at any time.
     """
 
     name: str
-    by: str
-    then: str
-    do: tuple[Action, ...] = ()
-    unless: Check = check_nothing
-    in_round: bool | None = None
-    reason: bool = True
-    second: bool = False
-    takes: type[ChoiceArgs] = ChoiceArgs
-    when: Seen = always
-    instead: tuple[Condition, str] | None = None
-    contradicts: Condition = agrees
-    discretion: Rule | None = None
-    wants: Shown = no_facts
 
-    def is_offered(self, standing: TableView) -> bool:
-        """Whether it is a choice at all, as the table stands."""
-        in_round = standing.now.round is not None
-        return self.in_round in (None, in_round) and self.when(standing)
+    by: str
+    """The lowest position that may take it, or DECIDES."""
+
+    then: str
+    """The step or the end that it leads to, by name."""
+
+    do: tuple[Action, ...] = ()
+    """What is done when it is taken, in this order."""
+
+    unless: Check = check_nothing
+    """What stands against it now. Asked without arguments, the answer is shown in public: then it
+    names no Player and no card that is not revealed."""
+
+    in_round: bool | None = None
+    """True: offered only while a round is open. False: only while none is. None: always."""
+
+    reason: bool = True
+    """A reason must be given."""
+
+    second: bool = False
+    """A second person must consent."""
+
+    takes: type[ChoiceArgs] = ChoiceArgs
+    """The type of its arguments."""
+
+    when: ViewCondition = always
+    """It is offered only while this holds. This must not look at cards that are not revealed."""
+
+    instead: tuple[Condition, str] | None = None
+    """A condition, and the step or end that the choice leads to where that holds, instead of
+    ``then``. The condition must not look at cards that are not revealed."""
+
+    contradicts: Condition = never
+    """True where the person says otherwise than the shoe read. Then nothing is done; the table
+    halts until the difference is decided."""
+
+    discretion: RuleFinder | None = None
+    """The rule that leaves the choice to somebody's discretion. Some games want a reason then."""
+
+    wants: ViewFacts = no_facts
+    """Optional arguments that must be given as the table stands, each with the value that the room
+    can see it has, or with None where a person has to name it."""
+
+    def is_offered(self, view: TableView) -> bool:
+        """Return True if people may take it as the table stands."""
+        in_round = view.now.round is not None
+        return self.in_round in (None, in_round) and self.when(view)
 
     def needs_reason(self, game: Game) -> bool:
-        """Whether a reason must be given for it in this game."""
+        """Return True if this game wants a reason for it."""
         at_discretion = self.discretion is not None and game.options.reason_for_discretion
         return self.reason or at_discretion
 
     @property
     def args(self) -> tuple[str, ...]:
-        """The names of the arguments that it takes beside its own."""
+        """The names of its arguments, without the name of the choice itself."""
         return tuple(name for name in self.takes.__struct_fields__ if name != "choice")
 
 
-class Hears(NamedTuple):
-    """What a step takes from the shoe, by the event's type, if ``when`` holds.
-
-    The machine hands on only those triggers that it has lines for (``transitions.HEARD``).
-    """
+class Accepts(NamedTuple):
+    """An event of the shoe that a step waits for."""
 
     trigger: str
+    """The type of the event. ``transitions.py`` needs a case for it that asks the open step."""
+
     when: Condition
+    """The event is accepted only where this holds."""
+
     then: str
+    """The step or the end that it leads to, by name."""
+
     do: tuple[Action, ...] = ()
+    """What is done when it comes, in this order."""
 
 
 class Step(NamedTuple):
-    """One open step: what the table is asked to do, and what may answer it.
-
-    ``prompt`` and ``facts`` are for those at the table: they never depend on a card that is not
-    revealed. ``arms``: the hand and index that the shoe is to give a card for while it is open.
-    ``window``: the game's withdrawal window of this key opens with it (``withdrawal.window_step``
-    writes such steps).
-    ``cites``: the key and end whose rule number is told with it, where the step has one of its own.
-    ``enters`` is done as it opens, where another step led to it.
-    ``turns`` are the steps and ends that the table itself takes it to.
-    """
+    """One step of a procedure: what the table is asked to do, and what may answer it."""
 
     name: str
+
     prompt: Message
+    """What people at the table read. It never depends on a card that is not revealed."""
+
     choices: tuple[Choice, ...]
-    hears: tuple[Hears, ...] = ()
-    facts: Shown = no_facts
-    arms: Draw = no_draw
+    """What people may answer."""
+
+    hears: tuple[Accepts, ...] = ()
+    """The events of the shoe that answer it."""
+
+    facts: ViewFacts = no_facts
+    """Fields shown with the prompt. They never depend on a card that is not revealed."""
+
+    arms: WantedSlot = no_draw
+    """The hand and index that the shoe is armed for while this step is open."""
+
     window: str | None = None
+    """The key of the game's withdrawal window that opens with it. ``withdrawal.window_step`` makes
+    such steps."""
+
     cites: tuple[str, str] | None = None
+    """The key and the end in the game's data whose rule number is shown with this step."""
+
     enters: tuple[Action, ...] = ()
+    """What is done as the step opens after another step."""
+
     turns: tuple[str, ...] = ()
+    """Steps and ends to which the table itself may take this step, without an answer."""
 
 
 class End(NamedTuple):
-    """How the irregularity closes, and where that leads.
-
-    ``cites`` is the key and the end in the game file whose rule number is cited; ``how`` is told.
-    ``leads``: BACK, VOID, or a state in which play resumes instead of the one that it left.
-    From *no more bets* to the outcome BACK is the state that the cards stand for by then.
-    ``clears``: the round's cards leave it, and what is open of them (``of_cards``) ends with them.
-    """
+    """How an irregularity ends, and where that leads."""
 
     name: str
+
     how: str
+    """The word for it in ``irregularity.resolved``."""
+
     cites: tuple[str, str]
+    """The key and the end in the game's data whose rule number is cited."""
+
     leads: str = BACK
+    """BACK, VOID, or the state in which play resumes. From *no more bets* to the outcome, BACK is
+    the state that the cards on the table stand for by then."""
+
     do: tuple[Action, ...] = ()
+    """What is done as it ends, in this order."""
+
     clears: bool = False
+    """The round's cards leave it. All that is open about them (``of_cards``) ends too."""
 
 
 class Declared(NamedTuple):
-    """Who may declare the irregularity, in which states; ``seen`` is what the room is told.
-
-    ``takes`` are its arguments: what is given is noted for its steps. ``unless`` says why it
-    cannot be declared now. ``subject`` is the argument that tells it from others of its key.
-    ``begins``: if that holds, it begins at this step.
-    """
+    """How people declare an irregularity."""
 
     by: str
+    """The lowest position that may declare it."""
+
     states: tuple[str, ...]
+    """The states in which it may be declared. While the table is suspended, the state that it left
+    must be one of them too."""
+
     seen: Message
+    """What the room is told was seen."""
+
     takes: type[DeclarationArgs] = DeclarationArgs
+    """The type of its arguments. What is given is stored for the steps of the procedure."""
+
     unless: Check = check_nothing
+    """What stands against declaring it now."""
+
     subject: str | None = None
-    begins: tuple[Seen, str] | None = None
+    """The argument that tells it from other irregularities of its key."""
+
+    begins: tuple[ViewCondition, str] | None = None
+    """A condition, and the step at which it begins where that holds."""
 
 
 class Procedure(NamedTuple):
-    """One irregularity, or a pause. It begins at the first step, or in one of ``begins``.
+    """One irregularity or pause, whole: how people declare it, its steps and its ends.
 
-    ``covers`` are the keys of those that are a part of the same event when they lie right under it.
-    ``facts`` are told in public when it is raised, and noted: all at the table can see them.
-    ``of_cards``: it is about cards that lie in the round, and nothing once they have left it.
-    ``begins_by``: the step at which it begins, by the table and what ``facts`` found there.
-    ``public_key``: what public events call it where its key would tell what only the shoe knows.
-    ``inspection``: it is known from a card's value alone. The room learns only that the table is
-    halted; all its events are restricted.
-    ``pause``: not an irregularity. The table is halted, no game has ends for it, only *resume* ends
-    it, and the table goes on exactly where it was. ``events`` are what is told of it instead of
-    an irregularity's events, by their types.
+    It begins at its first step, unless ``begins_by`` or whoever raises it names another.
     """
 
     key: str
+    """Its name in commands, events and the game's data."""
+
     steps: tuple[Step, ...]
+
     ends: tuple[End, ...]
+
     declared: Declared | None = None
+    """How people declare it. None: only the controller raises it."""
+
     covers: tuple[str, ...] = ()
-    facts: Facts = no_facts
+    """Keys of irregularities that are a part of the same event, if one of them is open directly
+    below: the two are decided as one and end together."""
+
+    facts: RaisedFacts = no_facts
+    """Fields of ``irregularity.raised`` that all at the table can see. They are stored too."""
+
     begins: tuple[str, ...] = ()
+    """The steps at which it may begin, besides the first."""
+
     of_cards: bool = False
+    """It is about cards of the open round, and ends without effect once they have left it."""
+
     begins_by: Callable[[Turn, Mapping[str, Any]], str] | None = None
+    """Returns the step at which it begins, by the table and by what ``facts`` returned."""
+
     public_key: str | None = None
+    """Its name in public events, where the key would say what only the shoe knows."""
+
     inspection: bool = False
+    """It is known from the value of a card alone. The room learns only that the table is halted;
+    all its events are restricted."""
+
     pause: bool = False
+    """Not an irregularity: the table is halted, *resume* alone ends that, and play goes on exactly
+    where it was. Games have no ends for it."""
+
     events: Mapping[str, str] = MappingProxyType({})
+    """Of a pause: the event types that replace those of an irregularity."""
 
     def step(self, name: str) -> Step:
-        """The step of this name.
+        """Return the step of this name.
 
         Raises:
             KeyError: there is none.
         """
-        return _named(self.steps, name)
+        found = next((step for step in self.steps if step.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     def end(self, name: str) -> End | None:
-        """The end of this name, None where the name is a step's."""
+        """Return the end of this name; None where the name is a step's."""
         return next((end for end in self.ends if end.name == name), None)
-
-
-def _named(steps: tuple[Step, ...], name: str) -> Step:
-    found: Mapping[str, Step] = {step.name: step for step in steps}
-    return found[name]
 
 
 REVIEW = Procedure(
@@ -231,6 +301,7 @@ REVIEW = Procedure(
     pause=True,
     events={"irregularity.step": "review.opened", "irregularity.resolved": "review.closed"},
 )
+"""Staff or surveillance look at what happened before play goes on."""
 
 OUTAGE = Procedure(
     "storage_fault",
@@ -245,3 +316,4 @@ OUTAGE = Procedure(
     pause=True,
     events={"irregularity.step": "outage.opened", "irregularity.resolved": "outage.closed"},
 )
+"""Nothing could be stored for a while. A person looks at the table before play goes on."""

@@ -1,7 +1,9 @@
-"""What is so at the table that decides which way an irregularity may end.
+"""Parts that many irregularities share: conditions, objections, actions, choices and ends.
 
-In: the table as it stands. Out: conditions, and objections: why a choice cannot be taken now.
-Must not know: which irregularity asks, how it ends.
+In: the table as it stands. Out: functions and literals for the modules in ``irregularities/``.
+Must not know: which irregularity uses them.
+
+A function named ``check_...`` returns why something cannot be done now, or None.
 """
 
 from __future__ import annotations
@@ -10,101 +12,74 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Hello
 from shoe_ctl.texts.message import Message, message
 
-from .. import situations
 from ..shoe import card_set, unplaced
 from ..shoe import ledger as card_ledger
-from ..state import Halt, OpenIrregularity, UnplacedCard, next_slot
+from ..situations import CARDS_OUT
+from ..state import UnplacedCard, next_slot
 from ..turn import TableView, Turn
-from .procedure import DECIDES, VOID, Choice, End, Step
-
-CARDS_OUT = situations.CARDS_OUT
-TO_THE_OUTCOME = situations.TO_THE_OUTCOME
+from .procedure import DECIDES, VOID, Action, Choice, End, Step
 
 ALIGN_FIRST = message("refused_not_aligned")
-"""Against what goes on by rule, until a person says where the shoe stands."""
+"""Why play cannot go on by rule: a person must first say where the shoe stands."""
 
 INSPECTS = "inspects"
-"""Noted by an inspection of a card that was kept before it was raised: the number of its draw."""
+"""Key of stored data: the number of the draw that an inspection is about, where the card was held
+before the inspection was raised."""
+
+RULED_BY_AUTHORITY = ("other", "ruled")
+"""Cited where the rules of an irregularity have no end of this kind: a ruling under 6.1."""
+
+PLAY_ON = "play_on"
+SET_ASIDE = "set_aside"
 
 
-def halt_of(at: TableView) -> Halt:
-    """The halt: something is open."""
-    return at.halt
+# Conditions
 
 
-def set_top(turn: Turn, **fields: Any) -> None:
-    """Replace fields of the irregularity that is decided now."""
-    halt = turn.halt
-    top = msgspec.structs.replace(halt.top, **fields)
-    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
+def current_held_cards(view: TableView) -> tuple[UnplacedCard, ...]:
+    """Return the held cards that the current irregularity decides on.
 
-
-def note(turn: Turn, **noted: Any) -> None:
-    """Let the one on top remember this (plain JSON values)."""
-    set_top(turn, noted={**turn.current.noted, **noted})
-
-
-def tell_moved(turn: Turn, step: str, places: list[str]) -> None:
-    """Cards lie elsewhere now, by what a person says: where, and never which."""
-    data = {"key": turn.current.key, "step": step, "moved": places}
-    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
-
-
-def close_taken_back(turn: Turn, waits: OpenIrregularity, rule: str | None) -> None:
-    """What waited for a card beside the round waits for nothing: it does not lie there."""
-    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened is not waits))
-    data = {"how": "taken_back", "rule": rule}
-    turn.emit_irregularity("irregularity.resolved", waits.key, data)
-
-
-def own_kept(at: TableView) -> tuple[UnplacedCard, ...]:
-    """The cards drawn since the irregularity decided now was raised, and the one it inspects."""
-    deciding = at.halt.deciding
+    These are the cards drawn since it was raised, and the card that it inspects.
+    """
+    deciding = view.halt.deciding
     since = deciding[0].number
     inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
-        card for card in at.now.held if card.came_after >= since or card.number in inspected
+        card for card in view.now.held if card.came_after >= since or card.number in inspected
     )
 
 
-def cards_were_out(turn: Turn) -> bool:
-    """The table was halted with cards of an unfinished round on it."""
-    return turn.now.halt is not None and turn.now.halt.back_to in CARDS_OUT
+def is_halted_with_cards_out(view: TableView) -> bool:
+    """Return True if the table was halted with cards of an unfinished round on it."""
+    return view.now.halt is not None and view.resume_state in CARDS_OUT
 
 
-def bets_were_closed(turn: Turn) -> bool:
-    """The table was halted between *no more bets* and the outcome, with cards out or not."""
-    return turn.now.halt is not None and turn.now.halt.back_to in TO_THE_OUTCOME
+def _is_outside_round(view: TableView) -> bool:
+    return view.now.halt is not None and not is_halted_with_cards_out(view)
 
 
-def same_shoe_is_back(turn: Turn) -> bool:
-    """The same device, not rebooted, has the same set, replays all, and no card came meanwhile."""
-    event, link = turn.shoe_event, turn.now.link
-    if not isinstance(event, Hello) or not event.resumed or own_kept(turn):
-        return False
-    if turn.now.shoe is not None and any(n > event.drawn for n in turn.now.shoe.entered):
-        return False  # people entered what it never drew
-    device = (event.device_id, event.boot_id)
-    return device == (link.device_id, link.boot_id) and not card_set.is_another_set(turn)
+# Objections
 
 
-def cards_have_no_place(turn: Turn, _args: object = None) -> Message | None:
-    """Cards were drawn that the round has no place for."""
-    return message("refused_cards_without_place") if own_kept(turn) else None
+def check_no_unplaced_cards(turn: Turn, _args: object = None) -> Message | None:
+    """Return an objection if cards were drawn that have no place in the round."""
+    return message("refused_cards_without_place") if current_held_cards(turn) else None
 
 
-def something_is_missing(turn: Turn, _args: object = None) -> Message | None:
-    """What keeps the table from going on where it was."""
-    if (misplaced := cards_have_no_place(turn)) is not None:
-        return misplaced
-    return shoe_cannot_go_on(turn)
+def check_can_resume(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the table cannot go on where it was left."""
+    if (objection := check_no_unplaced_cards(turn)) is not None:
+        return objection
+    return check_shoe_can_continue(turn)
 
 
-def shoe_cannot_go_on(turn: Turn) -> Message | None:
-    """The shoe is away, holds other cards, or gave some that nobody heard of."""
+def check_shoe_can_continue(turn: Turn) -> Message | None:
+    """Return why the shoe cannot give the round its next card.
+
+    It is away, holds other cards, or drew cards that were never reported.
+    """
     now, back_to = turn.now, turn.resume_state
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
@@ -119,99 +94,101 @@ def shoe_cannot_go_on(turn: Turn) -> Message | None:
     return None
 
 
-def shoe_is_not_ready(turn: Turn, _args: object = None) -> Message | None:
-    """What keeps the round from going on by rule, without anyone's ruling."""
+def check_shoe_ready(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the round cannot go on by rule, without anyone's ruling."""
     now = turn.now
-    if (missing := something_is_missing(turn)) is not None:
-        return missing
+    if (objection := check_can_resume(turn)) is not None:
+        return objection
     if now.link.aligned or (next_slot(now) is None and turn.round.all_revealed):
         return None
     return ALIGN_FIRST
 
 
-def first_card_is_not_out(turn: Turn, _args: object = None) -> Message | None:
-    """No card of a round was dealt: the rule for what is found later does not hold."""
-    played = turn.now.round
-    if played is None or not played.cards:
-        return message("refused_no_card_before_it")
-    return something_is_missing(turn)
+def check_has_held_cards(turn: Turn, _args: object = None) -> Message | None:
+    """Return an objection if no card was drawn that could be set aside."""
+    return None if current_held_cards(turn) else message("refused_nothing_to_set_aside")
 
 
-def no_card_to_set_aside(turn: Turn, _args: object = None) -> Message | None:
-    """No card was drawn that could be laid aside."""
-    return None if own_kept(turn) else message("refused_nothing_to_set_aside")
+def check_can_set_aside(turn: Turn, _args: object = None) -> Message | None:
+    """Return why the held cards cannot be set aside: there are none, or the round may need them."""
+    if (objection := check_has_held_cards(turn)) is not None:
+        return objection
+    return message("refused_round_wants_cards") if is_halted_with_cards_out(turn) else None
 
 
-def cards_are_in_play(turn: Turn, _args: object = None) -> Message | None:
-    """Cards cannot be laid aside: there are none, or the round may want them."""
-    if (none := no_card_to_set_aside(turn)) is not None:
-        return none
-    return message("refused_round_wants_cards") if cards_were_out(turn) else None
+# Actions
 
 
-RULED = ("other", "ruled")
-"""Cited where an irregularity's own rules have no end of this kind: whoever decides has ruled."""
+def update_current(turn: Turn, **fields: Any) -> None:
+    """Replace fields of the irregularity that is decided now."""
+    halt = turn.halt
+    top = msgspec.structs.replace(halt.top, **fields)
+    turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
-PLAY_ON = "play_on"
-SET_ASIDE = "set_aside"
 
-
-# What is done.
+def update_data(turn: Turn, **noted: Any) -> None:
+    """Store data with the irregularity that is decided now (plain JSON values)."""
+    update_current(turn, noted={**turn.current.noted, **noted})
 
 
 def align(turn: Turn) -> None:
-    """The ruling says that the shoe stands where the table does."""
+    """Treat the shoe as aligned: the ruling says that it stands where the table does."""
     turn.set_link(aligned=True)
 
 
-def overrule_result(turn: Turn) -> None:
-    """Against the shoe's own result the cards on the table stand (6.3)."""
-    turn.set_round(result_overruled=True)
+def set_cards_aside(turn: Turn) -> None:
+    """Set the held cards aside. The ledger still counts them; they are in no hand."""
+    unplaced.drop_cards(turn, current_held_cards(turn))
 
 
-def lay_aside(turn: Turn) -> None:
-    """The cards stay counted in the ledger and are in no hand."""
-    unplaced.drop_cards(turn, own_kept(turn))
+def require_new_cards(key: str) -> Action:
+    """Return the action that has the cards replaced before the next round, by this key's rule."""
+
+    def require(turn: Turn) -> None:
+        card_set.replace_before_next(turn, turn.game.rule(key, "shoe_replaced"))
+
+    return require
 
 
-# Choices.
+def emit_cards_moved(turn: Turn, step: str, places: list[str]) -> None:
+    """Emit which places cards were moved to or from, never which cards."""
+    data = {"key": turn.current.key, "step": step, "moved": places}
+    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
 
 
-def _no_round_wants_them(at: TableView) -> bool:
-    return at.now.halt is not None and at.now.halt.back_to not in CARDS_OUT
+# Choices
 
+GO_ON = Choice(PLAY_ON, DECIDES, "stands", (align,), check_can_resume)
+"""Play goes on where it was left, by ruling."""
 
-GO_ON = Choice(PLAY_ON, DECIDES, "stands", (align,), something_is_missing)
-LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", unless=cards_are_in_play)
-LAY_ASIDE_UNPLAYED = LAY_ASIDE._replace(when=_no_round_wants_them)
-"""The same, offered only where no cards of a round were out: there its cards lie in hands."""
+LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", unless=check_can_set_aside)
+"""The cards that came are set aside, by ruling."""
+
+LAY_ASIDE_UNPLAYED = LAY_ASIDE._replace(when=_is_outside_round)
+"""Set the cards aside, offered only where no round was in play. In a round they lie in hands."""
 
 CALL_VOID = Choice(VOID, DECIDES, VOID, in_round=True)
+"""The round is void, by ruling."""
 
 
-# Ends.
+# Steps and ends
 
 
-def stands(cites: tuple[str, str] = RULED) -> End:
-    """Nothing is missing: the table goes on where it was."""
-    return End("stands", PLAY_ON, cites)
-
-
-def aside(cites: tuple[str, str] = RULED) -> End:
-    """The cards are laid aside, and the table goes on where it was."""
-    return End("aside", SET_ASIDE, cites, do=(lay_aside,))
-
-
-def void(cites: tuple[str, str] = RULED) -> End:
-    """The round is void."""
-    return End(VOID, VOID, cites, VOID)
-
-
-def ruling(prompt: Message) -> Step:
-    """The step at which whoever decides rules on everything."""
+def ruling_step(prompt: Message) -> Step:
+    """Return the step at which whoever decides rules on everything."""
     return Step("ruling", prompt, (GO_ON, LAY_ASIDE, CALL_VOID))
 
 
-DOUBLE_DRAW_KEY = "double_draw"
-NAMING_STEP = "name"
-"""The step for a card in its slot: nobody knows which of the pull it is, until it lies open."""
+def end_play_on(cites: tuple[str, str] = RULED_BY_AUTHORITY) -> End:
+    """Return the end after which the table goes on where it was left."""
+    return End("stands", PLAY_ON, cites)
+
+
+def end_set_aside(cites: tuple[str, str] = RULED_BY_AUTHORITY) -> End:
+    """Return the end that sets the held cards aside; the table goes on where it was left."""
+    return End("aside", SET_ASIDE, cites, do=(set_cards_aside,))
+
+
+def end_void(cites: tuple[str, str] = RULED_BY_AUTHORITY) -> End:
+    """Return the end that makes the round void."""
+    return End(VOID, VOID, cites, VOID)
