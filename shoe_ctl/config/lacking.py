@@ -7,7 +7,7 @@ Must not know: games, what is halted, how a line is shown.
 from __future__ import annotations
 
 from shoe_ctl.config.schema import Config
-from shoe_ctl.table.commands import COMMANDS, may_give
+from shoe_ctl.table.commands import COMMANDS, can_give
 
 NO_WAY_IN = (
     "no [socket]: nobody can decide about a table that halts, or resume it; it stands still until "
@@ -28,7 +28,7 @@ def lacks(config: Config) -> list[str]:
     highest = [table.highest_position for table in config.table]
     resumes = all(
         any(
-            may_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
+            can_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
         )
         for top in highest
     )

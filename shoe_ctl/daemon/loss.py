@@ -23,7 +23,7 @@ from shoe_ctl.link.clock import Clock
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import LADDER, may, position_name
+from shoe_ctl.table.positions import LADDER, is_sufficient, position_name
 
 COMMAND = "accept_loss"
 """The one command that is taken while the journal is in doubt."""
@@ -56,16 +56,16 @@ def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
     """The ruling that a journal goes on without what it lost.
 
     ``second`` is what is known of who consents, None where nobody is configured. ``highest`` is as
-    in ``positions.may``.
+    in ``positions.is_sufficient``.
 
     Raises:
         NotRuled: from too low a position, without a reason, or without a second person.
     """
-    if not may(position, LOWEST, highest=highest):
+    if not is_sufficient(position, LOWEST, highest=highest):
         raise NotRuled(f"{COMMAND} takes {position_name(LOWEST)}", {"position": LOWEST})
     if not (reason or "").strip():
         raise NotRuled(f"{COMMAND} needs a reason: say why the lost part cannot be put back", {})
-    lack = consent.lack(
+    lack = consent.check_consent(
         COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
     if lack is not None:
@@ -285,7 +285,7 @@ class Losses:
         """A person rules that the journal goes on; None where there is nothing left to rule on.
 
         The command was given at table ``at``, and is for all. Every table goes on under another
-        epoch, and waits until it is looked at. ``highest`` is as in ``positions.may``.
+        epoch, and waits until it is looked at. ``highest`` is as in ``positions.is_sufficient``.
 
         Raises:
             JournalError: the journal takes nothing more.

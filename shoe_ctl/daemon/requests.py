@@ -20,9 +20,9 @@ from shoe_ctl.config.schema import SocketConfig, SocketUser
 from shoe_ctl.daemon.outage import Outage, refusal_of
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
-from shoe_ctl.table.consent import same_name
+from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import may
+from shoe_ctl.table.positions import is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 
 OFFERED_WITHIN_S = 10.0
@@ -56,7 +56,7 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             names=_names(entry, uid),
         )
         for name in users[uid].names:
-            if named.setdefault(same_name(name), uid) != uid:
+            if named.setdefault(normalize_name(name), uid) != uid:
                 raise ConfigError(f"socket: user: two users go by the name {name!r}")
     return users
 
@@ -88,7 +88,7 @@ class People:
 
     def __init__(self, users: Iterable[Caller]) -> None:
         self._users = tuple(users)
-        self._named = {same_name(name): each for each in self._users for name in each.names}
+        self._named = {normalize_name(name): each for each in self._users for name in each.names}
 
     def others(self, caller: Caller) -> list[str]:
         """Who may be asked for consent, each by the name that people use."""
@@ -98,12 +98,12 @@ class People:
         """Whether the named second person is another user than who asks, and in which positions."""
         if asked.consented_by is None:
             return None
-        second = self._named.get(same_name(asked.consented_by))
+        second = self._named.get(normalize_name(asked.consented_by))
         others = self.others(caller)
         whom = f"name {' or '.join(others)}" if others else _ADD.format(caller.user)
         if second is None:
             return SecondPerson(why_not=f"{asked.consented_by} is no configured user; {whom}")
-        asks = self._named.get(same_name(asked.person))
+        asks = self._named.get(normalize_name(asked.person))
         if second.user == caller.user or second is asks:
             return SecondPerson(why_not=f"{asked.consented_by} is who asks; {whom}")
         return SecondPerson(positions=(second.position, *second.also))
@@ -265,7 +265,10 @@ def _unknown(table: str, tables: Iterable[str]) -> InputRefused:
 
 def may_not_act(caller: Caller, asked: Command, highest: str | None) -> str | None:
     """Why this caller may not act in the position that the command names; None where it may."""
-    if any(may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)):
+    if any(
+        is_sufficient(own, asked.position, highest=highest)
+        for own in (caller.position, *caller.also)
+    ):
         return None
     log.warning(
         "%s: %s as %s refused: user %s acts up to %s",

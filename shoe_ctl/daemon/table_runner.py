@@ -291,7 +291,7 @@ class TableRunner:
         """Why this is another command than the one that had its id; None where it is not."""
         recorded = self.controller.state.answered
         known = recorded if command.command_id in recorded else self.refusals.answered
-        return answers.objection(known, command)
+        return answers.check_command_id(known, command)
 
     def _first_answer(self, command: TableCommand) -> FirstAnswer | None:
         """What a command of this id was answered first, recorded or not; None for a new one."""
@@ -356,7 +356,7 @@ class TableRunner:
         """For each sink that may be known to whom ``sees``: the records that it has not taken."""
         async with self.turn:
             self._refuse_after_failure()
-            return undelivered.waiting(
+            return undelivered.list_waiting(
                 self.controller.state, restricted=sees is Audience.RESTRICTED
             )
 

@@ -65,7 +65,7 @@ def _then(turn: Turn, taken: Choice | Hears) -> str:
 
 def _may(turn: Turn, needed: str) -> bool:
     highest = turn.settings.highest_position
-    return positions.may(turn.command.position, needed, highest=highest)
+    return positions.is_sufficient(turn.command.position, needed, highest=highest)
 
 
 def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | str | None:
@@ -103,7 +103,7 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
         )
     if choice.reason and not command.reason:
         return Objection("a reason is missing: what is decided is recorded with it")
-    lacks = consent.objection(turn, choice.name, needed) if choice.second else None
+    lacks = consent.check_second_person(turn, choice.name, needed) if choice.second else None
     if lacks is not None:
         return lacks
     if isinstance(args := arguments.read_args(turn, choice.takes), str):
@@ -182,7 +182,7 @@ def declare(turn: Turn) -> None:
     """A person says what happened: it is recorded of wagers, or it halts the table."""
     if turn.command.args["key"] in RECORDED:
         record_declared(turn)
-        wager_commands.recheck_differential(turn)
+        wager_commands.measure_differential_again(turn)
     else:
         turn.then("irregularity_declared")
 
@@ -235,7 +235,7 @@ def _ends(turn: Turn, choice: Choice) -> str | None:
     return "round_voided" if end.leads == VOID else None
 
 
-def take_choice(turn: Turn) -> None:
+def apply_choice(turn: Turn) -> None:
     """The choice that was decided is taken."""
     choice = _chosen(turn)
     assert choice is not None
@@ -306,14 +306,14 @@ def resume_play(turn: Turn) -> None:
         return
     pending_card.deal_pending_card(turn)
     if wager_commands.differential_has_changed(turn):
-        wager_commands.check_differential(turn)  # decided first: from there the round goes on
+        wager_commands.measure_differential(turn)  # decided first: from there the round goes on
     elif turn.now.round is not None:
         unread_cards.resolve_known(turn)
-        reveal.reveal_due(turn)
+        reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
-        card_ledger.check_if_empty(turn)
+        card_ledger.void_if_shoe_is_empty(turn)
         if turn.state == "closed" and not turn.round.cards:
-            wager_commands.check_differential(turn)
+            wager_commands.measure_differential(turn)
             turn.then("opening_due")
 
 

@@ -77,7 +77,7 @@ def reopen_bets(turn: Turn) -> None:
     wager_commands.open_bets(turn)
 
 
-def look_for_cards(turn: Turn) -> None:
+def resume_with_cards_on_table(turn: Turn) -> None:
     """Where *no more bets* is said anew, the cards that lie there are the round's first."""
     if turn.round.cards:
         turn.then("cards_placed")

@@ -339,7 +339,7 @@ def begins_round(turn: Turn) -> bool:
 # What is done.
 
 
-def ask_for_double_draw(turn: Turn) -> None:
+def raise_double_draw(turn: Turn) -> None:
     """Bets are closed by them: now the table asks."""
     turn.then("drawn_together")
 

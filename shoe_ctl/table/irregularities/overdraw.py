@@ -201,7 +201,7 @@ def is_undecided_objection(turn: Turn) -> bool:
 # What is done.
 
 
-def emit_unarmed(turn: Turn) -> None:
+def record_unarmed_draw(turn: Turn) -> None:
     """The shoe was not armed for a card that is due: it came early, and is that hand's *(5.7)*."""
     if turn.drawn.armed is not False:
         return
@@ -288,7 +288,7 @@ def halt_unclaimed(turn: Turn) -> None:
         stack.raise_irregularity(turn, cause._replace(step=RULING))
 
 
-def take_slot(turn: Turn) -> None:
+def accept_overdrawn_card(turn: Turn) -> None:
     """It was due after all: it takes its slot by itself *(5.7, reading)*."""
     first, end = turn.now.early[0], OVERDRAW.end("kept")
     assert end is not None

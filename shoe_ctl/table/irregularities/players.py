@@ -423,7 +423,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
         End("rectified", "rectified", (_ALTERED, "rectified")),
         End(
             "replaced", "cards_replaced", (_ALTERED, "shoe_replaced"), "shoe_change",
-            (_must_be_replaced, card_ledger.announce_change),
+            (_must_be_replaced, card_ledger.announce_shoe_change),
         ),
         aside(),
         void((_ALTERED, "void"))._replace(do=(_must_be_replaced,)),

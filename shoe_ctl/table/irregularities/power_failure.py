@@ -256,7 +256,7 @@ def deal_reported_card(turn: Turn) -> None:
 
 def show_due_cards(turn: Turn) -> None:
     """The room has had its time to see what lies face up: it counts among what stood."""
-    reveal.reveal_due(turn)
+    reveal.reveal_face_up_cards(turn)
     _look_again(turn)
 
 

@@ -58,7 +58,13 @@ AFTER_VOID = Procedure(
         ),
     ),
     (
-        End("replaced", "cards_replaced", _REPLACED, "shoe_change", (card_ledger.announce_change,)),
+        End(
+            "replaced",
+            "cards_replaced",
+            _REPLACED,
+            "shoe_change",
+            (card_ledger.announce_shoe_change,),
+        ),
         End("kept", "cards_kept", _REPLACED),
     ),
 )
@@ -107,7 +113,7 @@ def replace_misread_card(turn: Turn) -> None:
     if turn.round.totals_announced:
         reveal.announce_totals(turn)
     if due is not None and pending_cards(turn.now):
-        reveal.want_third_card(turn)  # the card that waits takes its slot, if one is still due
+        reveal.call_for_third_card(turn)  # the card that waits takes its slot, if one is still due
     reconstruct.set_phase(turn)
 
 

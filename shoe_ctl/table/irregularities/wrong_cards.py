@@ -27,7 +27,7 @@ from ..round import card_entry, reconstruct
 from ..round import deal as dealing
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
-from ..shoe.ledger import announce_change
+from ..shoe.ledger import announce_shoe_change
 from ..turn import Turn, check_nothing
 
 
@@ -125,7 +125,7 @@ UNSHUFFLED = Procedure(
     ),
     (
         stands(("unshuffled", "cleared")),
-        _earlier("unshuffled")._replace(leads="shoe_change", do=(announce_change,)),
+        _earlier("unshuffled")._replace(leads="shoe_change", do=(announce_shoe_change,)),
         aside(),
         void(("unshuffled", "void")),
     ),

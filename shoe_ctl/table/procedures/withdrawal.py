@@ -146,7 +146,9 @@ def _some_go_alone(turn: Turn) -> bool:
     """A wager of somebody who has not answered may go, and need not take others with it."""
     window = _window(turn)
     waited = _waited_for(turn, window)
-    players = [held.player for held in wager_ledger.withdrawable(turn.now.wagers, _leave(window))]
+    players = [
+        held.player for held in wager_ledger.list_withdrawable(turn.now.wagers, _leave(window))
+    ]
     return any(window.scope == "any" or players.count(held.player) == 1 for held in waited)
 
 
@@ -173,7 +175,7 @@ def _withdraw_one(turn: Turn) -> None:
     turn.change(wagers=done.wagers)
     wager_commands.emit_accepted(turn, done.entry)
     player = done.entry.player
-    if not wager_ledger.withdrawable(turn.now.wagers, _leave(window), player):
+    if not wager_ledger.list_withdrawable(turn.now.wagers, _leave(window), player):
         _answer(turn, player, (done.entry.seat,), "withdrawn")
 
 
@@ -261,7 +263,7 @@ def _tell(turn: Turn, kind: str, window: Window, more: dict[str, Any]) -> None:
 
 
 def _waited_for(standing: TableView, window: Window) -> list[Any]:
-    held = wager_ledger.withdrawable(standing.now.wagers, _leave(window))
+    held = wager_ledger.list_withdrawable(standing.now.wagers, _leave(window))
     return [one for one in held if one.player not in window.answered]
 
 
@@ -307,7 +309,7 @@ def _at_seat(turn: Turn, window: Window, seat: int | None) -> str | Refused:
         return waited[0]
     if waited:
         return Refused(why=f"several Players have wagers at seat {seat}: say player=...")
-    held = wager_ledger.withdrawable(turn.now.wagers, _leave(window))
+    held = wager_ledger.list_withdrawable(turn.now.wagers, _leave(window))
     if any(one.seat == seat for one in held):
         return Refused(why=f"seat {seat} has answered: the window is closed for it")
     return Refused(why=f"there is no wager that may be withdrawn at seat {seat}")
@@ -339,5 +341,5 @@ def _wants_whom(standing: TableView) -> dict[str, Any]:
 
 
 def _seats(turn: Turn, player: str) -> tuple[int, ...]:
-    held = wager_ledger.withdrawable(turn.now.wagers, _leave(_window(turn)), player)
+    held = wager_ledger.list_withdrawable(turn.now.wagers, _leave(_window(turn)), player)
     return tuple(sorted({one.seat for one in held}))

@@ -77,7 +77,7 @@ def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | str | None:
 def why_not_against_reading(turn: Turn) -> Objection | None:
     """Only whoever decides may say that the shoe read a card wrongly."""
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
-    if positions.may(turn.command.position, decides, highest=highest):
+    if positions.is_sufficient(turn.command.position, decides, highest=highest):
         return None
     return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
 

@@ -138,7 +138,7 @@ def count_remainder(turn: Turn) -> None:
         turn.then("count_disagrees")
 
 
-def set_aside_opening(turn: Turn) -> None:
+def set_aside_opening_cards(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
@@ -251,7 +251,7 @@ def admit_unnamed_set(turn: Turn) -> None:
 
 def _admit(turn: Turn, shown: LoadedSet) -> None:
     """The set gets an id of this table; what was drawn of it before is *unseen* in the ledger."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     number = turn.now.shoes + 1
     shoe = Shoe(
         id=f"{turn.settings.table}-s{number}",
@@ -296,7 +296,7 @@ def admit_pending_set(turn: Turn) -> None:
 
 def refuse_set(turn: Turn) -> None:
     """A set of cards that this table is not set for: it is not played; another must be loaded."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)
     want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
     seen = f"the loaded cards are not the {want} that this table is set for"
@@ -306,5 +306,5 @@ def refuse_set(turn: Turn) -> None:
 
 def remove_shoe(turn: Turn) -> None:
     """The cards were taken out of the shoe: the table has none."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)

@@ -241,7 +241,7 @@ def check_decreasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection |
     return check_change("decrease_wager", turn, given)
 
 
-def out_of_time(turn: Turn) -> Objection | None:
+def check_out_of_time(turn: Turn) -> Objection | None:
     """What the ledger says in a state in which no wager changes; while halted, of closed bets."""
     halted = turn.state == "suspended" and not are_bets_closed(turn)
     if halted or turn.state == "no_shoe":
@@ -280,7 +280,7 @@ def _restricted(turn: Turn, args: AreaRestriction) -> LedgerAnswer:
     return wager_ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
 
 
-def rule_of_restricting(turn: Turn, _args: object = None) -> str | None:
+def restriction_rule(turn: Turn, _args: object = None) -> str | None:
     """The rule that leaves it to a Pit Manager how many wagers an area takes."""
     return turn.game.clause("wagers_per_area_lowered")
 
@@ -310,7 +310,7 @@ def close_bets(turn: Turn) -> None:
     turn.change(wagers=wager_ledger.close_bets(turn.now.wagers))
 
 
-def check_differential(turn: Turn) -> None:
+def measure_differential(turn: Turn) -> None:
     """Bets are closed: what exceeds the table differential is dealt with now (I 5.16, 5.18)."""
     found = differential.assess(turn.now.wagers, turn.wager_rules)
     measured = msgspec.structs.replace(turn.now.wagers, measured=(found.player, found.banker))
@@ -328,10 +328,10 @@ def differential_has_changed(turn: Turn) -> bool:
     return found.exceeded and wagers.measured != (found.player, found.banker)
 
 
-def recheck_differential(turn: Turn) -> None:
+def measure_differential_again(turn: Turn) -> None:
     """What is declared changed wagers; while something halts the table it is looked at after it."""
     if turn.now.halt is None and differential_has_changed(turn):
-        check_differential(turn)
+        measure_differential(turn)
 
 
 def place(turn: Turn) -> None:

@@ -114,7 +114,7 @@ def restrict(wagers: Wagers, asked: Restriction, rules: WagerRules) -> LedgerAns
 def check_placing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     """No area takes another wager of anybody who may play."""
     late = limits.check_betting_open(wagers, rules, adds=True)
-    return late or limits.no_room_at_all(wagers, rules)
+    return late or limits.check_any_room(wagers, rules)
 
 
 def check_increasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
@@ -435,7 +435,7 @@ class Withdrawn(NamedTuple):
     entries: tuple[LedgerEntry, ...]
 
 
-def withdrawable(
+def list_withdrawable(
     wagers: Wagers, leave: WithdrawalRight, player: str | None = None
 ) -> tuple[Wager, ...]:
     """The wagers, of this Player or of all, that the window lets go."""
@@ -464,7 +464,7 @@ def withdraw_one(
 def withdraw_all(wagers: Wagers, player: str, by: WagerActor, leave: WithdrawalRight) -> Withdrawn:
     """All of the Player's wagers that the window lets go."""
     entries: list[LedgerEntry] = []
-    for held in withdrawable(wagers, leave, player):
+    for held in list_withdrawable(wagers, leave, player):
         asked = WagerRequest(player=player, seat=held.seat, wager=held.wager, by=by)
         done = remove_wager(wagers, asked, "withdrawn", leave.rule)
         wagers = done.wagers
@@ -482,7 +482,7 @@ def _decided(asked: WagerRequest, leave: WithdrawalRight) -> Refused | None:
 
 def _partial(wagers: Wagers, asked: WagerRequest, leave: WithdrawalRight) -> Refused | None:
     """Some of the Player's wagers would go and others stay, where all go or none."""
-    if leave.scope == "any" or len(withdrawable(wagers, leave, asked.player)) == 1:
+    if leave.scope == "any" or len(list_withdrawable(wagers, leave, asked.player)) == 1:
         return None
     which = "remaining wagers" if leave.scope == "remaining" else "wagers"
     why = f"{asked.player} withdraws all {which} or none: decide choice=withdraw_all"

@@ -233,7 +233,7 @@ def check_room(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> Refuse
     return Refused(why=why, rule=game.clause(clause))
 
 
-def no_room_at_all(wagers: Wagers, rules: WagerRules) -> Refused | None:
+def check_any_room(wagers: Wagers, rules: WagerRules) -> Refused | None:
     """No area takes another wager, or only of more Players than are permitted."""
     playing = {held.player for held in wagers.standing}
     most_players, most = rules.game.limits.players, wagers_per_area(wagers, rules)
