@@ -244,7 +244,7 @@ def _next_number(turn: Turn, known: set[int]) -> int:
 def _tell_who(turn: Turn) -> None:
     args, command = arguments.require_args(turn, EnteredRound), turn.command
     said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
-    who = {**arguments.actor_fields(turn), "consented_by": command.consented_by}
+    who = {**turn.actor(), "consented_by": command.consented_by}
     turn.tell_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})
 
 
@@ -366,7 +366,7 @@ def _tell(turn: Turn, after: SettledRound) -> None:
     rule = turn.game.rule(*CITES)
     told = outcome.outcome_data_of(turn, after.round, after.shoe_id, after.method)
     data = {**told, "rule": rule}
-    who = {**arguments.actor_fields(turn), "consented_by": turn.command.consented_by}
+    who = {**turn.actor(), "consented_by": turn.command.consented_by}
     proof = {"first": after.round.first_input, "last": turn.now.inputs}
     secret = {**data, **who, "proof": proof}
     turn.effects.append(

@@ -14,7 +14,7 @@ import msgspec
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
 
-from ..arguments import Name, NoArgs, actor_fields, require_args, with_rule
+from ..arguments import Name, NoArgs, require_args, with_rule
 from ..state import LoadedSet, Shoe
 from ..turn import Cause, Turn
 from . import arming, unplaced
@@ -125,7 +125,7 @@ def record_opening(turn: Turn) -> None:
         "same_backs": args.same_backs,
         "rule": turn.game.clause("decks"),
     }
-    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **actor_fields(turn)}
+    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **turn.actor()}
     turn.tell("shoe.opened", data, restricted={**data, **secret})
 
 
@@ -133,7 +133,7 @@ def count_remainder(turn: Turn) -> None:
     """What is left is counted; where it disagrees the table halts."""
     found, agrees = _compare_with_ledger(turn), not count_causes(turn)
     data = {"shoe_id": turn.shoe.id, "left": found["left"], "agrees": agrees}
-    turn.tell("shoe.counted", data, restricted={**data, **found, **actor_fields(turn)})
+    turn.tell("shoe.counted", data, restricted={**data, **found, **turn.actor()})
     if not agrees:
         turn.then("count_disagrees")
 
