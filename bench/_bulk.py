@@ -23,7 +23,7 @@ import apsw
 import msgspec
 
 from shoe_ctl.games import catalog
-from shoe_ctl.history import rules
+from shoe_ctl.history import snapshots
 from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.chain import Names, link
 from shoe_ctl.journal.checkpoint import SignedHead, read
@@ -105,7 +105,7 @@ def _dealt() -> _Dealt:
         catalog.load("tiger"), PROFILE, seed=7, pace_s=PACE_S, face_up_after_ms=0, to_host=line
     )
     table.deal()
-    under = rules.meta(table.controller.game, table.controller.settings, BEGAN_US)
+    under = snapshots.start_record(table.controller.game, table.controller.settings, BEGAN_US)
     lasts_us = table.inputs[-1].t_us + 60_000_000
     return _Dealt(tuple(table.inputs), bytes(line.sent), lasts_us, under)
 
@@ -168,7 +168,9 @@ def heard_by(table: AtAJournal, key: Signer) -> Iterator[None]:
             assert isinstance(happened, LinkUp | ShoeSaid), "an Angel Eye table needs no one"
             now = msgspec.structs.replace(happened, t_us=t_us, connection=number)
             table.handle(now, _raw(now, dealt.sent))
-            if table.sections.turned() or (signed_us and t_us >= signed_us + SIGNED_S * 10**6):
+            if table.sections.take_new_set() or (
+                signed_us and t_us >= signed_us + SIGNED_S * 10**6
+            ):
                 table.store.checkpoint(key, t_us)
                 signed_us = t_us
             yield

@@ -1,15 +1,22 @@
 """What is written down and what is handed on: the leaf values that every part shares.
 
-In: nothing. Out: Record, Envelope, Audience, Principal.
+In: nothing. Out: Record, Envelope, Audience, Principal, the number of the recorded form.
 Must not know: the round, shoes, stores, sinks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 
 import msgspec
+
+FORMAT = 2
+"""The form in which records and the table's state are written: rises with every change of it.
+
+A journal names it wherever it says what a table was started with and how it stood.
+"""
 
 
 class Audience(Enum):
@@ -51,6 +58,25 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
     data: dict[str, object]
     specversion: str = "1.0"
+
+
+def key_difference(read: object, written: object, at: str = "") -> str | None:
+    """How the keys of two JSON values differ, in words; None where both have the same.
+
+    ``written`` is what this version writes in the place of what was ``read``.
+    """
+    if isinstance(read, Mapping) and isinstance(written, Mapping):
+        for key in read.keys() - written.keys():
+            return f"{at}{key} is a key that it does not know"
+        for key in written.keys() - read.keys():
+            return f"{at}{key} is missing"
+        pairs = [(read[key], written[key], f"{at}{key}.") for key in read]
+    elif isinstance(read, Sequence) and isinstance(written, Sequence):
+        pairs = [(*pair, f"{at}{n}.") for n, pair in enumerate(zip(read, written, strict=False))]
+    else:
+        return None
+    found = (key_difference(*pair) for pair in pairs if not isinstance(pair[0], str))
+    return next((how for how in found if how is not None), None)
 
 
 NO_EPOCH = "00000000"

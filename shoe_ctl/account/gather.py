@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.bodies import Kind, Meta
+from shoe_ctl.journal.bodies import Kind, Meta, UnknownFormat
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import refused
 from shoe_ctl.records import Record
 
 from .frames import Frames, RawFrame, SentBytes, sent
@@ -205,6 +206,8 @@ def _rules(reader: Reader, table: str, before: int) -> Rules | None:
     try:
         meta = Meta.from_bytes(record.body)
         game = tomllib.loads(meta.game.decode())
+    except UnknownFormat as error:
+        raise refused(record, reader.path, error) from None
     except ValueError:
         return None
     return Rules(

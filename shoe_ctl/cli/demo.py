@@ -84,7 +84,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
     shoectl demo --scenario link_lost_resumes
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.demo_view import JsonView, RichView
-    from shoe_ctl.config.resolve import check
+    from shoe_ctl.config.resolve import resolve
     from shoe_ctl.config.schema import parse
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
@@ -98,7 +98,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
             click.echo(f"journal {folder / _JOURNAL}", err=True)
         return
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
-    plan = check(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
+    plan = resolve(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
     deck, decks = plan.game.deck, plan.settings.decks
     view: View
     view = JsonView(rounds) if as_json else RichView(rounds, decks * len(deck.cards))
@@ -327,7 +327,7 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
 
     from shoe_ctl.cli.run import host_boot, until_terminated
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.delivery import SinkPlace
+    from shoe_ctl.daemon.delivery import NamedSink
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
@@ -340,7 +340,7 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
             clock=SystemClock(),
             executor=executor,
             host_boot=host_boot(),
-            sinks=[SinkPlace("demo", Audience.PUBLIC, sink)],
+            sinks=[NamedSink("demo", Audience.PUBLIC, sink)],
         )
 
         def shoe_ended() -> None:

@@ -128,7 +128,7 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.delivery import SinkPlace
+    from shoe_ctl.daemon.delivery import NamedSink
     from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
@@ -138,7 +138,7 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
             clock=SystemClock(),
             executor=executor,
             host_boot=boot,
-            sinks=[SinkPlace("demo", Audience.PUBLIC, shown)],
+            sinks=[NamedSink("demo", Audience.PUBLIC, shown)],
         )
         failed = asyncio.Event()
         serving = asyncio.create_task(daemon.run(tell=lambda _: failed.set()))

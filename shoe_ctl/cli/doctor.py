@@ -228,10 +228,10 @@ def _targets(
 
 def _notes(config_file: str | None) -> list[str]:
     """What is served, and will be missed one day."""
-    from shoe_ctl.config.lacking import lacks
+    from shoe_ctl.config.resolve import warnings
     from shoe_ctl.config.schema import load
 
-    return [] if config_file is None else lacks(load(config_file))
+    return [] if config_file is None else warnings(load(config_file))
 
 
 def _named(name: str, port: str) -> Target:
@@ -248,13 +248,13 @@ def _named(name: str, port: str) -> Target:
 
 
 def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
-    from shoe_ctl.config.resolve import check, profile_of
+    from shoe_ctl.config.resolve import profile_of, resolve
     from shoe_ctl.config.schema import load
     from shoe_ctl.link.ports import parse_port
     from shoe_ctl.link.trial import Target
 
     config = load(config_file)
-    check(config)  # what the daemon would not start with is told before any port is tried
+    resolve(config)  # what the daemon would not start with is told before any port is tried
     have = [table.shoe.port for table in config.table]
     for port in ports:
         if port not in have:

@@ -14,9 +14,9 @@ import click
 if TYPE_CHECKING:
     from shoe_ctl.account.places import Place
     from shoe_ctl.journal.reader import Reader
-    from shoe_ctl.replay.other_games import OtherGames
+    from shoe_ctl.replay.input_replay import GameOverrides
     from shoe_ctl.replay.replay import Replay
-    from shoe_ctl.replay.sessions import Sessions
+    from shoe_ctl.replay.wire_replay import RecordedSessions
 
 
 @click.command
@@ -126,7 +126,7 @@ def _replay(
     journal: Path, key_file: Path | None, games: Path | None, *, go_on: bool, as_json: bool
 ) -> int:
     """Runs both replays and shows what they find; what the command exits with."""
-    from shoe_ctl.replay.sessions import Sessions
+    from shoe_ctl.replay.wire_replay import RecordedSessions
 
     keys, others = None, None
     if key_file is not None:
@@ -134,10 +134,10 @@ def _replay(
 
         keys = read_keys(key_file)
     if games is not None:
-        from shoe_ctl.replay.other_games import read
+        from shoe_ctl.replay.input_replay import read_overrides
 
-        others = read(games)
-    sessions = Sessions(keys)
+        others = read_overrides(games)
+    sessions = RecordedSessions(keys)
     found = _run(journal, sessions, others, go_on=go_on)
     if as_json:
         import msgspec
@@ -153,16 +153,18 @@ def _replay(
     return 1 if found.found or sessions.missing else 0
 
 
-def _run(journal: Path, sessions: Sessions, others: OtherGames | None, *, go_on: bool) -> Replay:
+def _run(
+    journal: Path, sessions: RecordedSessions, others: GameOverrides | None, *, go_on: bool
+) -> Replay:
     from shoe_ctl.cli.damage import told_of
     from shoe_ctl.cli.progress import Progress
-    from shoe_ctl.history import rules, snapshots
+    from shoe_ctl.history import snapshots
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.replay import replay as run
 
-    rules_of = rules.controller if others is None else others.controller
+    rules_of = snapshots.controller_for if others is None else others.controller
     agrees = snapshots.agrees if others is None else others.agrees
-    begin_late = snapshots.begin_late if others is None else others.begin_late
+    from_first = snapshots.from_first_snapshot if others is None else others.from_first_snapshot
     with Progress("replayed") as progress:
         while True:
             sessions.forget()
@@ -174,7 +176,7 @@ def _run(journal: Path, sessions: Sessions, others: OtherGames | None, *, go_on:
                         agrees,
                         sessions,
                         progress,
-                        begin_late=begin_late,
+                        from_first_snapshot=from_first,
                         resynchronise=others is None,
                         first_only=others is None and not go_on,
                     )
@@ -183,7 +185,7 @@ def _run(journal: Path, sessions: Sessions, others: OtherGames | None, *, go_on:
                     return found
 
 
-def _keys(sessions: Sessions) -> dict[str, object]:
+def _keys(sessions: RecordedSessions) -> dict[str, object]:
     """What was checked of proofs and MACs."""
     return {
         "connections": sessions.authenticated,

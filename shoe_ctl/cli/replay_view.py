@@ -14,7 +14,7 @@ from typing import Any
 
 from shoe_ctl.replay.difference import Difference
 from shoe_ctl.replay.replay import Replay
-from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.terminal_text import printable
 
 COLUMNS = 80
@@ -26,7 +26,7 @@ _NAME = 13
 _SOURCES = {"wire": "bytes to inputs", "inputs": "inputs to events"}
 
 
-def lines(found: Replay, sessions: Sessions, *, same_rules: bool = False) -> Iterator[str]:
+def lines(found: Replay, sessions: RecordedSessions, *, same_rules: bool = False) -> Iterator[str]:
     """The differences, and a summary; ``same_rules``: no other game files explain a difference."""
     rounds = [list(of) for _, of in groupby(found.differences, lambda d: (d.table, d.round_id))]
     for of in rounds[:MOST_ROUNDS]:
@@ -63,7 +63,7 @@ def _summary(found: Replay) -> Iterator[str]:
         yield from named("overheard", f"{said}: frame by frame, without what was said before")
 
 
-def _keys(sessions: Sessions) -> Iterator[str]:
+def _keys(sessions: RecordedSessions) -> Iterator[str]:
     if not sessions.authenticated:
         if sessions.checks:
             said = "no connection that a shoe had to prove itself on begins in this journal"

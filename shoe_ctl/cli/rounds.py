@@ -62,11 +62,11 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
 
 def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
     from shoe_ctl.account.rounds import lines
-    from shoe_ctl.history.shoe_sections import find
+    from shoe_ctl.history.shoe_sections import find_section
 
     if shoe_id is None:
         return lines(reader, progress=progress)
-    span = find(reader, shoe_id)
+    span = find_section(reader, shoe_id)
     return lines(
         reader,
         table=span.table,

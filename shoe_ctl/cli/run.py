@@ -23,7 +23,7 @@ from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
 if TYPE_CHECKING:
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.notify import ServiceManager
+    from shoe_ctl.daemon.host import ServiceManager
     from shoe_ctl.journal.bodies import Ruling
     from shoe_ctl.link.clock import Clock
     from shoe_ctl.table.settings import TableSettings
@@ -119,10 +119,9 @@ async def serve(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from shoe_ctl.config.lacking import lacks
-    from shoe_ctl.config.resolve import named
+    from shoe_ctl.config.resolve import naming_file, warnings
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.notify import service_manager
+    from shoe_ctl.daemon.host import service_manager
     from shoe_ctl.link.clock import SystemClock
 
     clock = SystemClock()
@@ -139,11 +138,11 @@ async def serve(
             accepted=accepted,
             wait=wait,
         )
-        with named(config):
+        with naming_file(config):
             for settings in daemon.settings:
                 refuse_what_needs_people(settings, way_in=config.socket is not None)
         async with _watched(manager, clock):
-            say_ready = partial(_say_ready, manager, daemon, lacks(config), wait=wait)
+            say_ready = partial(_say_ready, manager, daemon, warnings(config), wait=wait)
             serving = daemon.run(say_ready, manager.status)
             with _hangups(daemon.reopen_sinks):
                 terminated = await until_terminated(serving)

@@ -1,7 +1,7 @@
-"""A configuration held against the games and the profiles that it names.
+"""Resolve a configuration: each table's game, profile and settings, checked, and warnings about it.
 
-In: a configuration. Out: each table's game, settings, profile and session settings, all checked.
-Must not know: how a table is run.
+In: a configuration. Out: what each table is set up with; a line for each setting that is valid but
+will be missed one day. Must not know: how a table is run, how a line is shown.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ import msgspec
 
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
-from shoe_ctl.config.schema import Config, TableConfig
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.link.key_file import KeyRing
 from shoe_ctl.link.ports import SerialPort, parse_port
+from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.settings import TableSettings
 
+from .schema import Config, TableConfig
+
 NONCE_BYTES = 16
-"""What a shoe is asked to prove itself with; see ``with_keys``."""
+"""Length of the nonce with which a shoe proves itself; see ``with_keys``."""
 
 KEY_BYTES = 32
-"""A key that is made here."""
+"""Length of a key that is made here."""
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """A table's configuration, checked against its game and its shoe's profile."""
+class TableSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a table is set up with: its configuration, and its game, settings and profile."""
 
     config: TableConfig
     game: Game
@@ -42,20 +44,20 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     keys: KeyRing | None
 
 
-def check(config: Config) -> list[Checked]:
-    """Check every table of a configuration against its game and its shoe's profile.
+def resolve(config: Config) -> list[TableSetup]:
+    """Check every table against its game and its shoe's profile; return what it is set up with.
 
     Raises:
         ConfigError: a profile, a port or a setting is wrong. GameFileError: a game file is.
     """
     rings: dict[Path, KeyRing] = {}
-    with named(config):
-        return [_check(config, table, rings) for table in config.table]
+    with naming_file(config):
+        return [_resolve(config, table, rings) for table in config.table]
 
 
 @contextmanager
-def named(config: Config) -> Iterator[None]:
-    """Errors about a configuration name its file, where it was read from one.
+def naming_file(config: Config) -> Iterator[None]:
+    """Let errors about a configuration name its file, where it was read from one.
 
     Raises:
         ConfigError, GameFileError: as the body, with the file's name first.
@@ -71,7 +73,7 @@ def named(config: Config) -> Iterator[None]:
 def profile_of(
     config: Config, table: TableConfig, rings: dict[Path, KeyRing]
 ) -> tuple[Profile, dict[str, Any], KeyRing | None]:
-    """A table's profile, with its keys, and the settings of its sessions, all checked.
+    """Return a table's profile with its keys, and the settings of its sessions, all checked.
 
     Tables that share a file of keys share its ring, of those opened so far.
 
@@ -104,7 +106,7 @@ def _ring(path: Path, rings: dict[Path, KeyRing]) -> KeyRing:
     return rings[path]
 
 
-def _check(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> Checked:
+def _resolve(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> TableSetup:
     where = f"table {table.id}"
     chosen, _, ring = profile_of(config, table, rings)
     is_file = "/" in table.game or table.game.endswith(".toml")
@@ -118,4 +120,32 @@ def _check(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> Ch
             f"which {game.id} is played with"
         )
     settings = table.settings(game)
-    return Checked(config=table, game=game, settings=settings, profile=chosen, keys=ring)
+    return TableSetup(config=table, game=game, settings=settings, profile=chosen, keys=ring)
+
+
+# Warnings about a valid configuration.
+
+NO_WAY_IN = (
+    "no [socket]: nobody can decide about a table that halts, or resume it; it stands still until "
+    "a [socket] is added and the daemon started again"
+)
+
+NOBODY_RESUMES = (
+    "[socket]: none of its users may resume a table that halts; it stands still until one is "
+    f"added as {COMMANDS['resume'].position} or higher and the daemon started again"
+)
+
+
+def warnings(config: Config) -> list[str]:
+    """Return one line for each setting that is valid but leaves nobody able to resume a table."""
+    if config.socket is None:
+        return [NO_WAY_IN]
+    positions = [held for user in config.socket.user for held in (user.position, *user.also)]
+    highest = [table.highest_position for table in config.table]
+    resumes = all(
+        any(
+            can_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
+        )
+        for top in highest
+    )
+    return [] if resumes else [NOBODY_RESUMES]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import inspect
 
 from shoe_ctl import toml
 from shoe_ctl.errors import ConfigError, InputRefused
@@ -321,15 +323,57 @@ def _plainly(message: str) -> str:
     what = message[: place.start()] if place else message
     key = place[1] if place else ""
     if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what)) is not None:
-        from shoe_ctl.config.meant import nearest  # what a right file needs not
-
-        meant = nearest(Config, key, unknown[1])
+        meant = suggest_key(Config, key, unknown[1])
         what += "" if meant is None else f": is it `{meant}`?"
     if what.startswith("Invalid enum value"):
-        from shoe_ctl.config.meant import choices
-
-        what += f" (known: {', '.join(choices(Config, key))})"
+        what += f" (known: {', '.join(allowed_words(Config, key))})"
     what = what.replace("Object contains unknown field", "unknown key")
     what = what.replace("Object missing required field", "missing key")
     what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")
     return f"{key}: {what}" if key else what
+
+
+# Suggestions for a wrong key or word.
+
+SIMILARITY = 0.7
+"""How alike two keys must be, from 0 to 1, for one to be suggested for the other."""
+
+
+def suggest_key(form: type, place: str, key: str) -> str | None:
+    """Return the key at this place (``table[0].shoe``; empty: the top) most like ``key``."""
+    there = _struct(inspect.type_info(form))
+    for name in re.findall(r"[a-z_]+", place):
+        fields = () if there is None else there.fields
+        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
+    keys = [] if there is None else [field.encode_name for field in there.fields]
+    return next(iter(get_close_matches(key, keys, n=1, cutoff=SIMILARITY)), None)
+
+
+def allowed_words(form: type, place: str) -> list[str]:
+    """Return the words that are allowed at this place (``sink[0].kind``); none where any is."""
+    *folders, key = re.findall(r"[a-z_]+", place)
+    there = _struct(inspect.type_info(form))
+    for name in folders:
+        fields = () if there is None else there.fields
+        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
+    fields = () if there is None else there.fields
+    return [str(word) for f in fields if f.encode_name == key for word in _words(f.type)]
+
+
+def _words(kind: inspect.Type) -> list[object]:
+    if isinstance(kind, inspect.LiteralType):
+        return list(kind.values)
+    if isinstance(kind, inspect.UnionType):
+        return [word for one in kind.types for word in _words(one)]
+    return []
+
+
+def _struct(kind: inspect.Type) -> inspect.StructType | None:
+    """Return the struct that this type is, or is a list of, or may be."""
+    if isinstance(kind, inspect.StructType):
+        return kind
+    if isinstance(kind, inspect.UnionType):
+        return next((found for one in kind.types if (found := _struct(one)) is not None), None)
+    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
+        return _struct(kind.item_type)
+    return None

@@ -1,0 +1,29 @@
+"""The daemon: tables at work, what people ask, events delivered, the journal kept and reopened.
+
+``daemon`` wires links, tables, the journal and the sinks to one another. ``table_runner`` runs one
+table, ``requests`` answers people, ``delivery`` feeds the sinks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_ctl.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .daemon import Daemon
+    from .delivery import NamedSink
+    from .host import Environment
+    from .table_runner import TableRunner
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "Daemon": "daemon",
+            "Environment": "host",
+            "NamedSink": "delivery",
+            "TableRunner": "table_runner",
+        },
+    )
+
+__all__ = ["Daemon", "Environment", "NamedSink", "TableRunner"]

@@ -17,29 +17,11 @@ from typing import Any, NamedTuple, NoReturn
 from shoe_ctl.api.asked import Asked, Caller, StatusAsked
 from shoe_ctl.api.socket import Handler
 from shoe_ctl.api.socket import serving as serving_socket
-from shoe_ctl.config.resolve import Checked, check, named
+from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
-from shoe_ctl.daemon import loss
-from shoe_ctl.daemon.alarm import Alarm
-from shoe_ctl.daemon.delivery import (
-    SinkPlace,
-    all_well,
-    delivering,
-    given_last,
-    open_sinks,
-    reopening,
-)
-from shoe_ctl.daemon.ending import end_of, first_of, heed_being_stopped
-from shoe_ctl.daemon.host import SYSTEM, Outside
-from shoe_ctl.daemon.journal_upkeep import Retention, policy
-from shoe_ctl.daemon.keeping import Keeper
-from shoe_ctl.daemon.outage import Outage, Reopening
-from shoe_ctl.daemon.outage_notes import notes_for
-from shoe_ctl.daemon.requests import People, Staff, gid_of, may_not_act, status_in_outage, users_of
-from shoe_ctl.daemon.shoe_commands import Teller
-from shoe_ctl.daemon.table_runner import Comparison, TableRunner
-from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
-from shoe_ctl.history import rules, snapshots
+from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError, ShoeCtlError
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.bodies import GoneOn, Meta, Ruling
 from shoe_ctl.journal.cursors import Gate
@@ -60,6 +42,23 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures.stack import is_held
 from shoe_ctl.table.settings import TableSettings
+
+from . import loss
+from .delivery import (
+    NamedSink,
+    UndeliveredAlarm,
+    all_well,
+    delivering,
+    given_last,
+    open_sinks,
+    reopening,
+)
+from .host import SYSTEM, Environment
+from .journal_upkeep import Checkpointer, Retention, retention_policy
+from .outage import JournalReopener, Outage, marker_for
+from .requests import People, RequestHandler, gid_of, may_not_act, status_in_outage, users_of
+from .shoe_commands import ShoeCommandSender
+from .table_runner import Comparison, TableRunner
 
 COMPARED_WITHIN_S = 60.0
 """How long a sink that keeps nothing itself waits for a shoe that may show a loss."""
@@ -93,13 +92,13 @@ class Daemon:
         clock: Clock,
         executor: Executor,
         host_boot: str,
-        sinks: Sequence[SinkPlace] = (),
+        sinks: Sequence[NamedSink] = (),
         usb: Backends = libusb,
         new_key: bool = False,
         accepted: Ruling | None = None,
         wait: bool = False,
         vfs: str | None = None,
-        outside: Outside = SYSTEM,
+        environment: Environment = SYSTEM,
     ) -> None:
         self._config = config
         self._clock = clock
@@ -111,16 +110,16 @@ class Daemon:
         self._accepted = accepted
         self._wait = wait
         self._vfs = vfs
-        self._outside = outside
+        self._environment = environment
         self._path = config.path(config.journal.path)
         self._given = partial(given_last, config)
-        self._reopening = Reopening(self._path, clock, vfs, outside, self._given)
-        self._notes = notes_for(config)
-        self._prepared = check(config)
-        with named(config):
+        self._reopening = JournalReopener(self._path, clock, vfs, environment, self._given)
+        self._marker = marker_for(config)
+        self._prepared = resolve(config)
+        with naming_file(config):
             self._users = {} if config.socket is None else users_of(config.socket)
             self._gid = None if config.socket is None else gid_of(config.socket)
-        self._people = People((*self._users.values(), *outside.callers))
+        self._people = People((*self._users.values(), *environment.callers))
         self._reopen = asyncio.Event()
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
@@ -152,14 +151,14 @@ class Daemon:
             JournalError: the journal cannot be opened or used at the start.
             EnvironmentFault: a sink's file cannot be opened, or the socket not be made.
         """
-        waiting = _Waiting({p.settings.table for p in self._prepared}, ready)
+        readiness = _Readiness({p.settings.table for p in self._prepared}, ready)
         async with AsyncExitStack() as stack:
-            self._noting = stack.enter_context(self._outside.thread("outage-notes"))
+            self._noting = stack.enter_context(self._environment.thread("outage-notes"))
             store = await self._open_first(ready, tell)
             try:
-                opened = await open_sinks(self._config, stack, self._outside)
-                places = [*self._sinks, *opened]
-                await stack.enter_async_context(reopening(places, self._reopen))
+                opened = await open_sinks(self._config, stack, self._environment)
+                sinks = [*self._sinks, *opened]
+                await stack.enter_async_context(reopening(sinks, self._reopen))
                 async with self._way_in(self._refuse):
                     pass  # Where it cannot be made that is known before anything is stored.
             except BaseException:
@@ -168,13 +167,13 @@ class Daemon:
             while True:
                 before = self.outage
                 try:
-                    await self._serve(store, places, waiting, tell)
+                    await self._serve(store, sinks, readiness, tell)
                 except JournalError as error:
                     if self.outage is None:  # no table was at work yet
                         raise
                     if self.outage is before:
                         self._reopening.failed(error)
-                    heed_being_stopped()
+                    reraise_cancellation()
                 async with self._way_in(self._refuse):
                     store = await self._reopening.done()
 
@@ -188,7 +187,7 @@ class Daemon:
         It is verified where the last daemon left it in an outage, and where the file is not the one
         that was written. One that may have lost its newest part is only opened on a ruling.
         """
-        self.outage = self._notes.found()
+        self.outage = self._marker.found()
         if self.outage is not None:
             log.warning(
                 "an earlier daemon ended while nothing could be stored: %s", self.outage.what
@@ -225,7 +224,7 @@ class Daemon:
         """
         if self._accepted is not None:
             return await self._goes_on(doubtful, self._accepted)
-        if self._config.socket is None and not self._outside.ways_in:
+        if self._config.socket is None and not self._environment.ways_in:
             raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
         tops = {p.settings.highest_position for p in self._prepared} - {None}
         highest = tops.pop() if len(tops) == 1 else None
@@ -261,15 +260,15 @@ class Daemon:
         why = f"{ruling.person} ({ruling.position}) ruled that it goes on: {ruling.reason}"
         self.outage = Outage(since_us=now_us, what=f"{doubtful.what}; {why}")
         await asyncio.get_running_loop().run_in_executor(
-            self._noting, self._notes.write, self.outage
+            self._noting, self._marker.write, self.outage
         )
         gone_on = GoneOn(
-            epoch=self._outside.epoch(),
+            epoch=self._environment.epoch(),
             t_us=now_us,
             lost=tuple(doubt.what for doubt in doubtful.doubts),
             ruling=ruling,
         )
-        with self._outside.thread("journal-again") as opener:
+        with self._environment.thread("journal-again") as opener:
             store = await asyncio.get_running_loop().run_in_executor(
                 opener, self._opened_whole, Accepted(doubtful.doubts, gone_on)
             )
@@ -289,7 +288,7 @@ class Daemon:
         """The table's epoch; a journal without any gets one."""
         known = epoch_of(reader, table)
         if known is None:
-            self._epoch = known = self._epoch or self._outside.epoch()
+            self._epoch = known = self._epoch or self._environment.epoch()
         return known
 
     def _announce(self, outage: Outage, store: Store, tell: Callable[[str], None]) -> None:
@@ -299,12 +298,12 @@ class Daemon:
         log.error("%s", outage.refusal())
         tell(outage.refusal())
         # Not waited for: a disk that hangs must not keep this from being told to whoever asks.
-        self._noting.submit(self._notes.write, outage)
+        self._noting.submit(self._marker.write, outage)
 
     async def _is_stored(self) -> None:
         """Every table has stored that there was an outage: nobody has to be told once more."""
         if self.outage is not None:
-            await asyncio.get_running_loop().run_in_executor(self._noting, self._notes.clear)
+            await asyncio.get_running_loop().run_in_executor(self._noting, self._marker.clear)
             self.outage = self._ruling = None
 
     async def _refuse(self, caller: Caller, asked: Asked) -> dict[str, Any]:
@@ -321,52 +320,52 @@ class Daemon:
             if (path := self._config.socket_path) is not None:
                 at_socket = serving_socket(path, self._users, handler, gid=self._gid)
                 await stack.enter_async_context(at_socket)
-            for way_in in self._outside.ways_in:
+            for way_in in self._environment.ways_in:
                 await stack.enter_async_context(way_in(handler))
             yield
 
     async def _serve(
         self,
         store: Store,
-        places: Sequence[SinkPlace],
-        waiting: _Waiting,
+        sinks: Sequence[NamedSink],
+        readiness: _Readiness,
         tell: Callable[[str], None],
     ) -> NoReturn:
         """Serve on this store until cancelled or until it fails; closes it."""
         async with AsyncExitStack() as stack:
-            writer = stack.enter_context(self._outside.thread("journal"))
+            writer = stack.enter_context(self._environment.thread("journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
-            keeper = self._keeper(journal, store, places)
-            alarm = Alarm()
+            checkpointer = self._checkpointer(journal, store, sinks)
+            alarm = UndeliveredAlarm()
             recovered = [self._recovered(p, store) for p in self._prepared]
-            gate = self._gate(store, recovered, places)
+            gate = self._gate(store, recovered, sinks)
             losses = loss.Losses(
                 self._shown,
                 self.runners,
                 journal,
                 gate,
                 self._clock,
-                epoch=self._outside.epoch,
+                epoch=self._environment.epoch,
                 tell=tell,
             )
             deliveries = await stack.enter_async_context(
-                delivering(places, journal, store, self._outside, alarm.of, gate)
+                delivering(sinks, journal, store, self._environment, alarm.of, gate)
             )
             must_open = self.outage is None and not self._wait
             at_work = [
-                await self._open_table(table, journal, waiting, keeper, gate, losses)
+                await self._open_table(table, journal, readiness, checkpointer, gate, losses)
                 for table in recovered
             ]
-            alarm.tables_are(self.runners)
-            staff = Staff(self.runners, deliveries.pumps, self._people)
+            alarm.set_tables(self.runners)
+            requests = RequestHandler(self.runners, deliveries.pumps, self._people)
             await self._is_stored()
-            await stack.enter_async_context(self._way_in(staff.answer))
+            await stack.enter_async_context(self._way_in(requests.answer))
             failed = False
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(staff.watch(), name="staff")
-                    group.create_task(keeper.run(), name="checkpoints")
+                    group.create_task(requests.watch(), name="requests")
+                    group.create_task(checkpointer.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._tell_released(tell), name="released")
                     for runner, supervisor in at_work:
@@ -374,13 +373,13 @@ class Daemon:
                             waits = self._wait_at_most(gate, runner)
                             group.create_task(waits, name=f"{runner.table} gate")
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
-                        serving = self._link(runner, supervisor, waiting, must_open=must_open)
+                        serving = self._link(runner, supervisor, readiness, must_open=must_open)
                         group.create_task(serving, name=f"{runner.table} link")
                     # A task that fails ends this wait, not the group's own: only so does the group
                     # take its cancelling back, and a cancelling that is left comes from outside.
                     await asyncio.get_running_loop().create_future()
             except BaseExceptionGroup as errors:
-                failed, error = True, first_of(errors)
+                failed, error = True, root_cause(errors)
                 if isinstance(error, JournalError):
                     what = store.failure or str(error)
                     outage = Outage(since_us=self._clock.wall_us(), what=what)
@@ -389,12 +388,12 @@ class Daemon:
             finally:
                 if store.failure is None:
                     # After a failure the next start signs: what failed is all there is to say.
-                    last = None if failed else keeper
-                    await end_of([runner for runner, _ in at_work], last)
+                    last = None if failed else checkpointer
+                    await flush([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
     def _gate(
-        self, store: Store, recovered: Sequence[_Recovered], places: Sequence[SinkPlace]
+        self, store: Store, recovered: Sequence[_Recovered], sinks: Sequence[NamedSink]
     ) -> Gate:
         """What is stored since the shoes were heard last, and what is never to be published.
 
@@ -404,11 +403,11 @@ class Daemon:
             ruled = [gone_on.unpublished for _, gone_on in rulings(reader)]
             unpublished = [self._shown.unpublished, *ruled]
             withheld = [(t, *records) for each in unpublished for t, records in each.items()]
-            published = max((reader.cursor(place.name) for place in places), default=0)
+            published = max((reader.cursor(named.name) for named in sinks), default=0)
         waited = {
-            r.prepared.settings.table: r.unheard_since
+            r.prepared.settings.table: r.not_compared_since
             for r in recovered
-            if r.unheard_since is not None
+            if r.not_compared_since is not None
         }
         gate = Gate(min((store.last_n, *waited.values())), withheld, published)
         for table in waited:
@@ -431,7 +430,9 @@ class Daemon:
             )  # fmt: skip
             gate.open(runner.table)
 
-    def _keeper(self, journal: Journal, store: Store, places: Sequence[SinkPlace]) -> Keeper:
+    def _checkpointer(
+        self, journal: Journal, store: Store, sinks: Sequence[NamedSink]
+    ) -> Checkpointer:
         """What signs the journal; whether its key is there is told at once."""
         key = (store.path, store.signed_with)
         signing.check(*key, new_key=self._new_key)
@@ -443,14 +444,14 @@ class Daemon:
                 store.path,
             )
         every_s = self._config.journal.checkpoint_every_s
-        kept = policy(self._config, [place.name for place in places])
+        kept = retention_policy(self._config, [named.name for named in sinks])
         retention = None if kept is None else Retention(journal, store.reader, self._executor, kept)
-        return Keeper(
+        return Checkpointer(
             journal, load, self._clock, self._executor, every_s=every_s, retention=retention
         )
 
     async def _link(
-        self, runner: TableRunner, supervisor: Supervisor, waiting: _Waiting, *, must_open: bool
+        self, runner: TableRunner, supervisor: Supervisor, readiness: _Readiness, *, must_open: bool
     ) -> None:
         """The table's link, once a person let the table go on where storage had failed."""
         if runner.held:
@@ -458,17 +459,17 @@ class Daemon:
             log.warning(
                 "%s: storage failed: waits until a person says resume%s", runner.table, where
             )
-            waiting.reached(runner.table)
+            readiness.reached(runner.table)
             await runner.released()
             must_open = False
         if not must_open:
-            waiting.reached(runner.table)
+            readiness.reached(runner.table)
         await supervisor.run(must_open_first=must_open)
 
     @property
     def _said_where(self) -> str:
         """What has to be done first so that anybody could say *resume*."""
-        if self._config.socket is not None or self._outside.ways_in:
+        if self._config.socket is not None or self._environment.ways_in:
             return ""
         return " (no [socket] to say it at: add one and start the daemon again)"
 
@@ -484,7 +485,7 @@ class Daemon:
             await runner.released()
         tell("serving")
 
-    def _recovered(self, prepared: Checked, store: Store) -> _Recovered:
+    def _recovered(self, prepared: TableSetup, store: Store) -> _Recovered:
         """What the journal says of this table."""
         settings = prepared.settings
         with store.reader() as reader:
@@ -492,14 +493,16 @@ class Daemon:
             before = snapshots.recover(reader, settings.table)
             epoch = self._epoch_of(reader, settings.table)
             ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
-            meta = rules.meta(prepared.game, settings, self._clock.wall_us(), epoch)
-            controller = rules.go_on(before.controller, before.kept, meta)
+            meta = snapshots.start_record(prepared.game, settings, self._clock.wall_us(), epoch)
+            controller = snapshots.continue_under(before.controller, before.meta, meta)
             # A ruling on the whole journal is one on what this table's shoe will show of it, too.
             waits = is_held(controller.state) and ruled == epoch
-            ruled_on = waits or (before.kept is not None and before.kept.epoch != epoch)
+            ruled_on = waits or (before.meta is not None and before.meta.epoch != epoch)
             replays = prepared.profile.CAPABILITIES.replay and not ruled_on
             may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
-            since = snapshots.unheard_since(reader, settings.table, epoch) if may_show else None
+            since = (
+                snapshots.not_compared_since(reader, settings.table, epoch) if may_show else None
+            )
         return _Recovered(prepared, numbers, before, meta, controller, ruled_on, since)
 
     def _is_compared(self, table: str) -> bool:
@@ -510,8 +513,8 @@ class Daemon:
         self,
         recovered: _Recovered,
         journal: Journal,
-        waiting: _Waiting,
-        keeper: Keeper,
+        readiness: _Readiness,
+        checkpointer: Checkpointer,
         gate: Gate,
         losses: loss.Losses,
     ) -> tuple[TableRunner, Supervisor]:
@@ -530,10 +533,9 @@ class Daemon:
             self._clock,
             under=recovered.meta,
             devices=dict(numbers.devices),
-            answers=before.answers,
-            told=before.told,
-            on_shoe=keeper.new_shoe,
-            teller=Teller(prepared.keys, self._executor),
+            index=before.index,
+            on_shoe=checkpointer.new_shoe,
+            sender=ShoeCommandSender(prepared.keys, self._executor),
             reopened=earlier is not None,
             compare=Comparison(
                 expected=not recovered.ruled_on,
@@ -541,21 +543,21 @@ class Daemon:
                 opens=opens,
                 losses=losses,
             ),
-            started_n=recovered.unheard_since,
+            started_n=recovered.not_compared_since,
             refusals=None if earlier is None else earlier.refusals,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
         async def on_up(connection: Connection) -> None:
             await runner.link_up(connection, shoe.profile, session_settings)
-            waiting.reached(settings.table)
+            readiness.reached(settings.table)
 
         port, serial = parse_port(shoe.port), profile.SERIAL.at(shoe.baud)
         supervisor = Supervisor(
             name=settings.table,
             profile=profile,
             settings=session_settings,
-            opener=self._outside.opener(port, serial, self._executor, self._usb),
+            opener=self._environment.opener(port, serial, self._executor, self._usb),
             clock=self._clock,
             resume=runner.resume,
             on_up=on_up,
@@ -576,20 +578,20 @@ class Daemon:
 class _Recovered(NamedTuple):
     """A table as the journal knows it, and what it is run with from now on.
 
-    ``ruled_on``: a person ruled on what its shoe may show. ``unheard_since``: the record behind
-    which nothing was compared with what the shoe has; None where the shoe shows nothing.
+    ``ruled_on``: a person ruled on what its shoe may show. ``not_compared_since``: the record
+    behind which nothing was compared with what the shoe has; None where the shoe shows nothing.
     """
 
-    prepared: Checked
+    prepared: TableSetup
     numbers: Recovered
-    before: snapshots.Resumed
+    before: RecoveredTable
     meta: Meta
     controller: TableController
     ruled_on: bool
-    unheard_since: int | None
+    not_compared_since: int | None
 
 
-class _Waiting:
+class _Readiness:
     """Calls ``ready`` once every table's shoe was reached, or nobody waits for that."""
 
     def __init__(self, tables: set[str], ready: Callable[[], None]) -> None:
@@ -600,3 +602,36 @@ class _Waiting:
             self._left.discard(table)
             if not self._left:
                 self._ready()
+
+
+# How serving ends.
+
+
+def reraise_cancellation() -> None:
+    """Raise the cancellation of this task, if any.
+
+    A group whose tasks fail just as they are cancelled reports the failure alone.
+
+    Raises:
+        asyncio.CancelledError: this task was cancelled, too.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+async def flush(runners: Sequence[TableRunner], checkpointer: Checkpointer | None) -> None:
+    """Store and sign the last records. An error is only logged: it must not undo a cancellation."""
+    try:
+        for runner in runners:
+            await runner.stop()
+        if checkpointer is not None:
+            await checkpointer.sign()
+    except JournalError as error:
+        log.error("%s: the last records are not stored", error)  # noqa: TRY400 - one line
+
+
+def root_cause(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the error to report: one of ours before any other."""
+    leaves = [root_cause(e) if isinstance(e, BaseExceptionGroup) else e for e in errors.exceptions]
+    return next((e for e in leaves if isinstance(e, ShoeCtlError)), leaves[0])

@@ -1,7 +1,7 @@
-"""Where events go: every sink of a configuration open, and pumped from the journal.
+"""Deliver events: every configured sink open, each at its own pace, with an alarm for refused ones.
 
-In: a configuration, an open journal. Out: deliveries, each sink at its own pace.
-Must not know: tables, links, what an event means.
+In: a configuration, an open journal. Out: deliveries; an input of the event's table where a sink
+does not take an event, or takes it later. Must not know: links, what an event means.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import msgspec
 
-from shoe_ctl.config.schema import Config
-from shoe_ctl.daemon.host import Outside
+from shoe_ctl.config import Config
 from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
 from shoe_ctl.journal.evidence import Given
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience, table_in
+from shoe_ctl.records import Audience, Envelope, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
 
+from .host import Environment
+from .table_runner import TableRunner
+
 log = logging.getLogger(__name__)
 
 
-class SinkPlace(msgspec.Struct, frozen=True):
+class NamedSink(msgspec.Struct, frozen=True):
     """A sink with its name, under which the journal keeps its cursor, and what it may see."""
 
     name: str
@@ -62,27 +64,29 @@ def given_last(config: Config) -> list[Given]:
     return found
 
 
-async def open_sinks(config: Config, stack: AsyncExitStack, outside: Outside) -> list[SinkPlace]:
+async def open_sinks(
+    config: Config, stack: AsyncExitStack, environment: Environment
+) -> list[NamedSink]:
     """The configured sinks; they stay open, journal or no journal, until ``stack`` closes them.
 
     Raises:
         EnvironmentFault: a sink's file cannot be opened.
     """
-    places = []
+    sinks = []
     for configured in config.sink:
         name = configured.path
         path = name if name == "-" else str(config.path(name))
-        output = stack.enter_context(outside.thread("sink"))
+        output = stack.enter_context(environment.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
-        places.append(SinkPlace(f"jsonl:{name}", configured.sees, sink))
-    return places
+        sinks.append(NamedSink(f"jsonl:{name}", configured.sees, sink))
+    return sinks
 
 
 @asynccontextmanager
-async def reopening(places: Sequence[SinkPlace], asked: asyncio.Event) -> AsyncIterator[None]:
+async def reopening(sinks: Sequence[NamedSink], asked: asyncio.Event) -> AsyncIterator[None]:
     """Until leaving, whenever it is ``asked``, each file that was taken away is opened anew."""
-    files = [place.sink for place in places if isinstance(place.sink, JsonlFile)]
+    files = [named.sink for named in sinks if isinstance(named.sink, JsonlFile)]
 
     async def reopen() -> None:
         while True:
@@ -113,10 +117,10 @@ class Deliveries(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def delivering(  # noqa: PLR0913 - what is wired to what
-    places: Sequence[SinkPlace],
+    sinks: Sequence[NamedSink],
     journal: Journal,
     store: Store,
-    outside: Outside,
+    environment: Environment,
     alarms: Alarms,
     gate: Gate | None = None,
 ) -> AsyncIterator[Deliveries]:
@@ -126,22 +130,22 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
     everything else, where a whole folder was.
     """
     async with AsyncExitStack() as stack:
-        opened = [stack.enter_context(store.reader()) for _ in places]
+        opened = [stack.enter_context(store.reader()) for _ in sinks]
         # Entered behind them, so that no reader is closed while the thread still reads: who is in
         # a hurry (a second signal, a sink that stalls) does not wait for what he asked it for.
-        readers = stack.enter_context(outside.thread("journal-reader"))
+        readers = stack.enter_context(environment.thread("journal-reader"))
         pumps = []
-        for place, reader in zip(places, opened, strict=True):
+        for named, reader in zip(sinks, opened, strict=True):
             feed = SinkFeed(
                 journal,
                 reader,
                 readers,
-                sink=place.name,
-                audience=place.sees,
-                noted=alarms(place.name, place.sees),
+                sink=named.name,
+                audience=named.sees,
+                noted=alarms(named.name, named.sees),
                 gate=gate,
             )
-            pump = Pump(place.name, feed, place.sink)
+            pump = Pump(named.name, feed, named.sink)
             journal.on_commit(pump.wake)
             if gate is not None:
                 gate.on_open(pump.wake)
@@ -164,3 +168,56 @@ async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
         ended, at_work = await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
         for pump in ended:
             pump.result()
+
+
+OWN_EVENTS = ("delivery.parked", "delivery.taken")
+"""The alarm's own events: that a sink does not take one of these is only logged."""
+
+_envelope = msgspec.json.Decoder(Envelope)
+
+
+class UndeliveredAlarm:
+    """Tells an event's table that a sink did not take the event, or took it later.
+
+    It waits with that until the tables are at work.
+    """
+
+    def __init__(self) -> None:
+        self._tables: asyncio.Future[Mapping[str, TableRunner]]
+        self._tables = asyncio.get_running_loop().create_future()
+
+    def set_tables(self, tables: Mapping[str, TableRunner]) -> None:
+        """These tables are at work, by their ids."""
+        self._tables.set_result(tables)
+
+    def of(self, sink: str, sees: Audience) -> Noted:
+        """Return the alarm of this sink, which gets this stream."""
+        return _SinkAlarm(self, sink, sees)
+
+    async def table_of(self, event: Envelope) -> TableRunner | None:
+        """Return the event's table; None if it is not served, or the event is an alarm itself."""
+        tables = await asyncio.shield(self._tables)
+        return None if event.type in OWN_EVENTS else tables.get(table_in(event.source))
+
+
+class _SinkAlarm:
+    """The alarm of one sink. Each call returns when its input is stored, or raises JournalError."""
+
+    def __init__(self, alarm: UndeliveredAlarm, sink: str, sees: Audience) -> None:
+        self._alarm = alarm
+        self._sink = sink
+        self._sees = sees
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        """The sink does not take this event, record ``n``: its table is told."""
+        envelope = _envelope.decode(event)
+        if (table := await self._alarm.table_of(envelope)) is None:
+            log.error("sink %s will not take event %s: %s", self._sink, envelope.id, why)
+        else:
+            await table.parked(self._sink, self._sees, n, envelope, why)
+
+    async def taken(self, n: int, event: bytes) -> None:
+        """The sink took the event after all."""
+        envelope = _envelope.decode(event)
+        if (table := await self._alarm.table_of(envelope)) is not None:
+            await table.taken(self._sink, n, envelope)

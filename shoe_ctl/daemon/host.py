@@ -1,20 +1,23 @@
-"""What the daemon reaches threads, ports and callers through, so that a test can own all of them.
+"""What the daemon reaches on its host: threads, ports, callers, and the service manager.
 
-In: nothing. Out: Outside; as it stands, the system's own.
-Must not know: tables, the journal, what runs in a thread.
+In: the environment of the process. Out: Environment, which a test can replace as a whole; messages
+to systemd. Must not know: tables, the journal, what runs in a thread.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
 from firmware_proto.profiles import SerialSettings
 from shoe_ctl.api.asked import Caller
 from shoe_ctl.api.socket import Handler
+from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.link.openers import opener
 from shoe_ctl.link.ports import Port
 from shoe_ctl.link.transport import Opener
@@ -38,10 +41,11 @@ def draw_epoch() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
-    """``ways_in`` are taken beside the socket that is configured, by ``callers``.
+class Environment:
+    """How the daemon reaches its host.
 
-    ``epoch`` draws what tells the events of one journal, or of a part of it, from any other's.
+    ``ways_in`` are opened beside the configured socket, for ``callers``. ``epoch`` draws the epoch
+    that tells the events of one journal, or of a part of it, from all others.
     """
 
     thread: Thread = one_thread
@@ -51,5 +55,100 @@ class Outside:
     epoch: Callable[[], str] = draw_epoch
 
 
-SYSTEM = Outside()
+SYSTEM = Environment()
 """The system's own threads and ports, and no way in but the socket."""
+
+
+# The service manager.
+
+log = logging.getLogger(__name__)
+
+LONGEST_STATUS = 400
+"""Characters of a status line: it is read in the output of ``systemctl status``."""
+
+
+class ServiceManager:
+    """Reports to the service manager by sd_notify(3). A manager that is not there stops nothing.
+
+    ``watchdog_s`` is how long the manager waits for a sign of life, None where it has no watchdog.
+    """
+
+    def __init__(self, address: str | None = None, watchdog_s: float | None = None) -> None:
+        self.watchdog_s = watchdog_s
+        self._address = address
+        self._socket: socket.socket | None = None
+        self._failed_once = False
+        self._status = "serving"
+        if address is not None:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            self._socket.setblocking(False)
+
+    def ready(self) -> None:
+        """The daemon serves. The status line is *serving*, or the last one given."""
+        self._send(f"READY=1\nSTATUS={self._status}")
+
+    def status(self, text: str) -> None:
+        """Report one line of status."""
+        self._status = " ".join(text.split())[:LONGEST_STATUS]
+        self._send(f"STATUS={self._status}")
+
+    def stopping(self) -> None:
+        """The daemon ends."""
+        self._send("STOPPING=1")
+
+    async def beat(self, clock: Clock) -> None:
+        """Send a sign of life from this loop, twice in the watchdog's time, for ever.
+
+        Without a watchdog it returns at once.
+        """
+        if self.watchdog_s is None:
+            return
+        while True:
+            self._send("WATCHDOG=1")
+            await sleep(clock, self.watchdog_s / 2)
+
+    def close(self) -> None:
+        """Close the socket: nothing more is reported."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _send(self, said: str) -> None:
+        if self._socket is None or self._address is None:
+            return
+        address = self._address
+        if address.startswith("@"):  # in the abstract name space
+            address = "\0" + address[1:]
+        try:
+            self._socket.sendto(said.encode(), address)
+        except OSError as error:
+            if not self._failed_once:
+                self._failed_once = True
+                log.warning("the service manager cannot be told: %s", error)
+
+
+@contextmanager
+def service_manager(environment: Mapping[str, str], pid: int) -> Iterator[ServiceManager]:
+    """Report to the service manager that started this process, if any, until leaving.
+
+    A watchdog that is meant for another process (``WATCHDOG_PID``) is ignored.
+    """
+    address = environment.get("NOTIFY_SOCKET")
+    if address is not None and not address.startswith(("/", "@")):
+        log.warning("NOTIFY_SOCKET names no local socket: %s", address)
+        address = None
+    manager = ServiceManager(address, _watchdog_s(environment, pid))
+    try:
+        yield manager
+    finally:
+        manager.close()
+
+
+def _watchdog_s(environment: Mapping[str, str], pid: int) -> float | None:
+    wanted, whose = environment.get("WATCHDOG_USEC"), environment.get("WATCHDOG_PID")
+    if wanted is None or (whose is not None and whose != str(pid)):
+        return None
+    if not (wanted.isascii() and wanted.isdigit()) or int(wanted) == 0:
+        log.warning("WATCHDOG_USEC is no time: %s", wanted)
+        return None
+    return int(wanted) / 1_000_000

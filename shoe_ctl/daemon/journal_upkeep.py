@@ -1,8 +1,8 @@
-"""What lets a journal stop growing: sets of cards of long ago are exported and then taken out.
+"""Keep the journal signed and bounded while tables are at work.
 
-In: the journal, its key, the time, which sinks have had what. Out: files, a later beginning.
-Must not know: links, rounds. Nothing is taken out that is not in a file which was read again, or
-that a sink still waits for; what is left begins at a checkpoint and verifies.
+In: the journal, its key, a clock, which sinks have had what. Out: checkpoints; exported files and a
+later beginning. Must not know: links, rounds. Nothing is taken out that is not in a file which was
+read again, or that a sink still waits for; what is left begins at a checkpoint and verifies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from shoe_ctl.config.schema import Config
+from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import shoe_sections
 from shoe_ctl.journal import export
@@ -27,8 +27,12 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.journal.signing import Signer
+from shoe_ctl.link.clock import Clock, sleep
 
 log = logging.getLogger(__name__)
+
+FIRST_S = 1.0
+"""How long the first signature waits: the signing library loads longer than the tables start."""
 
 DAY_US = 24 * 3600 * 1_000_000
 
@@ -41,10 +45,10 @@ MOST_RECORDS = 2_000
 SUFFIX = ".journal.gz"
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """How long what was signed is kept, in µs; where its files go; who must have had it.
+class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How long signed records are kept, in µs; where exports go; which sinks must have had them.
 
-    ``tables`` are those at work: their last set of cards is always kept.
+    ``tables`` are those at work: their current set of cards always stays.
     """
 
     keep_us: int
@@ -53,11 +57,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     sinks: tuple[str, ...]
 
 
-def policy(config: Config, sinks: Sequence[str]) -> Policy | None:
-    """What the configuration asks for; ``sinks`` are the names that their cursors go by."""
+def retention_policy(config: Config, sinks: Sequence[str]) -> RetentionPolicy | None:
+    """Return what the configuration asks for; ``sinks`` are the names of the sinks' cursors."""
     if config.journal.keep_days is None:
         return None
-    return Policy(
+    return RetentionPolicy(
         keep_us=config.journal.keep_days * DAY_US,
         archive=config.path(config.journal.archive),
         tables=frozenset(table.id for table in config.table),
@@ -66,14 +70,14 @@ def policy(config: Config, sinks: Sequence[str]) -> Policy | None:
 
 
 class Retention:
-    """Holds a journal to a policy. ``open_reader`` gives a reader of it, used in ``executor``."""
+    """Exports and takes out old records. ``open_reader`` gives a reader, used in ``executor``."""
 
     def __init__(
         self,
         journal: Journal,
         open_reader: Callable[[], Reader],
         executor: Executor,
-        policy: Policy,
+        policy: RetentionPolicy,
     ) -> None:
         self._journal = journal
         self._open_reader = open_reader
@@ -81,7 +85,7 @@ class Retention:
         self._policy = policy
 
     async def hold(self, signer: Signer, now_us: int) -> None:
-        """Exports and takes out what is due; what cannot be exported stays, and is told.
+        """Export and take out what is due. What cannot be exported stays, and is logged.
 
         Raises:
             JournalError: the journal takes nothing more.
@@ -101,49 +105,51 @@ class Retention:
             return exported(reader, self._policy, now_us)
 
 
-def exported(reader: Reader, policy: Policy, now_us: int) -> list[Begins]:
-    """Makes the files that are due, and says where the journal may begin, one step after another.
+def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[Begins]:
+    """Write the files that are due, and return where the journal may begin, step by step.
 
     Raises:
         JournalError: the journal cannot be read, or a file not be made; nothing may be taken out.
     """
     begins = kept_from(reader)
     bound = min((reader.cursor(sink) + 1 for sink in policy.sinks), default=reader.heads()[0])
-    due: list[tuple[Path, shoe_sections.Span, export.Stretch]] = []
+    due: list[tuple[Path, shoe_sections.ShoeSection, export.Stretch]] = []
     for table in sorted(reader.heads()[1].keys() - {JOURNAL}):
         if table not in begins.ends and (first := _begun_otherwise(reader, table)) is not None:
             bound = min(bound, first)
-        for span in shoe_sections.spans(reader, table):
-            kept = export.stretch(reader, table, span.first, span.last)
-            if _is_kept(span, kept, policy, now_us) or len(due) == MOST_FILES:
-                bound = min(bound, span.first)
+        for section in shoe_sections.sections(reader, table):
+            kept = export.stretch(reader, table, section.first, section.last)
+            if _is_kept(section, kept, policy, now_us) or len(due) == MOST_FILES:
+                bound = min(bound, section.first)
                 break
-            due.append((policy.archive / f"{span.shoe_id}{SUFFIX}", span, kept))
+            due.append((policy.archive / f"{section.shoe_id}{SUFFIX}", section, kept))
     last = next(reader.landmarks(JOURNAL, Kind.CHECKPOINT, before=bound + 1), None)
     if last is None or last.n <= begins.n:
         return []
-    for path, span, kept in due:
-        if span.first < last.n:
+    for path, section, kept in due:
+        if section.first < last.n:
             _file(reader, path, kept)
     return list(_steps(reader, begins, last.n))
 
 
 def _begun_otherwise(reader: Reader, table: str) -> int | None:
-    """The table's first record where it is in no set of cards, and so comes into no file."""
+    """Return the table's first record where it belongs to no set, and so comes into no file."""
     first = next(reader.records(table=table), None)
     if first is None or first.kind == Kind.META.value:
         return None
     return first.n
 
 
-def _is_kept(span: shoe_sections.Span, kept: export.Stretch, policy: Policy, now_us: int) -> bool:
-    if kept.t_us is None or (span.current and span.table in policy.tables):
+def _is_kept(
+    section: shoe_sections.ShoeSection, kept: export.Stretch, policy: RetentionPolicy, now_us: int
+) -> bool:
+    if kept.t_us is None or (section.current and section.table in policy.tables):
         return True
     return kept.t_us > now_us - policy.keep_us
 
 
 def _file(reader: Reader, path: Path, kept: export.Stretch) -> None:
-    """The file is there and holds the stretch, when this returns."""
+    """Write the file, or check the one that is there."""
     if path.exists():
         export.check(path, kept)
         return
@@ -156,7 +162,7 @@ def _file(reader: Reader, path: Path, kept: export.Stretch) -> None:
 
 
 def _steps(reader: Reader, begins: Beginning, upto: int) -> Iterator[Begins]:
-    """From where the journal begins to the checkpoint ``upto``, by checkpoints in between."""
+    """Yield the steps from where the journal begins to ``upto``, by checkpoints in between."""
     at, told = begins.n, dict(begins.told)
     stops = list(_checkpoints(reader, at, upto))
     for place, n in enumerate(stops):
@@ -175,3 +181,74 @@ def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[int]:
         if record.n > upto:
             return
         yield record.n
+
+
+class Checkpointer:
+    """Signs the journal soon after the start, at each shoe, every ``every_s`` seconds, at the end.
+
+    ``load`` gives the key; it blocks, and is called once, in ``executor``. With ``retention``, old
+    records are looked for after each signature but the last.
+    """
+
+    def __init__(  # noqa: PLR0913 - what it signs, with what, when, and what goes with it
+        self,
+        journal: Journal,
+        load: Callable[[], Signer],
+        clock: Clock,
+        executor: Executor,
+        *,
+        every_s: float,
+        retention: Retention | None = None,
+    ) -> None:
+        self._journal = journal
+        self._load = load
+        self._signer: Signer | None = None
+        self._loading: asyncio.Future[Signer] | None = None
+        self._clock = clock
+        self._executor = executor
+        self._every_s = every_s
+        self._retention = retention
+        self._due = asyncio.Event()
+
+    def new_shoe(self) -> None:
+        """Sign now: a set of cards ended or began."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Sign until cancelled.
+
+        Raises:
+            JournalError: the journal takes nothing more.
+        """
+        await sleep(self._clock, FIRST_S)
+        while True:
+            self._due.clear()
+            signer = await self.sign()
+            if self._retention is not None:
+                await self._retention.hold(signer, self._clock.wall_us())
+            await sleep(self._clock, self._every_s, unless=self._due)
+
+    async def sign(self) -> Signer:
+        """Sign what was stored since the last signature, if anything; return the signer.
+
+        Raises:
+            JournalError: as ``run``; or the key is not there any more.
+        """
+        if self._signer is None:
+            self._signer = await self._loaded()
+        n = await self._journal.checkpoint(self._signer, self._clock.wall_us())
+        if n is not None:
+            key = self._signer.public_key.hex()
+            log.info("journal: records up to %d are signed with %s", n - 1, key)
+        return self._signer
+
+    async def _loaded(self) -> Signer:
+        """Return the key. It is loaded once, even if the first caller is cancelled meanwhile."""
+        if self._loading is None:
+            loop = asyncio.get_running_loop()
+            self._loading = loop.run_in_executor(self._executor, self._load)
+        try:
+            return await asyncio.shield(self._loading)
+        except JournalError:
+            self._loading = None
+            raise

@@ -1,21 +1,23 @@
-"""Storage that failed: when, why, and waiting until it can be trusted again.
+"""An outage of the storage: when and why, the note for the next start, and reopening the journal.
 
-In: a journal's path, a clock. Out: the store, opened anew and verified from its first record.
-Must not know: tables, links, sinks; who is told.
+In: a journal's path, a clock, places for small files. Out: the store, opened anew and verified from
+its first record; a note that survives this process. Must not know: tables, links, sinks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from shoe_ctl.daemon.host import Outside
+from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.evidence import Given, was_replaced
 from shoe_ctl.journal.reader import Reader
@@ -23,8 +25,15 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
 
+from .host import Environment
+
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0
+
+NOTE_SUFFIX = "-outage"
+"""Added to the name of the file that a note lies beside."""
+
+UNKNOWN_CAUSE = "the storage failed while an earlier daemon served, which could not note why"
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +54,7 @@ def refusal_of(what: str) -> str:
     return f"storage fault, nothing is stored, acknowledged or published: {what}"
 
 
-class Reopening:
+class JournalReopener:
     """Opens a journal again after 1 s, then each time after twice as long, up to 30 s.
 
     Each new reason is logged as a warning, one that only repeats the last for debugging.
@@ -56,13 +65,13 @@ class Reopening:
         path: Path,
         clock: Clock,
         vfs: str | None,
-        outside: Outside,
+        environment: Environment,
         given: Callable[[], Iterable[Given]] = tuple,
     ) -> None:
         self._path = path
         self._given = given
         self._clock = clock
-        self._outside = outside
+        self._environment = environment
         self._vfs = vfs
         self._wait_s = FIRST_RETRY_S
         self._told = ""
@@ -90,12 +99,12 @@ class Reopening:
         Raises:
             JournalError: it cannot be opened, or is not what was written.
         """
-        with self._outside.thread("journal-again") as opener:
+        with self._environment.thread("journal-again") as opener:
             return await self._attempt().made_in(opener)
 
     async def done(self) -> Store:
         """The store, once it opens and is whole."""
-        with self._outside.thread("journal-again") as opener:
+        with self._environment.thread("journal-again") as opener:
             while True:
                 await sleep(self._clock, self._wait_s)
                 self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
@@ -175,3 +184,88 @@ class _Attempt:
             if n >= first_n and there != [(table, digest)]:
                 return n
         return None
+
+
+class OutageMarker:
+    """Marks an outage in small files, for a daemon that starts before it is stored.
+
+    The marks are there from the announcement of an outage until every table has stored it. The
+    place that most likely works comes first. A place that fails is logged: where all fail, and the
+    daemon ends before the storage works, the outage is forgotten.
+    """
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self.places = tuple(places)
+
+    def found(self) -> Outage | None:
+        """Return the outage that an earlier daemon marked and no table has stored, if any.
+
+        A file that cannot be read, or is empty as on a full disk, marks an outage all the same:
+        since the file was made, for an unknown reason.
+        """
+        found = [outage for place in self.places if (outage := _read_note(place)) is not None]
+        return min(found, key=lambda outage: outage.since_us, default=None)
+
+    def write(self, outage: Outage) -> None:
+        """Mark an outage in all places, in their order. Never raises."""
+        noted = [place for place in self.places if _write_note(place, outage)]
+        if not noted:
+            log.error(
+                "that nothing can be stored could not be noted anywhere: if this daemon ends now, "
+                "the next one asks nobody to resume"
+            )
+
+    def clear(self) -> None:
+        """Remove the marks: every table has stored it. Never raises; one that stays asks again."""
+        for place in self.places:
+            try:
+                place.unlink(missing_ok=True)
+            except OSError as error:
+                log.warning(
+                    "%s cannot be removed (%s): the next start asks people to resume once more",
+                    place, error.strerror,
+                )  # fmt: skip
+
+
+def marker_for(config: Config) -> OutageMarker:
+    """Return the marker of a configuration: a file beside the socket and one beside the journal.
+
+    The first is mostly in memory, so that it can be written whatever happened to the disk. The
+    second survives a reboot, where the disk takes it.
+    """
+    beside = (config.socket_path, config.path(config.journal.path))
+    places = [path.parent / f"{path.name}{NOTE_SUFFIX}" for path in beside if path is not None]
+    return OutageMarker(places)
+
+
+def _write_note(place: Path, outage: Outage) -> bool:
+    """Return whether there is a file now, be it an empty one."""
+    try:
+        fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        log.warning("%s cannot be made: %s", place, error.strerror)
+        return False
+    try:
+        os.write(fd, msgspec.json.encode(outage) + b"\n")
+        os.fsync(fd)
+    except OSError as error:
+        log.warning("%s is empty or may not last: %s", place, error.strerror)
+    finally:
+        os.close(fd)
+    return True
+
+
+def _read_note(place: Path) -> Outage | None:
+    try:
+        made_us = place.stat().st_mtime_ns // 1000
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # nor can the journal be there: it says so itself
+            return None
+        log.warning("%s cannot be looked at: %s", place, error.strerror)
+        return None
+    try:
+        return msgspec.json.decode(place.read_bytes(), type=Outage)
+    except (OSError, msgspec.MsgspecError):
+        return Outage(since_us=made_us, what=UNKNOWN_CAUSE)

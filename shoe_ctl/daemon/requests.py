@@ -1,4 +1,4 @@
-"""What staff ask of the tables: who may, which table it is for, how it is answered.
+"""Requests of people and of the table system: who may, which table it is for, how it is answered.
 
 In: commands and questions of known callers. Out: answers as the contract words them.
 Must not know: how they came in, rules, the journal, how events are delivered.
@@ -17,16 +17,17 @@ from typing import Any, Protocol
 
 from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
 from shoe_ctl.config.schema import SocketConfig, SocketUser
-from shoe_ctl.daemon.outage import Outage, refusal_of
-from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 
+from .outage import Outage, refusal_of
+from .table_runner import TableRunner
+
 OFFERED_WITHIN_S = 10.0
-"""How long an answer waits for a sink; what it takes later the table tells."""
+"""How long an answer waits for a sink. What it takes later is announced by the table."""
 
 _ADD = "add a [[socket.user]] for the second person: {} is the only one"
 
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def users_of(config: SocketConfig) -> dict[int, Caller]:
-    """The configured users by their ids on this host.
+    """Return the configured users by their ids on this host.
 
     Raises:
         ConfigError: a name that this host does not know, one user twice, or two of one name.
@@ -62,7 +63,7 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
 
 
 def _names(entry: SocketUser, uid: int) -> tuple[str, ...]:
-    """All that people may call this user: the name given, the host's, and the number."""
+    """Return all names of this user: the configured one, the host's, and the number."""
     with suppress(KeyError):
         host = pwd.getpwuid(uid).pw_name
         return tuple(n for n in (entry.name, host, str(uid)) if n is not None)
@@ -70,7 +71,7 @@ def _names(entry: SocketUser, uid: int) -> tuple[str, ...]:
 
 
 def gid_of(config: SocketConfig) -> int | None:
-    """The id of the socket's group on this host.
+    """Return the id of the socket's group on this host.
 
     Raises:
         ConfigError: a name that this host does not know.
@@ -91,11 +92,11 @@ class People:
         self._named = {normalize_name(name): each for each in self._users for name in each.names}
 
     def others(self, caller: Caller) -> list[str]:
-        """Who may be asked for consent, each by the name that people use."""
+        """Return who may be asked for consent, each by the name that people use."""
         return [each.names[0] for each in self._users if each.user != caller.user and each.names]
 
     def second_person(self, caller: Caller, asked: Command) -> SecondPerson | None:
-        """Whether the named second person is another user than who asks, and in which positions."""
+        """Return what is known of the second person named: another user's positions, or why not."""
         if asked.consented_by is None:
             return None
         second = self._named.get(normalize_name(asked.consented_by))
@@ -109,7 +110,7 @@ class People:
         return SecondPerson(positions=(second.position, *second.also))
 
     def as_input(self, caller: Caller, asked: Command) -> TableCommand:
-        """The input; its time is given when it is taken up."""
+        """Return the command as an input; its time is given when it is taken up."""
         return TableCommand(
             t_us=0,
             command_id=asked.command_id,
@@ -125,23 +126,24 @@ class People:
         )
 
 
-class Offers(Protocol):
-    """A sink's pump, as far as people have to do with it."""
+class SinkOffers(Protocol):
+    """What a request needs of a sink's pump."""
 
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
-        """Offers the parked event at record ``n`` once more: None when taken, else why not."""
+        """Offer the parked event at record ``n`` once more: None when taken, else why not."""
 
 
-class Staff:
-    """Hands what callers ask to the table it is for. ``tables`` are the runners by table id.
+class RequestHandler:
+    """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
-    ``sinks`` take what is offered again, by their names. A second person is one of ``people``.
+    ``sinks`` take events that are offered again, by their names. A second person is one of
+    ``people``.
     """
 
     def __init__(
         self,
         tables: Mapping[str, TableRunner],
-        sinks: Mapping[str, Offers],
+        sinks: Mapping[str, SinkOffers],
         people: People,
     ) -> None:
         self._tables = tables
@@ -150,7 +152,7 @@ class Staff:
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
-        """Waits for what a command cannot go on after, a journal that takes no more, and raises it.
+        """Wait until the journal takes nothing more, and raise that.
 
         Raises:
             EnvironmentFault: what failed.
@@ -158,7 +160,7 @@ class Staff:
         await self._failure
 
     async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
-        """The answer, as it is told to the caller.
+        """Return the answer to a request.
 
         Raises:
             InputRefused: a table that is not served here.
@@ -185,7 +187,7 @@ class Staff:
         return _status_answer(caller, told)
 
     async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
-        """What was parked is offered again, in the journal's order; how that went, by sink."""
+        """Offer parked events again, in the journal's order; answer how that went, by sink."""
         parked: dict[str, list[int]] = {}
         for runner in self._tables.values():
             for sink, records in (await runner.waiting(caller.sees)).items():
@@ -236,7 +238,7 @@ class Staff:
 def status_in_outage(
     caller: Caller, asked: StatusAsked, tables: Mapping[str, TableRunner], outage: Outage
 ) -> dict[str, Any]:
-    """The answer to a question of status while nothing can be stored: how each table stood.
+    """Answer a status request while nothing can be stored: how each table stood.
 
     Raises:
         InputRefused: a table that is not served here.
@@ -251,7 +253,7 @@ def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, An
 
 
 def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
-    """The runner of this table, or all of them."""
+    """Return the runner of this table, or all of them."""
     if table is None:
         return list(tables.values())
     if table not in tables:
@@ -264,7 +266,7 @@ def _unknown(table: str, tables: Iterable[str]) -> InputRefused:
 
 
 def may_not_act(caller: Caller, asked: Command, highest: str | None) -> str | None:
-    """Why this caller may not act in the position that the command names; None where it may."""
+    """Return why this caller may not act in the position named; None where it may."""
     if any(
         is_sufficient(own, asked.position, highest=highest)
         for own in (caller.position, *caller.also)

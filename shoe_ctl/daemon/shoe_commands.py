@@ -1,6 +1,6 @@
-"""What the table tells its shoe, as the shoe's session takes it: the time and keys are put in here.
+"""Send the table's commands to its shoe: the time and the keys are filled in here.
 
-In: the table's ShoeCommands, a ring of keys, the time. Out: what a session is told, or why not.
+In: the table's ShoeCommands, a ring of keys, the time. Out: session commands, or why there is none.
 Must not know: the round, bytes. A key goes between its file and the session, and nowhere else.
 """
 
@@ -38,8 +38,10 @@ T = TypeVar("T")
 ROTATE = "rotate_key"
 
 
-class Teller:
-    """``keys`` are those of the table's shoes, None where their links are unauthenticated.
+class ShoeCommandSender:
+    """Turns the table's commands to its shoe into session commands.
+
+    ``keys`` are those of the table's shoes, None where their links are unauthenticated.
 
     ``executor`` reads and writes their file, which blocks.
     """
@@ -49,18 +51,18 @@ class Teller:
         self._executor = executor
         self._proved: dict[str, int] = {}
 
-    async def _blocks(self, work: Callable[..., T], *args: object) -> T:
+    async def _run(self, work: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *args)
 
-    async def made_whole(self, asked: TableCommand, device_id: str | None) -> TableCommand:
-        """The command as it becomes an input: a new key without a number gets its number here.
+    async def with_key_number(self, asked: TableCommand, device_id: str | None) -> TableCommand:
+        """Return the command with the number of the key to install.
 
-        The key file is read anew: what was put into it since holds from now on, for connections
-        to come too.
+        For ``rotate_key`` without one, choose the next number in the key file. The file is read
+        anew: keys that were added to it are valid from now on, for later connections too.
 
         Raises:
-            InputRefused: it holds what no record may, names a key that is not to be had, or
-                one could not be stored.
+            InputRefused: the command holds what no record may hold, names a key that the file does
+                not have, or a new key could not be stored.
         """
         if asked.command != ROTATE:
             return asked
@@ -72,14 +74,14 @@ class Teller:
         if self._keys is None or device_id is None:
             return asked  # the table says what is wrong with that
         try:
-            await self._blocks(self._keys.read_again)
+            await self._run(self._keys.read_again)
             key_id = self._chosen(self._keys, device_id, named)
         except ConfigError as error:
             raise InputRefused(f"rotate_key: {error}") from None
         return msgspec.structs.replace(asked, args={"key_id": key_id})
 
     def _chosen(self, keys: KeyRing, device_id: str, named: int | None) -> int:
-        """The number of the key that the shoe is to have: the one named, or one ahead of all."""
+        """Return the number of the key to install: the one named, or the next after all others."""
         proved, newest = self._proved.get(device_id, 0), keys.newest(device_id)
         if named is not None:
             if keys.key(device_id, named) is None:
@@ -92,13 +94,13 @@ class Teller:
         keys.check_writable()
         return newest + 1
 
-    async def for_the_session(
+    async def to_session_command(
         self, command: ShoeCommand, device_id: str | None, wall_us: int
     ) -> AnyCommand:
-        """What a session is told. A key that is not in the file yet is made and stored first.
+        """Return the command as a session takes it. A new key is made and stored first.
 
         Raises:
-            ValueError: no session is told such a thing, or the key is not to be had.
+            ValueError: there is no such session command, or the key cannot be had.
         """
         number, of = command.number, command.of
         match command.command:
@@ -122,12 +124,12 @@ class Teller:
         if self._keys is None or device_id is None:
             raise ValueError("there is no key file")
         try:
-            return await self._blocks(self._keys.add, device_id, key_id)
+            return await self._run(self._keys.add, device_id, key_id)
         except ConfigError as error:
             raise ValueError(str(error)) from None
 
-    async def heard(self, events: Iterable[ShoeEvent]) -> None:
-        """What is stored by now: a shoe that proved a key is believed with no older one."""
+    async def note_proofs(self, events: Iterable[ShoeEvent]) -> None:
+        """These events are stored: where a shoe proved a key, retire its older ones."""
         for event in events:
             if isinstance(event, Authenticated) and self._keys is not None:
                 await self._retire(self._keys, event)
@@ -135,7 +137,7 @@ class Teller:
     async def _retire(self, keys: KeyRing, proof: Authenticated) -> None:
         self._proved[proof.device_id] = proof.key_id
         try:
-            if await self._blocks(keys.retire_before, proof.device_id, proof.key_id):
+            if await self._run(keys.retire_before, proof.device_id, proof.key_id):
                 log.info("%s: key %d is proved, older ones are retired",
                          proof.device_id, proof.key_id)  # fmt: skip
         except ConfigError as error:

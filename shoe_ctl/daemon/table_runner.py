@@ -1,4 +1,4 @@
-"""One table at work: what its link, its clock and its people bring, in the order of effects.
+"""One table at work: its link, its clock and its people, in the order of effects.
 
 In: receptions, link facts, commands, the time. Out: one committed group each, and only then
 acknowledgements, the shoe's desired state, answers. Must not know: ports, sinks, other tables.
@@ -13,23 +13,16 @@ from typing import Any
 
 import msgspec
 
+from firmware_proto.events import Hello
 from firmware_proto.session import Resume
-from shoe_ctl.daemon import loss
-from shoe_ctl.daemon.devices import Devices
-from shoe_ctl.daemon.outage import Outage
-from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
-from shoe_ctl.daemon.shoe_commands import Teller
-from shoe_ctl.daemon.waking import WakeUp
 from shoe_ctl.errors import InputRefused, JournalError
-from shoe_ctl.history.event_ids import Answered, Answers, FirstAnswer
-from shoe_ctl.history.recorder import Line, inputs
-from shoe_ctl.history.recording import record_input
-from shoe_ctl.history.revised import Told
-from shoe_ctl.history.snapshots import Sections
+from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
+from shoe_ctl.history.recorder import LinkRecorder, inputs, record_input
+from shoe_ctl.history.snapshots import SnapshotSchedule
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import CommitResult, Group
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.link.clock import Clock
+from shoe_ctl.link.clock import Clock, Timer
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.supervisor import Supervisor, Suspension
 from shoe_ctl.records import Audience, Envelope
@@ -51,10 +44,14 @@ from shoe_ctl.table.inputs import (
     StorageRestored,
     TableCommand,
     Tick,
+    fault_place,
 )
 from shoe_ctl.table.procedures.stack import is_held
 
-__all__ = ["Answered", "TableRunner"]
+from . import loss
+from .outage import Outage
+from .refusal_budget import RefusalBudget, Unrecorded
+from .shoe_commands import ShoeCommandSender
 
 log = logging.getLogger(__name__)
 
@@ -79,10 +76,9 @@ class TableRunner:
         *,
         under: bodies.Meta,
         devices: dict[str, int],
-        answers: Answers | None = None,
-        told: Told | None = None,
+        index: EventIndex | None = None,
         on_shoe: Callable[[], None] = lambda: None,
-        teller: Teller | None = None,
+        sender: ShoeCommandSender | None = None,
         reopened: bool = False,
         compare: Comparison | None = None,
         started_n: int | None = None,
@@ -90,24 +86,23 @@ class TableRunner:
     ) -> None:
         self.controller = controller
         self.table = controller.settings.table
-        self._line = Line(self.table)
+        self._link = LinkRecorder(self.table)
         self._journal = journal
         self._clock = clock
         # A clock that was set back before the daemon started again must not hold the table's time.
         self._ahead_us = max(0, controller.state.t_us - clock.wall_us())
         self._under = under
-        self._sections = Sections(journal, under, self.table)
-        self._devices = Devices(self.table, devices)
-        self._answers = Answers() if answers is None else answers
+        self._snapshots = SnapshotSchedule(journal, under, self.table)
+        self._devices = DeviceSequences(self.table, devices)
+        self._index = EventIndex() if index is None else index
         self._on_shoe = on_shoe
-        self._told = Told() if told is None else told
-        self._teller = Teller() if teller is None else teller
-        self._telling: list[tuple[int, TableEvent]] = []
+        self._sender = ShoeCommandSender() if sender is None else sender
+        self._uncommitted: list[tuple[int, TableEvent]] = []
         self._commands: list[ShoeCommand] = []
         self._connection: Connection | None = None
         self._supervisor: Supervisor | None = None
         self.turn = asyncio.Lock()
-        self._wake = WakeUp(clock)
+        self._wake = WakeTimer(clock)
         self.refusals = RefusalBudget() if refusals is None else refusals
         self._reopened = reopened
         self._failed: JournalError | None = None
@@ -115,8 +110,8 @@ class TableRunner:
         self._free = asyncio.Event()
         self._compare = compare
         self.started_n = journal.last_n if started_n is None else started_n
-        self._met_as: Resume | None = None
-        self._unknown: str | None = None
+        self._resumed_from: Resume | None = None
+        self._unknown_device: str | None = None
 
     def attach(self, supervisor: Supervisor) -> None:
         """The link that takes this table's wishes."""
@@ -125,7 +120,7 @@ class TableRunner:
 
     def resume(self) -> Resume | None:
         """The device spoken with last, and the last event stored of it."""
-        if self._known_device == self._unknown:
+        if self._known_device == self._unknown_device:
             return None
         return self._devices.resume(self._known_device)
 
@@ -164,12 +159,12 @@ class TableRunner:
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
-        self._met_as, self._unknown = resume, None
+        self._resumed_from, self._unknown_device = resume, None
         self._connection = connection
         self._devices.connected()
         async with self.turn:
             group, t_us = self._group(), self._now()
-            self._line.opened(
+            self._link.opened(
                 group, connection, profile=profile, settings=settings, resume=resume, t_us=t_us
             )
             up = LinkUp(
@@ -193,7 +188,7 @@ class TableRunner:
         self._connection = None
         async with self.turn:
             group = self._group()
-            self._line.ended()
+            self._link.ended()
             lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
             await self._handle(group, [lost])
 
@@ -210,7 +205,7 @@ class TableRunner:
                 again=found.again,
             )
             lost = LinkLost(t_us=t_us, connection=found.connection, reason=found.reason)
-            self._line.ended()
+            self._link.ended()
             await self._handle(group, [suspended] if found.again else [suspended, lost])
 
     async def line_resumed(self, unkept: int) -> None:
@@ -224,14 +219,14 @@ class TableRunner:
         Where the shoe shows that more of its events were acknowledged than are stored here, nothing
         of it is before a person rules on that.
         """
-        if not await self._fits(reception):
+        if not await self._is_complete(reception):
             return
         async with self.turn:
             group, t_us = self._group(), self._now(reception.t_us)
-            self._line.received(group, reception, t_us)
-            stored = self._devices.note(group, reception)
+            self._link.received(group, reception, t_us)
+            stored = self._devices.add(group, reception)
             await self._handle(group, inputs(reception, t_us))
-            await self._teller.heard(heard.event for heard in reception.heard)
+            await self._sender.note_proofs(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
 
@@ -276,15 +271,15 @@ class TableRunner:
         whole = command
         if before is None:
             try:
-                whole = await self._teller.made_whole(command, self._known_device)
+                whole = await self._sender.with_key_number(command, self._known_device)
             except InputRefused as why:
                 return _refused(command, str(why))
             added = tuple(name for name in whole.args if name not in command.args)
             whole = msgspec.structs.replace(whole, added=added)
         answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
         if before is None and command.command_id in self.controller.state.answered:
-            self._answers.keep(answered)
-            self._answers.keep_only(self.controller.state.answered)
+            self._index.add_answer(answered)
+            self._index.keep_answers(self.controller.state.answered)
         return answered.seen_by(sees)
 
     def _used_before(self, command: TableCommand) -> str | None:
@@ -293,15 +288,15 @@ class TableRunner:
         known = recorded if command.command_id in recorded else self.refusals.answered
         return answers.check_command_id(known, command)
 
-    def _first_answer(self, command: TableCommand) -> FirstAnswer | None:
+    def _first_answer(self, command: TableCommand) -> RecordedAnswer | None:
         """What a command of this id was answered first, recorded or not; None for a new one."""
-        recorded = self._answers.to(command.command_id)
+        recorded = self._index.answer(command.command_id)
         unrecorded = self.refusals.answered.get(command.command_id)
         if recorded is not None or unrecorded is None:
             return recorded
-        return FirstAnswer(unrecorded.again(), ())
+        return RecordedAnswer(unrecorded.again(), ())
 
-    async def _take_up(self, command: TableCommand) -> FirstAnswer:
+    async def _take_up(self, command: TableCommand) -> RecordedAnswer:
         """Handles it; where it is refused and its user's budget is spent, it is only counted."""
         if self.refusals.is_spent(command.user, command.t_us):
             refusal = self._refusal_of(command)
@@ -310,7 +305,7 @@ class TableRunner:
                 if command.command_id not in self.controller.state.answered:
                     self.refusals.remember(answers.first_answer(command, refusal))
                 self._wake_next()
-                return FirstAnswer(refusal, ())
+                return RecordedAnswer(refusal, ())
         first = await self._handle_command(command)
         if not first.answer.accepted:
             self.refusals.record(command.user, command.t_us)
@@ -397,7 +392,7 @@ class TableRunner:
             if counts := self.refusals.take():
                 await self._record_counts(counts)
             group = Group(self._under.epoch)
-            self._line.sent(group)
+            self._link.sent(group)
             if len(group):
                 await self._journal.commit(group)
 
@@ -434,13 +429,13 @@ class TableRunner:
 
     # A shoe of which more was acknowledged than is stored.
 
-    async def _fits(self, reception: Reception) -> bool:
+    async def _is_complete(self, reception: Reception) -> bool:
         """Whether what the shoe says was acknowledged is here, and so the reception is taken.
 
         Else it is not, the connection ends, and the shoe is met as one that is not known: the cards
         between are missed ones. A person rules on that first, where nobody did already.
         """
-        compare, said, met = self._compare, reception.acknowledged, self._met_as
+        compare, said, met = self._compare, reception.acknowledged, self._resumed_from
         if compare is None or said is None or self._connection is None:
             return True
         if met is not None and met.device_id == said.device_id:
@@ -455,7 +450,7 @@ class TableRunner:
                     compare.expected = False
                 lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
                 log.warning("%s: %s; it is met anew", self.table, lost)
-                self._unknown = said.device_id
+                self._unknown_device = said.device_id
                 self._connection.drop(lost)
                 return False
         compare.expected = compare.is_compared = True
@@ -473,8 +468,8 @@ class TableRunner:
         What is stored before must be; the table's turn is held until the group is.
         """
         self._under = msgspec.structs.replace(self._under, epoch=epoch, t_us=self._now())
-        self._sections.begin_anew(self._under)
-        self._sections.begin(group, self.controller, self._answers, self._told)
+        self._snapshots.restart_section(self._under)
+        self._snapshots.begin(group, self.controller, self._index)
 
     def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
         """Adds that a person is to look at the table; ``ruling`` was given here.
@@ -493,8 +488,8 @@ class TableRunner:
     def _note_ruling(self, ruling: TableCommand | None) -> None:
         if ruling is not None:
             answer = Answer(command_id=ruling.command_id, accepted=True)
-            self._answers.keep(FirstAnswer(answer, ()))
-            self._answers.keep_only(self.controller.state.answered)
+            self._index.add_answer(RecordedAnswer(answer, ()))
+            self._index.keep_answers(self.controller.state.answered)
 
     # How it is handled.
 
@@ -504,8 +499,8 @@ class TableRunner:
         What went to the shoe until now stands before it.
         """
         group = Group(self._under.epoch)
-        self._sections.begin(group, self.controller, self._answers, self._told)
-        self._line.sent(group)
+        self._snapshots.begin(group, self.controller, self._index)
+        self._link.sent(group)
         return group
 
     def _now(self, t_us: int | None = None) -> int:
@@ -513,7 +508,7 @@ class TableRunner:
         clock_us = self._clock.wall_us() if t_us is None else t_us
         return max(self.controller.state.t_us, clock_us + self._ahead_us)
 
-    async def _handle_command(self, command: TableCommand) -> FirstAnswer:
+    async def _handle_command(self, command: TableCommand) -> RecordedAnswer:
         group = self._group()
         handles, answers = self._run(group, [command])
         result = await self._commit(group)
@@ -523,7 +518,7 @@ class TableRunner:
             error="the command could not be handled; the table is halted",
         )
         events = tuple(result.ids[handle] for handle in handles)
-        return FirstAnswer(answers[0] if answers else failed, events)
+        return RecordedAnswer(answers[0] if answers else failed, events)
 
     async def _handle(self, group: Group, inputs: Iterable[Input]) -> None:
         self._run(group, inputs)
@@ -539,9 +534,9 @@ class TableRunner:
         answers: list[Answer] = []
         for happened in inputs:
             taken, effects = self._handle_or_halt(happened)
-            recorded = record_input(group, self.table, taken, effects, self._told)
+            recorded = record_input(group, self.table, taken, effects, self._index)
             events = (effect for effect in effects if isinstance(effect, TableEvent))
-            self._telling += zip(recorded, events, strict=True)
+            self._uncommitted += zip(recorded, events, strict=True)
             handles += recorded
             answers += [e for e in effects if isinstance(e, Answer)]
             self._commands += [e for e in effects if isinstance(e, ShoeCommand)]
@@ -553,23 +548,23 @@ class TableRunner:
         except Exception as error:
             log.exception("%s: an input could not be handled", self.table)
             what = f"{type(error).__name__}: {error}"
-            fault = Fault(t_us=happened.t_us, where=type(happened).__name__, what=what)
+            fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
             return fault, self.controller.handle(fault)
 
     async def _commit(self, group: Group) -> CommitResult:
-        telling, self._telling = self._telling, []
+        events, self._uncommitted = self._uncommitted, []
         try:
             result = await self._journal.commit(group)
         except JournalError as error:
             self.failed(error)
             raise
-        await self._stored(result, telling)
+        await self._stored(result, events)
         return result
 
     async def stored(self, result: CommitResult) -> None:
         """A group is stored that this table shares with others."""
-        telling, self._telling = self._telling, []
-        await self._stored(result, telling)
+        events, self._uncommitted = self._uncommitted, []
+        await self._stored(result, events)
 
     def failed(self, error: JournalError) -> None:
         """Nothing more can be stored."""
@@ -579,13 +574,13 @@ class TableRunner:
         self, result: CommitResult, telling: Iterable[tuple[int, TableEvent]]
     ) -> None:
         self._stored_state = self.controller.state
-        if self._sections.turned():
+        if self._snapshots.take_new_set():
             self._on_shoe()
         for handle, event in telling:
-            self._told.note(event.type, event.subject, result.ids[handle])
+            self._index.add_event(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:
             self._supervisor.desire(self.controller.desired)
-        await self._tell_shoe()
+        await self._send_commands()
         self._wake_next()
         if not self.held:
             self._free.set()
@@ -595,24 +590,90 @@ class TableRunner:
         if self._failed is not None:
             raise self._failed
 
-    async def _tell_shoe(self) -> None:
+    async def _send_commands(self) -> None:
         """What is stored by now is told; what cannot be told is an input again.
 
         Without a connection nothing is: the table hears of a lost link, and asks anew.
         """
         commands, self._commands = self._commands, []
-        untold: list[NotTold] = []
+        not_sent: list[NotTold] = []
         for command in commands:
             try:
-                said = await self._teller.for_the_session(
+                sent = await self._sender.to_session_command(
                     command, self._known_device, self._clock.wall_us()
                 )
                 if self._connection is not None:
-                    self._connection.command(said)
+                    self._connection.command(sent)
             except ValueError as error:
-                untold.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
-        if untold:
-            await self._handle(self._group(), untold)
+                not_sent.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
+        if not_sent:
+            await self._handle(self._group(), not_sent)
+
+
+class DeviceSequences:
+    """The last event number stored of each device that a table has had.
+
+    A connection resumes from it. ``stored`` holds the numbers so far, by device.
+    """
+
+    def __init__(self, table: str, stored: dict[str, int]) -> None:
+        self._table = table
+        self._stored = stored
+        self._device_id: str | None = None
+
+    def connected(self) -> None:
+        """A connection opened: which device it is, is not known yet."""
+        self._device_id = None
+
+    def resume(self, device_id: str | None) -> Resume | None:
+        """Return what this device resumes from; None where nothing is known of it."""
+        if device_id is None or device_id not in self._stored:
+            return None
+        return Resume(device_id, self._stored[device_id])
+
+    def stored(self, device_id: str) -> int | None:
+        """Return the last event number stored of this device; None where nothing is known of it."""
+        return self._stored.get(device_id)
+
+    def add(self, group: Group, reception: Reception) -> int | str | None:
+        """Store the last event number of this reception with the group, and return it."""
+        last: int | str | None = None
+        for heard in reception.heard:
+            if isinstance(heard.event, Hello):
+                self._device_id = heard.event.device_id
+            if heard.seq is not None:
+                last = heard.seq
+            if isinstance(heard.seq, int) and self._device_id is not None:
+                self._stored[self._device_id] = heard.seq
+                group.device_seq(self._table, self._device_id, heard.seq)
+        return last
+
+
+class WakeTimer:
+    """The one time at which a table asked to be woken. For one event loop."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._due = asyncio.Event()
+        self._timer: Timer | None = None
+
+    def at(self, wake_us: int | None, now_us: int) -> None:
+        """Wake at this time and no other; None: never."""
+        self.cancel()
+        if wake_us is not None:
+            delay_s = max(0, wake_us - now_us) / 1_000_000
+            self._timer = self._clock.call_later(delay_s, self._due.set)
+
+    async def due(self) -> None:
+        """Return when the time has come."""
+        await self._due.wait()
+        self._due.clear()
+
+    def cancel(self) -> None:
+        """Do not wake."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class Comparison:

@@ -58,18 +58,19 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
         return "banker"
     if min(held) < _INITIAL or max(held) > _MOST:
         raise InputRefused(f"no round has {held[0]} cards for Player and {held[1]} for Banker")
-    if natural(player[:_INITIAL]) or natural(banker[:_INITIAL]):
+    players, bankers = total(player[:_INITIAL]), total(banker[:_INITIAL])
+    if max(players, bankers) >= _NATURAL_FROM:
         if max(held) > _INITIAL:
             raise InputRefused("a Natural ends the round: no third card is due")
         return None
-    player_due = total(player[:_INITIAL]) <= _PLAYER_DRAWS_TO
+    player_due = players <= _PLAYER_DRAWS_TO
     if player_due and held[0] == _INITIAL:
         if held[1] != _INITIAL:
             raise InputRefused("Banker has a third card before Player's third card was dealt")
         return "player"
     if not player_due and held[0] != _INITIAL:
-        raise InputRefused(f"Player stands on {total(player[:_INITIAL])}: no third card is due")
-    return _bankers_turn(player, banker)
+        raise InputRefused(f"Player stands on {players}: no third card is due")
+    return _bankers_turn(player, banker, bankers)
 
 
 def player_draws(player: int, banker: int) -> bool:
@@ -89,8 +90,8 @@ def banker_draws(player: int, banker: int, third: int | None) -> bool:
     return third in BANKER_DRAWS[banker]
 
 
-def _bankers_turn(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
-    points = total(banker[:_INITIAL])
+def _bankers_turn(player: Sequence[Card], banker: Sequence[Card], points: int) -> str | None:
+    """As ``next_hand``, once Player has drawn or stood; ``points`` is Banker's two-card total."""
     player_stood = len(player) == _INITIAL
     if player_stood:
         due = points <= _BANKER_DRAWS_ALONE_TO

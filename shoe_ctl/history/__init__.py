@@ -1,0 +1,41 @@
+"""What is recorded of a table, and read again when the daemon starts.
+
+``recorder`` adds bytes, inputs and events to a journal group, ``snapshots`` how a table stands.
+``event_ids`` knows which events answered a command or told an outcome, ``shoe_sections`` which
+records belong to which set of cards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_ctl.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .event_ids import EventIndex
+    from .recorder import LinkRecorder, record_input
+    from .shoe_sections import ShoeSection, find_section
+    from .snapshots import RecoveredTable, SnapshotSchedule
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "EventIndex": "event_ids",
+            "LinkRecorder": "recorder",
+            "RecoveredTable": "snapshots",
+            "ShoeSection": "shoe_sections",
+            "SnapshotSchedule": "snapshots",
+            "find_section": "shoe_sections",
+            "record_input": "recorder",
+        },
+    )
+
+__all__ = [
+    "EventIndex",
+    "LinkRecorder",
+    "RecoveredTable",
+    "ShoeSection",
+    "SnapshotSchedule",
+    "find_section",
+    "record_input",
+]

@@ -1,12 +1,13 @@
-"""The first answer to every command: given again when its id comes again, after restarts too.
+"""Event ids that must be known again: those of each command's answer and of each round's outcome.
 
-In: commands answered, or the journal of them. Out: the same answer, with the same event ids.
-Must not know: who asks, why an answer is what it is.
+In: answers and events as they are committed, or a table's records. Out: the same ids, over restarts
+too. Must not know: who asks, what an outcome is, why it is revised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 import msgspec
 
@@ -17,6 +18,37 @@ from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import StorageRestored, TableCommand, from_bytes
 
+OUTCOME_TYPES = frozenset({"round.outcome", "round.revised"})
+"""The types of events that tell a round's outcome. A revision names the event that it replaces."""
+
+REMEMBERED_OUTCOMES = 16
+"""Rounds whose outcome's event is known: more than a table lets people revise."""
+
+_OUTCOME_MARKS = tuple(f'"type":"{kind}"'.encode() for kind in sorted(OUTCOME_TYPES))
+_COMMAND_MARK = b'"input":"command"'
+_EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
+
+_MOST_GATHERED = 4 * REMEMBERED_COMMANDS
+"""Commands whose events are gathered before those are dropped that the table has forgotten."""
+
+
+class EventHead(msgspec.Struct):
+    """An event's id, its type and what it is about."""
+
+    id: str = ""
+    type: str = ""
+    subject: str | None = None
+
+
+_head = msgspec.json.Decoder(EventHead)
+
+
+def event_head(body: bytes | None) -> EventHead:
+    """The head of an event; an empty one where its bytes were spoilt."""
+    with suppress(ValueError):
+        return _head.decode(body or b"")
+    return EventHead()
+
 
 class Answered(msgspec.Struct, frozen=True):
     """A command's answer, with the ids of the events it brought about for one audience."""
@@ -25,108 +57,117 @@ class Answered(msgspec.Struct, frozen=True):
     events: tuple[str, ...]
 
 
-class FirstAnswer(msgspec.Struct, frozen=True):
+class RecordedAnswer(msgspec.Struct, frozen=True):
     """A command's answer, with all ids of the events that it brought about."""
 
     answer: Answer
     events: tuple[EventIds, ...]
 
     def seen_by(self, sees: Audience) -> Answered:
-        """With the ids of this audience."""
+        """The answer with the ids of this audience."""
         ids = [event.of(sees) for event in self.events]
         return Answered(self.answer, tuple(i for i in ids if i is not None))
 
 
-class Answers:
-    """One table's last answers, as many as its controller remembers commands."""
+class EventIndex:
+    """One table's known event ids, of as many commands as its controller remembers.
 
-    def __init__(self, known: Mapping[str, FirstAnswer] | None = None) -> None:
-        self._known = dict(known or {})
-
-    def to(self, command_id: str) -> FirstAnswer | None:
-        """The answer that this command had, or None for a new one."""
-        return self._known.get(command_id)
-
-    def keep(self, first: FirstAnswer) -> None:
-        """Remember it; the oldest is forgotten."""
-        self._known[first.answer.command_id] = first
-        while len(self._known) > REMEMBERED_COMMANDS:
-            del self._known[next(iter(self._known))]
-
-    def keep_only(self, answered: Collection[str]) -> None:
-        """Forget those that the table has forgotten."""
-        self._known = {c: first for c, first in self._known.items() if c in answered}
-
-
-class Gathering:
-    """The ids of the events that commands brought about, from a table's records in order.
-
-    ``known`` are those of earlier commands. An input's events stand behind it, before the table's
-    next input. One whose id is among those ``answered`` already has brought about nothing of its
-    own: it came again, or was refused because it was another command.
+    ``answered`` and ``outcomes`` are the ids that a snapshot holds, by command and by round, oldest
+    first. ``read`` adds what the records behind it hold.
     """
 
-    def __init__(self, known: Mapping[str, tuple[EventIds, ...]]) -> None:
-        self._known = dict(known)
-        self._events: dict[str, list[str]] = {}
-        self._behind: list[str] | None = None
+    def __init__(
+        self,
+        answered: Mapping[str, tuple[EventIds, ...]] | None = None,
+        outcomes: Mapping[str, EventIds] | None = None,
+    ) -> None:
+        self._answers: dict[str, RecordedAnswer] = {}
+        self._outcomes: dict[str, EventIds] = dict(outcomes or {})
+        self._gathered = {command: list(ids) for command, ids in (answered or {}).items()}
+        self._of_command: list[EventIds] | None = None  # of the input that is being read
+        self._public: str | None = None  # the copy in front of the restricted one
 
-    def see(self, record: Record, answered: Collection[str] = ()) -> None:
-        """The table's next record; ``answered`` are the commands that the table knew before it."""
+    def answer(self, command_id: str) -> RecordedAnswer | None:
+        """The first answer to this command, or None for a new one."""
+        return self._answers.get(command_id)
+
+    def add_answer(self, answer: RecordedAnswer) -> None:
+        """Remember a command's answer; the oldest is forgotten."""
+        self._answers[answer.answer.command_id] = answer
+        while len(self._answers) > REMEMBERED_COMMANDS:
+            del self._answers[next(iter(self._answers))]
+
+    def keep_answers(self, answered: Collection[str]) -> None:
+        """Forget the answers that the table has forgotten."""
+        self._answers = {c: answer for c, answer in self._answers.items() if c in answered}
+
+    @property
+    def outcomes(self) -> Mapping[str, EventIds]:
+        """By round, oldest first, the event that told its outcome last."""
+        return self._outcomes
+
+    def outcome(self, round_id: str) -> EventIds:
+        """The event that told this round's outcome last.
+
+        Raises:
+            KeyError: none did, or long ago.
+        """
+        return self._outcomes[round_id]
+
+    def add_event(self, kind: str, subject: str | None, ids: EventIds) -> None:
+        """An event was committed."""
+        if kind not in OUTCOME_TYPES or subject is None:
+            return
+        self._outcomes.pop(subject, None)
+        self._outcomes[subject] = ids
+        while len(self._outcomes) > REMEMBERED_OUTCOMES:
+            del self._outcomes[next(iter(self._outcomes))]
+
+    def read(self, record: Record, answered: Collection[str] = ()) -> None:
+        """The table's next record; ``answered`` are the commands that the table knew before it.
+
+        Raises:
+            ValueError: its body was spoilt (msgspec's errors are ValueErrors).
+        """
         if record.kind == Kind.INPUT.value:
-            command_id, tells_events = _command_id(record)
-            self._behind = None
-            if command_id is not None and command_id not in answered:
-                self._events.pop(command_id, None)
-                behind = self._events[command_id] = []
-                self._behind = behind if tells_events else None
-                if len(self._events) > _MOST_SEEN:
-                    self._events = {c: e for c, e in self._events.items() if c in answered}
-                    self._events[command_id] = behind
-        elif self._behind is not None and record.kind in _EVENTS:
-            self._behind.append(msgspec.json.decode(record.body, type=_Told).id)
+            self._of_command = None
+            self._read_input(record.body, answered)
+        elif record.kind in _EVENTS:
+            self._read_event(record.body)
 
-    def answers(self, answered: Mapping[str, Answer]) -> Answers:
-        """These answers with the ids of their events, as far as those were seen."""
-        known = self._known | {c: tuple(_ids(told)) for c, told in self._events.items()}
-        return Answers(
-            {
-                command_id: FirstAnswer(answer, known[command_id])
-                for command_id, answer in answered.items()
-                if command_id in known
-            }
-        )
+    def _read_input(self, body: bytes, answered: Collection[str]) -> None:
+        if _COMMAND_MARK not in body:  # spares decoding every card of years
+            return
+        happened = from_bytes(body)
+        # A ruling on a lost journal is answered without events: its events are every table's.
+        ruling = happened.ruling if isinstance(happened, StorageRestored) else None
+        command = happened if isinstance(happened, TableCommand) else ruling
+        if command is None or command.command_id in answered:
+            return
+        self._gathered.pop(command.command_id, None)
+        if len(self._gathered) >= _MOST_GATHERED:
+            self._gathered = {c: ids for c, ids in self._gathered.items() if c in answered}
+        events = self._gathered[command.command_id] = []
+        self._of_command = None if command is ruling else events
 
+    def _read_event(self, body: bytes) -> None:
+        """A public event stands in front of its restricted copy."""
+        if self._of_command is None and not any(mark in body for mark in _OUTCOME_MARKS):
+            return
+        head = _head.decode(body)
+        if head.id.rpartition("/")[2].startswith(Audience.PUBLIC.value):
+            self._public = head.id
+            return
+        ids, self._public = EventIds(self._public, head.id), None
+        if self._of_command is not None:
+            self._of_command.append(ids)
+        self.add_event(head.type, head.subject, ids)
 
-_MOST_SEEN = 4 * REMEMBERED_COMMANDS
-"""So many commands are kept in mind before those are dropped that the table has forgotten."""
-
-_EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
-
-
-class _Told(msgspec.Struct):
-    id: str
-
-
-def _command_id(record: Record) -> tuple[str | None, bool]:
-    """The command that this input is, if any, and whether its answer names the input's events.
-
-    A ruling on a loss is answered without any: its events are those of every table.
-    """
-    if b'"input":"command"' not in record.body:  # spares decoding every card of years
-        return None, False
-    happened = from_bytes(record.body)
-    if isinstance(happened, StorageRestored) and happened.ruling is not None:
-        return happened.ruling.command_id, False
-    return (happened.command_id, True) if isinstance(happened, TableCommand) else (None, False)
-
-
-def _ids(told: Sequence[str]) -> Iterator[EventIds]:
-    """Each event's copies: a public one is followed by its restricted copy."""
-    public: str | None = None
-    for event_id in told:
-        if event_id.rpartition("/")[2].startswith(Audience.PUBLIC.value):
-            public = event_id
-        else:
-            yield EventIds(public, event_id)
-            public = None
+    def finish(self, answers: Mapping[str, Answer]) -> None:
+        """All records were read: the table remembers these answers, by command."""
+        self._answers = {
+            command_id: RecordedAnswer(answer, tuple(self._gathered[command_id]))
+            for command_id, answer in answers.items()
+            if command_id in self._gathered
+        }
+        self._gathered, self._of_command = {}, None

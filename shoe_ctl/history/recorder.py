@@ -1,7 +1,7 @@
-"""What a table's journal keeps of the line to its shoe: enough to decode every connection again.
+"""What the journal holds of a table: the raw bytes of its link, its inputs and their events.
 
-In: connections, receptions. Out: connection, wire and calls records in a group; inputs.
-Must not know: what an input brings about, when groups are committed.
+In: connections, receptions, inputs with their effects. Out: records in a journal group, the same
+live and in replay. Must not know: loops, stores, when a group is committed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from shoe_ctl.journal import bodies
 from shoe_ctl.journal.bodies import Direction
 from shoe_ctl.journal.group import Group
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
-from shoe_ctl.table.inputs import Fault, Input, ShoeSaid
+from shoe_ctl.table.effects import Effect, TableEvent
+from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
+
+from .event_ids import EventIndex
 
 DECODING = "decoding"
-"""Where a fault was, when it was the session that raised it."""
+"""The place of a fault that the session raised while it decoded bytes."""
 
 SHOWN_BYTES = 8
-"""So many of the first and of the last bytes of a run are recorded with it, in hex. All of them
-stand in the wire records."""
+"""How many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
+of them."""
 
 SEVERAL = "several"
-"""The reason of a run whose pieces were discarded for different ones."""
+"""The reason of a run whose pieces were discarded for different reasons."""
 
 
-class Line:
-    """The line of one table. What goes to the shoe waits for the table's next group."""
+class LinkRecorder:
+    """Records the link of one table. Bytes sent to the shoe wait for the table's next group."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -47,7 +50,7 @@ class Line:
         resume: Resume | None,
         t_us: int,
     ) -> None:
-        """A connection with which something may be heard from now on."""
+        """Record a connection that opened. Its receptions are recorded from now on."""
         known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
         group.connection(
             self._table,
@@ -64,7 +67,7 @@ class Line:
         self.sent(group)
 
     def sent(self, group: Group) -> None:
-        """What went to the shoe since this was last asked."""
+        """Record the bytes that were sent to the shoe since the last call."""
         if self._connection is None:
             return
         for sent in self._connection.take_sent():
@@ -78,14 +81,14 @@ class Line:
             )
 
     def ended(self) -> None:
-        """Nothing comes of the connection any more; ``sent`` was asked before."""
+        """The connection ended. Call ``sent`` first: what was not recorded by then is forgotten."""
         self._connection = None
 
     def received(self, group: Group, reception: Reception, t_us: int) -> None:
-        """The bytes of a reception, and what its session was told before them."""
+        """Record the bytes of a reception, and the calls that its session had before them."""
         if reception.calls:
-            told = tuple(_call(call) for call in reception.calls)
-            calls = bodies.Calls(connection=reception.connection, t_us=t_us, calls=told)
+            made = tuple(_call(call) for call in reception.calls)
+            calls = bodies.Calls(connection=reception.connection, t_us=t_us, calls=made)
             group.calls(self._table, calls)
         if reception.chunk:
             group.wire(
@@ -99,20 +102,20 @@ class Line:
 
 
 def inputs(reception: Reception, t_us: int) -> list[Input]:
-    """What a reception is to the table."""
+    """Return the inputs that a reception brings to the table."""
     heard = in_runs(reception.heard, reception.chunk, reception.offset)
-    said: list[Input] = [shoe_said(one, reception.connection, t_us) for one in heard]
+    said: list[Input] = [shoe_input(one, reception.connection, t_us) for one in heard]
     if reception.fault is not None:
         said.append(Fault(t_us=t_us, where=DECODING, what=reception.fault))
     return said
 
 
 def in_runs(heard: Iterable[Heard], data: bytes, offset: int) -> list[Heard]:
-    """What was heard in one go, with pieces of garbage that follow one another as one.
+    """Return the events of one reception, with consecutive pieces of garbage joined to one.
 
-    ``data`` is what came, its first byte at ``offset``: a run shows its first and last bytes. What
-    only a key can tell (``VERDICTS``) is never mixed with anything else, so that a replay without
-    the key finds each verdict again. Frames sent again are gathered in the same way.
+    ``data`` are the bytes received, the first of them at ``offset``: a run shows its first and last
+    bytes. What only a key can tell (``VERDICTS``) is never mixed with anything else, so that a
+    replay without the key finds each verdict again. Repeated frames are joined in the same way.
     """
     given: list[Heard] = []
     run: list[Heard] = []
@@ -127,7 +130,7 @@ def in_runs(heard: Iterable[Heard], data: bytes, offset: int) -> list[Heard]:
 
 
 def of_a_run(event: ShoeEvent) -> ShoeEvent:
-    """What any one piece of a run is recorded as."""
+    """Return the event that one piece of a run stands for."""
     if isinstance(event, Discarded) and event.count is not None:
         return replace(event, count=None, first_bytes=None, last_bytes=None)
     if isinstance(event, Repeated) and event.count is not None:
@@ -136,14 +139,14 @@ def of_a_run(event: ShoeEvent) -> ShoeEvent:
 
 
 def _run_of(event: ShoeEvent) -> object:
-    """The same for events that make a run with one another; None: it stands by itself."""
+    """Return a key that is equal for events of one run; None for an event that stands alone."""
     if isinstance(event, Discarded) and event.history is None:
         return (Discarded, event.reason) if event.reason in VERDICTS else Discarded
     return (Repeated, event.of) if isinstance(event, Repeated) else None
 
 
 def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
-    """The run as one; what came before ``data`` is not looked for to show it."""
+    """Return a run as one event. Bytes that came before ``data`` are not shown."""
     if len(run) < 2:
         return run
     first, last = run[0], run[-1]
@@ -162,8 +165,8 @@ def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
     return [Heard(event, last.seq, first.first, last.last)]
 
 
-def shoe_said(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
-    """What was heard on a connection, as an input."""
+def shoe_input(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
+    """Return an event that was decoded on a connection as an input."""
     return ShoeSaid(
         t_us=t_us,
         event=heard.event,
@@ -175,7 +178,7 @@ def shoe_said(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
 
 
 def _call(call: Call) -> bodies.Call:
-    """What a session was told, as the journal keeps it."""
+    """Return a call to a session as the journal holds it."""
     match call:
         case Armed(number=number, hand=hand, index=index):
             return bodies.Desired((number, hand, index))
@@ -190,3 +193,39 @@ def _call(call: Call) -> bodies.Call:
         case Ended():
             return bodies.Ended()
     raise TypeError(f"no session that depends on its calls takes {type(call).__name__}")
+
+
+def record_input(
+    group: Group, table: str, happened: Input, effects: Iterable[Effect], index: EventIndex
+) -> list[int]:
+    """Add an input and its events to a group, each at the input's time.
+
+    Effects that are not events leave no record: they follow from the inputs again. ``index`` knows
+    the events that earlier groups committed. Returns the events' handles, for ``CommitResult.ids``.
+
+    Raises:
+        KeyError: an event revises an outcome that ``index`` does not know.
+    """
+    group.input(table, to_bytes(happened), happened.t_us)
+    return [
+        _record_event(group, table, happened.t_us, effect, index)
+        for effect in effects
+        if isinstance(effect, TableEvent)
+    ]
+
+
+def _record_event(group: Group, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
+    data, restricted = event.data, event.restricted_data
+    if event.revises is not None:
+        ids = index.outcome(event.revises)
+        restricted = {**(data if restricted is None else restricted), "revises": ids.restricted}
+        data = {**data, "revises": ids.public}
+    return group.event(
+        table,
+        event.audience,
+        event.type,
+        t_us=t_us,
+        subject=event.subject,
+        data=data,
+        data_restricted=restricted,
+    )

@@ -1,6 +1,6 @@
 """Which records of a table belong to which set of cards.
 
-In: a reader. Out: spans of record numbers, oldest first, each a set of cards.
+In: a reader. Out: sections of record numbers, oldest first, one for each set of cards.
 Must not know: links, sinks, loops, what is done with them.
 """
 
@@ -12,20 +12,20 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import JOURNAL, Kind, Snapshot
+from shoe_ctl.journal.bodies import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import head_of
+from shoe_ctl.journal.recovery import head_of, snapshot_of
 from shoe_ctl.records import Record
 
 MOST_NAMED = 12
-"""Shoes, or tables, that are named one by one to whoever asks for one that is not there."""
+"""How many shoes, or tables, an error lists one by one when the one asked for is not there."""
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class ShoeSection(msgspec.Struct, frozen=True, kw_only=True):
     """The records of a table, ``first`` to ``last``, while it played from a set of cards.
 
-    ``number`` counts the table's sets from 1; 0 is what was before the first. ``current``: it may
-    still go on, nothing of a later set is stored.
+    ``number`` counts the table's sets from 1; 0 is the time before the first one. ``current``: the
+    section may still grow, as nothing of a later set is stored.
     """
 
     table: str
@@ -40,15 +40,15 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.table}-s{self.number}"
 
 
-class _Stood(msgspec.Struct):
+class _State(msgspec.Struct):
     shoes: int
 
 
-def spans(reader: Reader, table: str) -> Iterator[Span]:
-    """The table's sets of cards that the journal has from their beginning, each when it is asked.
+def sections(reader: Reader, table: str) -> Iterator[ShoeSection]:
+    """Yield the table's sets of cards that the journal has from their beginning, oldest first.
 
-    A set begins where the table says how it stood with it for the first time. What a journal has
-    before the first such place is in no span.
+    A set begins at the first snapshot that the table has of it. Records before the first such place
+    are in no section.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -59,30 +59,30 @@ def spans(reader: Reader, table: str) -> Iterator[Span]:
         if begun is None:
             begun = (0 if number is None else number, meta.n)
         elif number is not None and number != begun[0]:
-            yield Span(table=table, number=begun[0], first=begun[1], last=meta.n - 1)
+            yield ShoeSection(table=table, number=begun[0], first=begun[1], last=meta.n - 1)
             begun = (number, meta.n)
     if begun is not None:
         last = head_of(reader, table).n
-        yield Span(table=table, number=begun[0], first=begun[1], last=last, current=True)
+        yield ShoeSection(table=table, number=begun[0], first=begun[1], last=last, current=True)
 
 
 def _number(reader: Reader, meta: Record) -> int | None:
-    """Which set the table had when it was started there; None where it did not say."""
+    """Return which set the table had at that start; None where no snapshot says so."""
     following = next(reader.landmarks(meta.table, Kind.META, after=meta.n), None)
     for record in reader.landmarks(meta.table, Kind.SNAPSHOT, after=meta.n):
         if following is None or record.n < following.n:
             with suppress(ValueError):
-                snapshot = Snapshot.from_bytes(record.body)
-                return msgspec.json.decode(snapshot.state, type=_Stood).shoes
+                snapshot = snapshot_of(record, reader.path)
+                return msgspec.json.decode(snapshot.state, type=_State).shoes
         break
     return None
 
 
-def find(reader: Reader, shoe_id: str | None) -> Span:
-    """The set of cards with this id; without one, the last set of the only table.
+def find_section(reader: Reader, shoe_id: str | None) -> ShoeSection:
+    """Return the section of the shoe with this id; without one, the last of the only table.
 
     Raises:
-        InputRefused: the journal has it not, or not from its beginning; the line says which it has.
+        InputRefused: the journal does not have it from its beginning; the error lists those it has.
         JournalError: the journal cannot be read.
     """
     tables = tables_of(reader)
@@ -90,21 +90,21 @@ def find(reader: Reader, shoe_id: str | None) -> Span:
         if len(tables) != 1:
             have = ", ".join(tables) or "none"
             raise InputRefused(f"{reader.path}: name a shoe: its tables are: {have}")
-        of_one = list(spans(reader, tables[0]))
+        of_one = list(sections(reader, tables[0]))
         if not of_one:
             raise InputRefused(f"{reader.path}: it has no shoe from its beginning")
         return of_one[-1]
     table = shoe_id.rpartition("-s")[0]
     if table in tables:
-        for span in spans(reader, table):
-            if span.shoe_id == shoe_id:
-                return span
+        for section in sections(reader, table):
+            if section.shoe_id == shoe_id:
+                return section
     have = _known(reader, [table] if table in tables else tables)
     raise InputRefused(f"{reader.path}: no shoe {shoe_id} from its beginning (it has: {have})")
 
 
 def tables_of(reader: Reader) -> list[str]:
-    """The journal's tables, in order.
+    """Return the journal's tables, in order.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -113,10 +113,10 @@ def tables_of(reader: Reader) -> list[str]:
 
 
 def _known(reader: Reader, tables: list[str]) -> str:
-    """The shoes of these tables, each where they are few; else the first and the last of each."""
+    """List the shoes of these tables: all where they are few, else the first and last of each."""
     lists: list[str] = []
     for table in tables[:MOST_NAMED]:
-        known = [span.shoe_id for span in spans(reader, table)]
+        known = [section.shoe_id for section in sections(reader, table)]
         if len(known) > MOST_NAMED // len(tables[:MOST_NAMED]):
             lists.append(f"{known[0]} to {known[-1]}")
         elif known:

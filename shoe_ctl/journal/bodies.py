@@ -11,11 +11,11 @@ import struct
 from collections.abc import Mapping
 from enum import Enum
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from shoe_ctl.records import NO_EPOCH
+from shoe_ctl.records import FORMAT, NO_EPOCH, key_difference
 
 
 class Kind(Enum):
@@ -41,6 +41,43 @@ class Direction(Enum):
 
 JOURNAL = ""
 """The chain of the journal's own records, checkpoints and rulings: it is no table of play."""
+
+
+class UnknownFormat(ValueError):
+    """A record is written in a form that this version does not read; the line says which does."""
+
+
+class _Form(msgspec.Struct):
+    """What a record says of its own form, whatever else it says."""
+
+    format: int | None = None
+    software: str | None = None
+
+
+def _check_format(body: bytes) -> None:
+    form = msgspec.json.decode(body, type=_Form)
+    if form.format == FORMAT or form.software is None:
+        return  # without the software it is no such record, whatever its format
+    named = "without a format number" if form.format is None else f"in format {form.format}"
+    raise UnknownFormat(
+        f"it is written {named}, by shoe-ctl {form.software}; this version reads format "
+        f"{FORMAT}: use shoe-ctl {form.software} for this journal, or begin a new one"
+    )
+
+
+_Body = TypeVar("_Body", bound=msgspec.Struct)
+
+
+def _read(body: bytes, kind: type[_Body]) -> _Body:
+    """The value of these bytes, if they have the very keys that this version writes for it."""
+    value = msgspec.json.decode(body, type=kind)
+    written = _json.encode(value)
+    if written != body:
+        differs = key_difference(msgspec.json.decode(body), msgspec.json.decode(written))
+        if differs is not None:
+            raise ValueError(differs)
+    return value
+
 
 _WIRE_HEAD = struct.Struct(">QQqc")
 _json = msgspec.json.Encoder(order="deterministic")
@@ -115,7 +152,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
         """
-        return msgspec.json.decode(body, type=cls)
+        return _read(body, cls)
 
 
 class Desired(msgspec.Struct, frozen=True, tag_field="call", tag="desire"):
@@ -169,13 +206,14 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: these bytes are none (msgspec's errors are ValueErrors).
         """
-        return msgspec.json.decode(body, type=cls)
+        return _read(body, cls)
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
     """What a table was started with: the game file's bytes, the settings, the software.
 
-    ``epoch`` (8 hex digits) stands in the source of its events from here on.
+    ``epoch`` (8 hex digits) stands in the source of its events from here on, and ``format`` is the
+    form of its records.
     """
 
     game: bytes
@@ -183,6 +221,7 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
     software: str
     t_us: int
     epoch: str = NO_EPOCH
+    format: int = FORMAT
 
     def to_bytes(self) -> bytes:
         """Deterministic JSON; the game file in base64."""
@@ -193,9 +232,11 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
         """The start that ``to_bytes`` gave.
 
         Raises:
+            UnknownFormat: they are of another format.
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
         """
-        return msgspec.json.decode(body, type=cls)
+        _check_format(body)
+        return _read(body, cls)
 
     @property
     def rules(self) -> str:
@@ -241,7 +282,7 @@ class GoneOn(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
         """
-        return msgspec.json.decode(body, type=cls)
+        return _read(body, cls)
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,9 +290,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     It stands after the table's record ``after``, whose chain hash is ``hash`` (hex), with so many
     events told in ``public`` and ``restricted``. ``rules`` and ``software`` say under what; under
-    any other it is worth nothing. ``state`` is JSON; ``answers`` are the ids of the events, public
-    and restricted, that each remembered command brought about; ``outcomes`` are rounds, oldest
-    first, with the ids of the event that told the outcome last.
+    any other it is worth nothing. ``state`` is JSON of this ``format``; ``answers`` are the ids of
+    the events, public and restricted, that each remembered command brought about; ``outcomes`` are
+    rounds, oldest first, with the ids of the event that told the outcome last.
     """
 
     after: int
@@ -264,6 +305,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     state: msgspec.Raw
     answers: Mapping[str, tuple[tuple[str | None, str], ...]]
     outcomes: tuple[tuple[str, str | None, str], ...]
+    format: int = FORMAT
 
     def to_bytes(self) -> bytes:
         """JSON; the state's bytes as they are."""
@@ -274,6 +316,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         """The snapshot that ``to_bytes`` gave.
 
         Raises:
+            UnknownFormat: they are of another format.
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
         """
-        return msgspec.json.decode(body, type=cls)
+        _check_format(body)
+        return _read(body, cls)

@@ -203,7 +203,7 @@ def _of_unknown_epoch(reader: Reader, table: str, last: Given) -> Doubt | None:
     journal gave the sink none of the table's events; nor what a person ruled on already.
     """
     epoch = epoch_in(last.source)
-    known = (meta_of(record).epoch for record in reader.landmarks(table, Kind.META))
+    known = (meta_of(record, reader.path).epoch for record in reader.landmarks(table, Kind.META))
     if epoch in known or any(gone_on.epoch == epoch for _, gone_on in rulings(reader)):
         return None
     first, _ = reader.events(last.audience, after=0, limit=1, table=table)

@@ -7,6 +7,7 @@ one on, proved to be a chain. Must not know: what inputs and states mean; who ru
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -14,7 +15,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Record
 
 from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import JOURNAL, GoneOn, Kind, Meta
+from .bodies import JOURNAL, GoneOn, Kind, Meta, Snapshot, UnknownFormat
 from .chain import GENESIS, link
 from .group import Counters
 from .reader import Head, Reader
@@ -66,7 +67,7 @@ def started_before(reader: Reader, table: str, n: int) -> Meta | None:
         JournalError: the journal cannot be read, or that record in it.
     """
     record = next(reader.landmarks(table, Kind.META, before=n), None)
-    return None if record is None else meta_of(record)
+    return None if record is None else meta_of(record, reader.path)
 
 
 def epoch_of(reader: Reader, table: str) -> str | None:
@@ -84,7 +85,7 @@ def epoch_of(reader: Reader, table: str) -> str | None:
     for name in known:
         record = next(reader.landmarks(name, Kind.META), None)
         if record is not None:
-            found.append((record.n, meta_of(record).epoch))
+            found.append((record.n, meta_of(record, reader.path).epoch))
     for record, gone_on in rulings(reader):
         found.append((record.n, gone_on.epoch))
         break
@@ -104,18 +105,44 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, GoneOn]]:
             raise _damaged(reader, f"record {record.n} is no ruling: {error}") from None
 
 
-def meta_of(record: Record) -> Meta:
+def meta_of(record: Record, journal: Path) -> Meta:
     """What a ``meta`` record says.
 
     Raises:
-        JournalError: its body was spoilt.
+        JournalError: it is of another format, or its body was spoilt.
     """
     try:
         return Meta.from_bytes(record.body)
+    except UnknownFormat as error:
+        raise refused(record, journal, error) from None
     except ValueError as error:
-        raise JournalError(
-            f"record {record.n} does not say how table {record.table} was started: {error}"
-        ) from None
+        raise spoilt(record, journal, f"how table {record.table} was started", error) from None
+
+
+def snapshot_of(record: Record, journal: Path) -> Snapshot:
+    """What a ``snapshot`` record says.
+
+    Raises:
+        JournalError: it is of another format.
+        ValueError: its body was spoilt.
+    """
+    try:
+        return Snapshot.from_bytes(record.body)
+    except UnknownFormat as error:
+        raise refused(record, journal, error) from None
+
+
+def refused(record: Record, journal: Path, error: UnknownFormat) -> JournalError:
+    """The line that says where a record of another format stands, and what reads it."""
+    return JournalError(f"journal {journal}: record {record.n} of table {record.table}: {error}")
+
+
+def spoilt(record: Record, journal: Path, what: str, error: ValueError) -> JournalError:
+    """The line that says which record does not say ``what`` it should, and how it is wrong."""
+    return JournalError(
+        f"journal {journal} is damaged: record {record.n} does not say {what}: {error}; "
+        "shoectl verify tells more"
+    )
 
 
 def kept_from(reader: Reader) -> Beginning:

@@ -50,11 +50,9 @@ _PIECE = 1 << 18
 _LOOKS_AT_ROOM = 64
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 2
-"""``PRAGMA user_version``: rises with every change of what stands below."""
-
-OLDEST = 1
-"""The oldest version that is read; a writer brings it up to ``VERSION`` as it opens it."""
+VERSION = 3
+"""``PRAGMA user_version``: rises with every change of what stands below. 1 and 2 were written by
+shoe-ctl 0.1.0, with records in another form."""
 
 BEYOND = 2**63 - 1
 """A number that no record comes to."""
@@ -70,11 +68,6 @@ LANDMARKS = "kind IN ('meta', 'snapshot', 'checkpoint')"
 a query that is to use it says these very words."""
 
 _INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'landmark'"
-
-_MIGRATIONS = {
-    1: f'CREATE INDEX landmark ON record ("table", kind, n) WHERE {LANDMARKS};',
-}
-"""What brings a journal of a version up to the next one."""
 
 _TABLES = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -107,7 +100,7 @@ CREATE TABLE cursor (
     n       INTEGER NOT NULL,
     PRIMARY KEY (sink, "table")
 ) STRICT, WITHOUT ROWID;
-{"".join(_MIGRATIONS.values())}
+CREATE INDEX landmark ON record ("table", kind, n) WHERE {LANDMARKS};
 """
 
 
@@ -188,16 +181,17 @@ def check(connection: apsw.Connection, path: Path) -> int:
     if application_id not in (APPLICATION_ID, EXPORT_ID):
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
     version = connection.pragma("user_version")
-    if not OLDEST <= version <= VERSION:
+    if version != VERSION:
+        other = "shoe-ctl 0.1.0" if version < VERSION else "a newer shoe-ctl"
         raise JournalError(
-            f"journal {path} has version {version}; this shoe-ctl reads versions {OLDEST} "
-            f"to {VERSION}"
+            f"journal {path} has version {version}, written by {other}; this version reads "
+            f"{VERSION}: use {other} for this journal, or begin a new one"
         )
     return application_id
 
 
 def has_index(connection: apsw.Connection) -> bool:
-    """Whether landmarks are looked up in an index: not in a file of before there was one.
+    """Whether landmarks are looked up in an index: not where somebody dropped it.
 
     Raises:
         apsw.Error: it cannot be read.
@@ -215,8 +209,6 @@ def altered(connection: apsw.Connection) -> str | None:
     with closing(apsw.Connection(":memory:")) as made:
         made.execute(_TABLES)
         due = _form(made)
-    if connection.pragma("user_version") < 2:
-        due.pop("landmark")  # what it had before there was one
     for name in sorted(there.keys() | due.keys()):
         if name not in there:
             return f"missing: the file's {due[name][0]} {name}"
@@ -230,27 +222,6 @@ def altered(connection: apsw.Connection) -> str | None:
 def _form(connection: apsw.Connection) -> dict[str, tuple[str, str, str]]:
     rows = connection.execute("SELECT name, type, tbl_name, coalesce(sql, '') FROM sqlite_schema")
     return {name: (kind, table, " ".join(sql.split())) for name, kind, table, sql in rows}
-
-
-def migrate(connection: apsw.Connection) -> None:
-    """Brings a checked journal up to ``VERSION`` in one transaction: wholly or not at all.
-
-    Raises:
-        apsw.Error: it was not changed.
-    """
-    version = connection.pragma("user_version")
-    if version == VERSION:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for before in range(version, VERSION):
-            connection.execute(_MIGRATIONS[before])
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if not connection.get_autocommit():
-            connection.execute("ROLLBACK")
-        raise
 
 
 def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:

@@ -62,8 +62,6 @@ class Store:
             _cut_log(path, vfs, accepted)
             self._log = schema.writing(path, vfs, synchronous="FULL")
         try:
-            with schema.one_line(path):
-                schema.migrate(self._log)
             # Cursors need no sync of their own: one lost with the power only repeats events.
             with schema.one_line(path):
                 self._cursors = schema.writing(path, vfs, synchronous="NORMAL")

@@ -1,7 +1,8 @@
 """Whether a journal still is what was written: walks every chain and places the first break.
 
 In: a reader, the public keys that may have signed it. Out: a Verification.
-Must not know: what a body means, but for checkpoints. What is not signed yet only follows from what
+Must not know: what a body means, but for checkpoints and the form of what says how a table was
+started and stood. What is not signed yet only follows from what
 stands before it: whoever rewrites every hash behind the last checkpoint leaves no trace here.
 """
 
@@ -13,8 +14,10 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.records import Record
+
 from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import JOURNAL, Kind
+from .bodies import JOURNAL, Kind, Meta, Snapshot, UnknownFormat
 from .chain import GENESIS, Names
 from .checkpoint import Checkpoints, Coverage
 from .diagnosis import BadRecord, Break, diagnose, diagnose_gap, diagnose_in_export
@@ -23,6 +26,7 @@ from .form import Row, SpoiltRecord
 from .lock import is_held
 from .notes import TableNotes
 from .reader import Head, Moment, Reader
+from .recovery import refused
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -69,7 +73,7 @@ def verify(
     ``newest`` false: what shows that its newest part was lost is not looked at.
 
     Raises:
-        JournalError: the journal cannot be read.
+        JournalError: the journal cannot be read, or has a record of another format.
     """
     while True:
         found = _verified(reader, trusted, progress, newest=newest)
@@ -192,7 +196,7 @@ class _Walk:
                     return self._placed(row, due)
                 if names.kept is not None:
                     names.kept.add(n)
-                    if (bad := self._signs(n, kind, body, records)) is not None:
+                    if (bad := self._is_wrong(row, records)) is not None:
                         return bad
                 elif names.see is not None:
                     names.see(body)
@@ -216,14 +220,28 @@ class _Walk:
             names.see = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
 
-    def _signs(self, n: int, kind: str, body: bytes, records: int) -> BadRecord | None:
-        """What is wrong with a checkpoint behind so many records; of other kinds nothing."""
-        if kind != Kind.CHECKPOINT.value:
+    def _is_wrong(self, row: Row, records: int) -> BadRecord | None:
+        """What is wrong with a landmark behind so many records, though it is in its chain.
+
+        Raises:
+            JournalError: it is of another format.
+        """
+        n, table, kind, body, digest = row
+        if kind == Kind.CHECKPOINT.value:
+            bad = self.checkpoints.see(n, body, self.ends)
+            if bad is None:
+                self.signed = records + 1
+            return bad
+        if table == JOURNAL:
             return None
-        bad = self.checkpoints.see(n, body, self.ends)
-        if bad is None:
-            self.signed = records + 1
-        return bad
+        try:
+            (Meta if kind == Kind.META.value else Snapshot).from_bytes(body)
+        except UnknownFormat as error:
+            record = Record(n=n, table=table, kind=kind, body=body, hash=digest)
+            raise refused(record, self._reader.path, error) from None
+        except ValueError as error:
+            return BadRecord(table, n, f"altered: it is no {kind} record: {error}")
+        return None
 
     def _placed(self, row: Row, due: int) -> BadRecord:
         def after() -> Iterator[Row]:

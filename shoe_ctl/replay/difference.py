@@ -1,34 +1,35 @@
-"""What a replay gives otherwise than a journal has it, and of which round.
+"""Differences between a replay and its journal: what they are, and in which round.
 
-In: events as they are told. Out: differences, the first of them whole and all of them counted.
-Must not know: which replay found one, how it is shown.
+In: what was recorded and what was replayed. Out: differences, the first of them whole and all of
+them counted. Must not know: which replay found one, how it is shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
-MOST_KEPT = 1000
-"""Differences kept whole: another game file can change every round of years."""
+from shoe_ctl.history.event_ids import EventHead
+
+MOST_WHOLE = 1000
+"""How many differences are held whole: another game file can change every round of years."""
 
 LONGEST_TEXT = 1 << 16
-"""Characters of a body that are kept: no event comes near it, a damaged record may."""
+"""Characters of a body that are shown: no event comes near it, a damaged record may."""
 
 OPENED = "round.opened"
 ENDS = ("round.settled", "round.void")
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """An input of which something else came than is recorded, or that came otherwise itself.
+    """An input whose events differ from those recorded, or bytes that decode to other inputs.
 
-    ``replay`` is ``inputs`` where events differ, ``wire`` where what a shoe said does. ``n`` is the
-    input's record number, or that of the bytes, the connection or the snapshot. ``recorded`` and
-    ``replayed`` are the first events or inputs that differ, as text; None where there is none.
-    ``round_id`` is the round that was open, or opened by it.
+    ``replay`` is ``inputs`` in the first case, ``wire`` in the second. ``n`` is the record number
+    of the input, or of the bytes, the connection or the snapshot. ``recorded`` and ``replayed`` are
+    the first events or inputs that differ, as text; None where there is none. ``round_id`` is the
+    round that was open, or that the input opened.
     """
 
     table: str
@@ -41,54 +42,37 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Differences:
-    """All that were found: ``kept`` the first of them, ``count`` all, ``rounds`` in how many."""
+    """All differences: ``first`` the first of them, ``count`` all, ``rounds`` in how many."""
 
     def __init__(self) -> None:
-        self.kept: list[Difference] = []
+        self.first: list[Difference] = []
         self.count = 0
         self._rounds: set[tuple[str, str]] = set()
 
     @property
     def rounds(self) -> int:
-        """In how many rounds there is at least one."""
+        """Return in how many rounds there is at least one."""
         return len(self._rounds)
 
-    def take(self, found: Iterable[Difference]) -> None:
-        """Those that a step found."""
+    def add(self, found: Iterable[Difference]) -> None:
+        """Add those that a step found."""
         for one in found:
             self.count += 1
             if one.round_id is not None:
                 self._rounds.add((one.table, one.round_id))
-            if self.count <= MOST_KEPT:
-                self.kept.append(one)
-
-
-class Told(msgspec.Struct):
-    """An event's type and what it is about."""
-
-    type: str = ""
-    subject: str | None = None
-
-
-_told = msgspec.json.Decoder(Told)
-
-
-def told(event: bytes | None) -> Told:
-    """What an event is and is about; nothing where its bytes were spoilt."""
-    with suppress(ValueError):
-        return _told.decode(event or b"")
-    return Told()
+            if self.count <= MOST_WHOLE:
+                self.first.append(one)
 
 
 class Rounds:
-    """Which round of a table is open, event by event; ``count`` is how many were opened."""
+    """Tracks which round of a table is open, event by event. ``count`` is how many were opened."""
 
     def __init__(self) -> None:
         self.count = 0
         self.open: str | None = None
 
-    def see(self, event: Told) -> None:
-        """The next restricted event: that stream has them all, each once."""
+    def add(self, event: EventHead) -> None:
+        """Take the next restricted event: that stream has all of them, each once."""
         if event.type == OPENED:
             self.count += 1
             self.open = event.subject
@@ -97,14 +81,14 @@ class Rounds:
 
 
 def text(body: bytes | None) -> str | None:
-    """A record's body as people can read it, whatever became of it."""
+    """Return a record's body as people can read it, damaged or not."""
     return None if body is None else body[:LONGEST_TEXT].decode(errors="backslashreplace")
 
 
 def first_difference(
     recorded: Sequence[bytes], replayed: Sequence[bytes]
 ) -> tuple[int, bytes | None, bytes | None]:
-    """Where two lists differ first, and what stands there; their length where they do not."""
+    """Return where two lists differ first, and both items; their length where they do not."""
     for position in range(max(len(recorded), len(replayed))):
         left = recorded[position] if position < len(recorded) else None
         right = replayed[position] if position < len(replayed) else None

@@ -1,7 +1,7 @@
-"""Both replays: raw bytes to inputs, inputs to events, compared byte for byte with the journal's.
+"""Both replays of a journal: raw bytes to inputs, inputs to events, compared byte for byte.
 
-In: a reader, makers of what handles a table's inputs and of connections' sessions. Out: rounds and
-differences. Must not know: which controllers and profiles those are, loops.
+In: a reader; makers of controllers and of connections' sessions. Out: rounds and differences.
+Must not know: which controllers and profiles those are, loops.
 """
 
 from __future__ import annotations
@@ -11,31 +11,33 @@ from typing import Generic
 
 import msgspec
 
+from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.bodies import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.records import Record
-from shoe_ctl.replay.difference import Difference, Differences, Rounds, told
-from shoe_ctl.replay.input_replay import BeginLate, H, Rerunning
-from shoe_ctl.replay.wire_replay import Redecoding, SessionOf
+
+from .difference import Difference, Differences, Rounds
+from .input_replay import FromSnapshot, H, InputReplay
+from .wire_replay import SessionOf, WireReplay
 
 _INPUTS = (Kind.META, Kind.SNAPSHOT, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _WIRE = (Kind.CONNECTION, Kind.WIRE, Kind.CALLS)
-_OF_THE_LINE = frozenset(kind.value for kind in (*_WIRE, Kind.INPUT, Kind.SNAPSHOT))
-_OF_THE_TABLE = frozenset(kind.value for kind in _INPUTS)
+_LINK_KINDS = frozenset(kind.value for kind in (*_WIRE, Kind.INPUT, Kind.SNAPSHOT))
+_TABLE_KINDS = frozenset(kind.value for kind in _INPUTS)
 _OF_A_ROUND = b'"type":"round.'
 
 _STEP = 2000
-"""Records between two calls that say how far it has come: tens of milliseconds."""
+"""Records between two reports of progress: tens of milliseconds."""
 
 
 class Replay(msgspec.Struct, frozen=True):
     """How many rounds were opened in the journal, and where the replays differ from it.
 
     ``differences`` are the first ones, ``found`` counts all and ``rounds_differing`` their rounds.
-    ``connections`` and ``bytes`` were decoded again; ``overheard`` bytes are of connections that
-    began before the journal does, and were held to the inputs frame by frame. ``followed`` counts
-    inputs that came out otherwise because of a difference told before. ``stopped_at`` is the record
+    ``connections`` and ``bytes`` were decoded again. ``overheard`` bytes are of connections that
+    began before the journal does; they were compared with the inputs frame by frame. ``followed``
+    counts inputs that differ only because of an earlier difference. ``stopped_at`` is the record
     behind which nothing was replayed, None where all was.
     """
 
@@ -51,36 +53,31 @@ class Replay(msgspec.Struct, frozen=True):
 
 
 class _Table(Generic[H]):
-    """What a table's records are handed to."""
+    """The replays of one table."""
 
-    def __init__(self, rerunning: Rerunning[H], redecoding: Redecoding | None) -> None:
+    def __init__(self, inputs: InputReplay[H], wire: WireReplay | None) -> None:
         self.rounds = Rounds()
         self.rounds_before = 0
-        self.redecoding = redecoding
-        self._rerunning = rerunning
+        self.inputs = inputs
+        self.wire = wire
 
-    @property
-    def followed(self) -> int:
-        """Inputs that differ because of a difference told before."""
-        return self._rerunning.followed
-
-    def see(self, record: Record, found: Differences) -> None:
-        """The table's next record."""
+    def add(self, record: Record, found: Differences) -> None:
+        """Take the table's next record."""
         open_round = self.rounds.open
         if record.kind == Kind.RESTRICTED.value and _OF_A_ROUND in record.body:
-            self.rounds.see(told(record.body))
-        if self._rerunning.waits:
+            self.rounds.add(event_head(record.body))
+        if self.inputs.is_before_first_snapshot:
             self.rounds_before = self.rounds.count
-        if record.kind in _OF_THE_TABLE:
-            found.take(self._rerunning.see(record, open_round))
-        if record.kind in _OF_THE_LINE and self.redecoding is not None:
-            found.take(self.redecoding.see(record, open_round))
+        if record.kind in _TABLE_KINDS:
+            found.add(self.inputs.add(record, open_round))
+        if record.kind in _LINK_KINDS and self.wire is not None:
+            found.add(self.wire.add(record, open_round))
 
     def end(self, found: Differences) -> None:
-        """There is no more."""
-        found.take(self._rerunning.settle(self.rounds.open))
-        if self.redecoding is not None:
-            found.take(self.redecoding.settle(self.rounds.open))
+        """There are no more records."""
+        found.add(self.inputs.settle(self.rounds.open))
+        if self.wire is not None:
+            found.add(self.wire.settle(self.rounds.open))
 
 
 def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
@@ -90,17 +87,17 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     session_of: SessionOf | None = None,
     progress: Callable[[int, int], None] = lambda _n, _last_n: None,
     *,
-    begin_late: BeginLate[H] | None = None,
+    from_first_snapshot: FromSnapshot[H] | None = None,
     resynchronise: bool = False,
     first_only: bool = False,
 ) -> Replay:
-    """Runs every table's inputs again, and with ``session_of`` decodes their bytes again too.
+    """Run every table's inputs again, and with ``session_of`` decode their bytes again too.
 
     With ``first_only`` it ends at the first difference. With ``resynchronise`` what only follows
-    from a difference is not told as one.
+    from a difference is not reported as one.
 
-    ``progress`` is called now and then with the record reached and the last one. See ``Rerunning``
-    for the others.
+    ``progress`` is called now and then with the record reached and the last one. See
+    ``InputReplay`` for the others.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -117,18 +114,17 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
             continue  # no table of play: a person's ruling on the journal itself
         table = tables.get(record.table)
         if table is None:
-            decoding = None
+            wire = None
             if session_of is not None:
                 whole = record.table not in begun_before
-                decoding = Redecoding(
+                wire = WireReplay(
                     record.table, session_of, whole=whole, resynchronise=resynchronise
                 )
-            late = begin_late if record.table in begun_before else None
-            resume = begin_late if resynchronise else None
-            rerunning = Rerunning(record.table, make_handler, agrees, late, resume)
-            table = _Table(rerunning, decoding)
-            tables[record.table] = table
-        table.see(record, found)
+            first = from_first_snapshot if record.table in begun_before else None
+            resume = from_first_snapshot if resynchronise else None
+            inputs = InputReplay(record.table, reader.path, make_handler, agrees, first, resume)
+            table = tables[record.table] = _Table(inputs, wire)
+        table.add(record, found)
         if first_only and found.count:
             stopped_at = record.n
             break
@@ -137,15 +133,15 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     else:
         for table in tables.values():
             table.end(found)
-    decoded = [table.redecoding for table in tables.values() if table.redecoding is not None]
+    decoded = [table.wire for table in tables.values() if table.wire is not None]
     return Replay(
         rounds=sum(table.rounds.count - table.rounds_before for table in tables.values()),
-        differences=found.kept,
+        differences=found.first,
         found=found.count,
         rounds_differing=found.rounds,
         connections=sum(one.connections for one in decoded),
         bytes=sum(one.octets for one in decoded),
         overheard=sum(one.overheard for one in decoded),
-        followed=sum(table.followed for table in tables.values()),
+        followed=sum(table.inputs.followed for table in tables.values()),
         stopped_at=stopped_at,
     )

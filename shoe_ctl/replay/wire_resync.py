@@ -1,7 +1,7 @@
-"""Bytes of a connection whose beginning is not there any more, held frame by frame to the inputs.
+"""Compare bytes of a connection whose beginning is missing with the inputs, frame by frame.
 
-In: a table's records before its first connection here. Out: differences.
-Must not know: the conversation: what it adds to an event, or makes of it, is not compared.
+In: a table's records before its first connection here, or behind a difference. Out: differences.
+Must not know: the conversation. What a session adds to an event, or makes of it, is not compared.
 """
 
 from __future__ import annotations
@@ -28,29 +28,57 @@ from firmware_proto.link_events import (
 )
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import Heard
-from shoe_ctl.history.recorder import shoe_said
-from shoe_ctl.journal.bodies import Direction, Kind, Snapshot, Wire
+from shoe_ctl.history.recorder import shoe_input
+from shoe_ctl.journal.bodies import Call, Direction, Kind, Snapshot, Wire
 from shoe_ctl.records import Record
-from shoe_ctl.replay.difference import Difference, text
-from shoe_ctl.replay.portions import OTHER, SAID, UNRECORDED, UNSAID, Portion
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
+
+from .difference import Difference, text
+
+SHOE_INPUT = b'{"input":"shoe"'
+"""The first bytes of an input that came from a shoe."""
+
+OTHER = "the bytes say something else"
+UNSAID = "an input that no bytes say"
+UNRECORDED = "the bytes say what is not recorded"
 
 OF_THE_CONVERSATION = (
     *(Hello, Reply, QueryAnswered, Gap, Repeated, Discarded, Overheard, CommandUnanswered),
     *(Challenged, Authenticated, AuthenticationFailed, UnknownFirmware),
 )
-"""What no frame says by itself, or not alike to everyone who hears it."""
+"""Events that no frame gives by itself, or not the same to every listener."""
 
 Differing = tuple[int | None, ShoeSaid | None, Heard | None]
 """Which input, what it says and what the bytes say; None where there is no such input or bytes."""
+
+
+class RecordedRead:
+    """The bytes that were read in one go, and the inputs recorded of them.
+
+    ``n`` is the first record, ``inputs`` are those that stand behind the bytes.
+    """
+
+    def __init__(self, n: int, t_us: int, round_id: str | None) -> None:
+        self.n = n
+        self.t_us = t_us
+        self.rounds = [round_id]  # that were open before it, and at each input
+        self.calls: tuple[Call, ...] = ()
+        self.data = b""
+        self.inputs: list[Record] = []
+
+    def round_of(self, at: int, open_now: str | None) -> str | None:
+        """Return the round that this input opened, or that was open at it."""
+        rounds = [*self.rounds, open_now]
+        end = len(rounds) - 1
+        return rounds[min(at + 2, end)] or rounds[min(at + 1, end)] or rounds[0]
 
 
 class _Listener(Protocol):
     def feed(self, data: bytes) -> list[Heard]: ...
 
 
-class Overhearing:
-    """One connection, from the byte at ``position`` on, which may stand within a frame.
+class FrameScan:
+    """Scans one connection from the byte at ``position`` on, which may stand within a frame.
 
     Raises:
         ValueError: no such profile.
@@ -65,7 +93,7 @@ class Overhearing:
         self._keeps_step = False  # whether a frame was found where an input says one is
 
     def differing(self, data: bytes, recorded: Mapping[int, ShoeSaid]) -> Iterator[Differing]:
-        """What these bytes complete, beside what was recorded of them."""
+        """Yield where the frames that these bytes complete differ from what was recorded."""
         heard: dict[tuple[int, int], list[Heard]] = {}
         for found in self._listener.feed(data):
             first, last = found.first + self._began, found.last + self._began
@@ -91,7 +119,7 @@ def _counts(event: ShoeEvent) -> bool:
 
 
 def _same(recorded: ShoeEvent, heard: ShoeEvent) -> bool:
-    """A frame sent again is as it was."""
+    """Whether both are the same event; a repeated frame counts as the first one."""
     if isinstance(heard, Repeated):
         return heard.of == recorded.type
     return _plain(recorded) == _plain(heard)
@@ -108,28 +136,28 @@ class _Link(msgspec.Struct):
     profile: str
 
 
-class _Stood(msgspec.Struct):
+class _State(msgspec.Struct):
     link: _Link
 
 
-class LateLine:
-    """One table's line, from where a journal begins; ``octets`` counts the bytes held to inputs.
+class PartialConnection:
+    """A table's connection from somewhere in it on; ``octets`` counts the bytes that were compared.
 
-    Without a ``profile`` it is the one that the first snapshot names: every stretch of a journal
-    begins with it.
+    Without a ``profile`` it is the one that the first snapshot names: every journal that begins
+    late begins with a snapshot.
     """
 
     def __init__(self, table: str, profile: str | None = None) -> None:
         self.octets = 0
         self._table = table
         self._profile = profile
-        self._overhearing: Overhearing | None = None
+        self._scan: FrameScan | None = None
         self._connection = 0
         self._position = 0
-        self._portion: Portion | None = None
+        self._read: RecordedRead | None = None
 
-    def see(self, record: Record, round_id: str | None) -> Iterator[Difference]:
-        """The table's next record; one that cannot be read is passed over: others find it."""
+    def add(self, record: Record, round_id: str | None) -> Iterator[Difference]:
+        """Take the table's next record. One that cannot be read is left to others to report."""
         with suppress(ValueError):
             if record.kind == Kind.WIRE.value:
                 wire = Wire.from_bytes(record.body)
@@ -138,28 +166,28 @@ class LateLine:
                     self._bytes(record.n, wire, round_id)
             elif record.kind == Kind.SNAPSHOT.value and self._profile is None:
                 state = Snapshot.from_bytes(record.body).state
-                self._profile = msgspec.json.decode(state, type=_Stood).link.profile
-            elif record.body.startswith(SAID) and self._portion is not None:
-                self._portion.inputs.append(record)
-                self._portion.rounds.append(round_id)
+                self._profile = msgspec.json.decode(state, type=_State).link.profile
+            elif record.body.startswith(SHOE_INPUT) and self._read is not None:
+                self._read.inputs.append(record)
+                self._read.rounds.append(round_id)
 
     def settle(self, round_id: str | None) -> Iterator[Difference]:
-        """No more was recorded of the last portion."""
-        portion, self._portion = self._portion, None
-        if portion is None or self._overhearing is None:
+        """Compare the last read, of which no more was recorded."""
+        read, self._read = self._read, None
+        if read is None or self._scan is None:
             return
         recorded: dict[int, ShoeSaid] = {}
-        for place, record in enumerate(portion.inputs):
+        for place, record in enumerate(read.inputs):
             with suppress(ValueError):
                 said = from_bytes(record.body)
                 if isinstance(said, ShoeSaid):
                     recorded[place] = said
-        for at, left, right in self._overhearing.differing(portion.data, recorded):
-            shown = None if right is None else shoe_said(right, self._connection, portion.t_us)
+        for at, left, right in self._scan.differing(read.data, recorded):
+            shown = None if right is None else shoe_input(right, self._connection, read.t_us)
             yield Difference(
                 table=self._table,
-                n=portion.n if at is None else portion.inputs[at].n,
-                round_id=portion.round_of(len(portion.inputs) if at is None else at, round_id),
+                n=read.n if at is None else read.inputs[at].n,
+                round_id=read.round_of(len(read.inputs) if at is None else at, round_id),
                 why=UNSAID if right is None else UNRECORDED if left is None else OTHER,
                 recorded=None if left is None else text(to_bytes(left)),
                 replayed=None if shown is None else text(to_bytes(shown)),
@@ -169,10 +197,10 @@ class LateLine:
     def _bytes(self, n: int, wire: Wire, round_id: str | None) -> None:
         if (wire.connection, wire.offset) != (self._connection, self._position):
             self._connection, self._position = wire.connection, wire.offset
-            self._overhearing = None
-        if self._overhearing is None and self._profile is not None:
-            self._overhearing = Overhearing(self._profile, wire.offset)
+            self._scan = None
+        if self._scan is None and self._profile is not None:
+            self._scan = FrameScan(self._profile, wire.offset)
         self._position += len(wire.data)
-        self._portion = Portion(n, wire.t_us, round_id)
-        self._portion.data = wire.data
-        self.octets += len(wire.data) if self._overhearing is not None else 0
+        self._read = RecordedRead(n, wire.t_us, round_id)
+        self._read.data = wire.data
+        self.octets += len(wire.data) if self._scan is not None else 0

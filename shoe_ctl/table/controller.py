@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import msgspec
 from transitions import Event, EventData, Machine, MachineError, Transition
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
 
 from . import answers, commands, positions, status, transitions, turn
@@ -113,13 +113,14 @@ class TableController:
         elif isinstance(happened, ShoeSaid):
             name = happened.event.type
             run(turn, name if name in transitions.triggers() else transitions.UNFORESEEN)
+            if isinstance(happened.event, Hello):
+                shoe_commands.resend(turn, happened.event)
         else:
             run(turn, _TRIGGERS[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
                 ruling = happened.ruling
                 accepted = Answer(command_id=ruling.command_id, accepted=True)
                 answers.remember(turn, ruling, accepted)
-        shoe_commands.resend(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         _order_shoe_and_wake_up(turn)
@@ -188,14 +189,25 @@ def _accept(turn: Turn, command: TableCommand) -> Answer:
 def _order_shoe_and_wake_up(turn: Turn) -> None:
     """Order the state that the shoe should have and the next wake-up, where either changed."""
     now, settings = turn.now, turn.settings
-    may_draw = methods.may_draw(now.control, now.wagers)
-    step_draw = stack.draw_wanted(turn)
-    arming.order(turn, arming.wanted(turn, step_draw=step_draw, may_draw=may_draw))
+    arming.order(turn, _slot_wanted(turn))
     wake_us = _wake_us(now, settings)
-    if wake_us is not None and wake_us != now.wake_us:
-        turn.effects.append(WakeAt(wake_us))
     if wake_us != now.wake_us:
         turn.change(wake_us=wake_us)
+        if wake_us is not None:
+            turn.effects.append(WakeAt(wake_us))
+
+
+def _slot_wanted(turn: Turn) -> tuple[str, int] | None:
+    """Return the hand and index that the shoe should be armed for, by the open step or the round.
+
+    The round's first card waits until whoever has the shoe may draw it.
+    """
+    now = turn.now
+    if now.halt is not None:
+        return stack.draw_wanted(turn)
+    if now.state == "closed" and not methods.may_draw(now.control, now.wagers):
+        return None
+    return arming.wanted(turn)
 
 
 def _assert_phase(now: TableState) -> None:

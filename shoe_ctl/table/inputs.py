@@ -13,7 +13,9 @@ import msgspec
 from firmware_proto.events import ShoeEvent, from_plain, to_plain
 
 
-class Happened(msgspec.Struct, frozen=True, kw_only=True, tag_field="input"):
+class Happened(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="input", forbid_unknown_fields=True
+):
     """Base of every input. ``t_us`` is microseconds since 1970 UTC and never runs backwards."""
 
     t_us: int
@@ -34,7 +36,9 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     """The last of the bytes that carried it."""
 
 
-class SecondPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SecondPerson(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """The second person of a command, as looked up among the configured users."""
 
     positions: tuple[str, ...] = ()
@@ -155,6 +159,34 @@ class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
     """The error."""
 
 
+FAULT_IN_SHOE_INPUT = "ShoeSaid"
+"""``Fault.where`` of a fault that stands in the place of a shoe event."""
+
+_FAULT_PLACES = {
+    "shoe": FAULT_IN_SHOE_INPUT,
+    "command": "TableCommand",
+    "link_up": "LinkUp",
+    "link_lost": "LinkLost",
+    "line_suspended": "LineSuspended",
+    "line_resumed": "LineResumed",
+    "restarted": "Restarted",
+    "tick": "Tick",
+    "not_told": "NotTold",
+    "fault": "Fault",
+    "storage_restored": "StorageRestored",
+    "delivery_parked": "DeliveryParked",
+    "delivery_taken": "DeliveryTaken",
+    "commands_refused": "CommandsRefused",
+}
+"""Tag of an input → its name in ``Fault.where``. Journals contain these names: they stay as they
+are, also when a class is renamed."""
+
+
+def fault_place(happened: Happened) -> str:
+    """Return ``Fault.where`` for an error in handling this input."""
+    return _FAULT_PLACES[str(type(happened).__struct_config__.tag)]
+
+
 class StorageRestored(
     Happened, frozen=True, kw_only=True, tag="storage_restored", omit_defaults=True
 ):
@@ -249,10 +281,9 @@ KINDS: tuple[type[Happened], ...] = (
 """The types of inputs."""
 
 
-class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="input", tag="shoe"):
+class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
     """``ShoeSaid`` as it is stored in the journal: its event is a tagged object."""
 
-    t_us: int
     event: dict[str, Any]
     connection: int
     seq: int | str | None

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.records import key_difference
 
 from .effects import Answer
 from .wagers.types import Scope, Wagers
@@ -247,7 +248,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """Return the cards of this hand that are known, in order, revealed or not."""
-        return tuple(d.card for d in self.cards if d.hand == name and d.card is not None)
+        return tuple([d.card for d in self.cards if d.hand == name and d.card is not None])
 
     def face_down(self, hand: str | None, index: int | None = None) -> list[DealtCard]:
         """Return the cards of this hand that are not revealed, or only the one at ``index``."""
@@ -690,9 +691,15 @@ def from_bytes(body: bytes) -> TableState:
     """Return the state that ``to_bytes`` encoded.
 
     Raises:
-        ValueError: these bytes are not a state.
+        ValueError: these bytes are not a state, or its keys are not those of this version; one
+            line says which.
     """
-    return _decoder.decode(body)
+    state = _decoder.decode(body)
+    written = to_bytes(state)
+    if written != body:
+        differs = key_difference(msgspec.json.decode(body), msgspec.json.decode(written))
+        raise ValueError(differs or "it is not as this version writes it")
+    return state
 
 
 # The slot that is due, and the phase.
@@ -737,10 +744,18 @@ def is_drawn_ahead(card: UnplacedCard) -> bool:
     return card.named_slot is not None and card.named_slot[0] == ASIDE
 
 
+DEALT_IN = ("closed", "dealing", "drawing")
+"""The states in which a card may be drawn, whether or not announcements are inferred."""
+
+BEGUN_BY_A_CARD = ("idle", "betting")
+"""The states in which a card may be drawn too, if announcements are inferred from the cards."""
+
+_ALL = (*BEGUN_BY_A_CARD, *DEALT_IN)
+
+
 def takes_cards(*, implied: bool) -> tuple[str, ...]:
     """Return the states in which a card may be drawn.
 
-    ``implied``: announcements are inferred from the cards, so a card may open the round.
+    ``implied``: announcements are inferred from the cards, so that a card may open the round.
     """
-    dealt = ("closed", "dealing", "drawing")
-    return ("idle", "betting", *dealt) if implied else dealt
+    return _ALL if implied else DEALT_IN

@@ -70,7 +70,7 @@ def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer
 
 def implied(now: TableState, settings: TableSettings) -> bool:
     """Return True if announcements are inferred from the cards; never if Players handle them."""
-    return settings.implied and not is_handed(now, settings)
+    return settings.announcements == "implied" and not is_handed(now, settings)
 
 
 _Event = TypeVar("_Event", bound=ShoeEvent)

@@ -18,7 +18,7 @@ from typing import Any
 from firmware_proto.cards import DECKS
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.daemon.delivery import SinkPlace
+from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.records import Audience
 from simulators.ports.pty import PtyPort
@@ -77,7 +77,7 @@ async def serving(config: Path, told: Told, vfs: str | None = None) -> AsyncIter
             clock=SystemClock(),
             executor=executor,
             host_boot="boot-1",
-            sinks=[SinkPlace("told", Audience.PUBLIC, told)],
+            sinks=[NamedSink("told", Audience.PUBLIC, told)],
             vfs=vfs,
         )
         ready = asyncio.Event()

@@ -14,7 +14,7 @@ from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import schema as module
-from shoe_ctl.config.resolve import check
+from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import Config, load
 from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
 from shoe_ctl.daemon.refusal_budget import STRETCH_US
@@ -47,7 +47,7 @@ def test_the_example_is_a_configuration_that_would_run(tmp_path: Path) -> None:
         "gaming_shift_manager",
     }
     assert gid_of(config.socket) == 0
-    for table in check(config):
+    for table in resolve(config):
         refuse_what_needs_people(table.settings, way_in=True)
 
 

@@ -24,7 +24,7 @@ from click.testing import CliRunner, Result
 from shoe_ctl.cli import doctor as command
 from shoe_ctl.cli.doctor import doctor, examine
 from shoe_ctl.cli.doctor_view import COLUMNS, Report, TriedPort, as_json, as_text
-from shoe_ctl.config.lacking import NO_WAY_IN
+from shoe_ctl.config.resolve import NO_WAY_IN
 from shoe_ctl.errors import EnvironmentFault, InputRefused, PortError, UsageError
 from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.link.inventory import Access, Identity, SerialFound, System, UsbFound

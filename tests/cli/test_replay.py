@@ -18,9 +18,9 @@ from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.journal.bodies import Kind, Wire
 from shoe_ctl.records import Record
-from shoe_ctl.replay.difference import MOST_KEPT, Difference, Differences
+from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay
-from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import RecordedSessions
 from tests.journal.making import records, spoil
 from tests.wiring.on_the_wire import DEVICE, KEY, dealt
 
@@ -252,9 +252,9 @@ def difference(round_id: str | None, recorded: str | None, replayed: str | None)
 
 def shown(*differences: Difference) -> list[str]:
     found = Differences()
-    found.take(differences)
-    held = Replay(9, found.kept, found.count, found.rounds, 2, 1234)
-    lines = list(replay_view.lines(held, Sessions()))
+    found.add(differences)
+    held = Replay(9, found.first, found.count, found.rounds, 2, 1234)
+    lines = list(replay_view.lines(held, RecordedSessions()))
     assert max(map(len, lines)) <= replay_view.COLUMNS
     return lines
 
@@ -277,7 +277,7 @@ def test_fields_that_differ_are_told_by_their_path_and_no_others() -> None:
 
 def test_keys_that_had_nothing_to_check_are_told_so() -> None:
     found = Replay(9, [], overheard=77)
-    lines = list(replay_view.lines(found, Sessions({DEVICE: {1: KEY}})))
+    lines = list(replay_view.lines(found, RecordedSessions({DEVICE: {1: KEY}})))
     assert max(map(len, lines)) <= replay_view.COLUMNS
     text = " ".join(" ".join(lines).split())
     assert "overheard 77 bytes of connections that began before this journal does" in text
@@ -296,8 +296,8 @@ def test_what_stands_on_one_side_alone_is_shown_as_it_is() -> None:
 
 
 def test_of_very_many_rounds_the_first_are_told_and_all_are_counted() -> None:
-    lines = shown(*(difference(f"t-s1-r{n}", "1", "2") for n in range(MOST_KEPT + 500)))
-    assert f"... and more; --json tells of {MOST_KEPT:,} differences" in lines
+    lines = shown(*(difference(f"t-s1-r{n}", "1", "2") for n in range(MOST_WHOLE + 500)))
+    assert f"... and more; --json tells of {MOST_WHOLE:,} differences" in lines
     assert lines[-2] == "9 rounds replayed: 1,500 differences, in 1,500 of them"
     assert sum(line.startswith("t-s1-r") for line in lines) == replay_view.MOST_ROUNDS
 

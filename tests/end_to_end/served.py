@@ -20,16 +20,17 @@ from firmware_proto.cards import DECKS
 from firmware_proto.reference.keys import ShoeKeys
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.daemon.delivery import SinkPlace
-from shoe_ctl.daemon.table_runner import Answered, TableRunner
-from shoe_ctl.history import rules, snapshots
+from shoe_ctl.daemon.delivery import NamedSink
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.event_ids import Answered
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.clock import Clock, SystemClock
 from shoe_ctl.link.usb_devices import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import replay
-from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import TableCommand
 from simulators.faults import Line
 from simulators.ports.port import Port
@@ -130,7 +131,7 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
     usb: Backends = libusb,
     vfs: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    sinks: Sequence[SinkPlace] = (),
+    sinks: Sequence[NamedSink] = (),
     clock: Clock | None = None,
 ) -> AsyncIterator[Daemon]:
     """The daemon at work; on leaving it is cancelled, as SIGTERM does.
@@ -143,7 +144,7 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
             clock=SystemClock() if clock is None else clock,
             executor=executor,
             host_boot=host_boot,
-            sinks=[SinkPlace("told", sees, told), *sinks],
+            sinks=[NamedSink("told", sees, told), *sinks],
             usb=usb,
             vfs=vfs,
         )
@@ -305,10 +306,10 @@ def nothing_is_wrong_with(journal: Path) -> int:
         assert found.ok, found
         again = replay(
             reader,
-            rules.controller,
+            snapshots.controller_for,
             snapshots.agrees,
-            Sessions(),
-            begin_late=snapshots.begin_late,
+            RecordedSessions(),
+            from_first_snapshot=snapshots.from_first_snapshot,
         )
     assert again.differences == []
     assert again.bytes > 0 or not again.rounds

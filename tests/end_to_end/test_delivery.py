@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from shoe_ctl.daemon.delivery import SinkPlace
+from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
 from tests.end_to_end.rounds import all_agree, of_type, once_each
@@ -85,7 +85,7 @@ async def test_a_dead_and_a_slow_sink_delay_nobody_and_get_all_of_it_in_order_af
 ) -> None:
     monkeypatch.setattr(pump, "LONGEST_RETRY_S", 0.1)
     quick, dead, slow = Told(), Dead(), Slow()
-    sinks = [SinkPlace("dead", Audience.PUBLIC, dead), SinkPlace("slow", Audience.PUBLIC, slow)]
+    sinks = [NamedSink("dead", Audience.PUBLIC, dead), NamedSink("slow", Audience.PUBLIC, slow)]
     with ShoeAtTable(tmp_path, "reference", seed=61) as shoe:
         shoe.rest_after(ROUNDS)
         async with serving(config(tmp_path), quick, sinks=sinks):
@@ -107,7 +107,7 @@ async def test_what_a_dead_sink_missed_survives_restarts_and_goes_out_in_order(
     tmp_path: Path,
 ) -> None:
     quick, dead = Told(), Dead()
-    sinks = [SinkPlace("dead", Audience.PUBLIC, dead)]
+    sinks = [NamedSink("dead", Audience.PUBLIC, dead)]
     with ShoeAtTable(tmp_path, "reference", seed=62) as shoe:
         for number in (4, 8, ROUNDS):
             shoe.rest_after(number)
@@ -127,7 +127,7 @@ async def test_an_event_that_a_sink_cannot_take_is_parked_with_an_alarm_and_show
     tmp_path: Path,
 ) -> None:
     told, choosy = Told(), Choosy()
-    sinks = [SinkPlace("choosy", Audience.PUBLIC, choosy)]
+    sinks = [NamedSink("choosy", Audience.PUBLIC, choosy)]
     with ShoeAtTable(tmp_path, "reference", seed=63) as shoe:
         shoe.rest_after(4)
         async with serving(config(tmp_path), told, sinks=sinks):
@@ -151,7 +151,7 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
     tmp_path: Path,
 ) -> None:
     told, choosy = Told(), Choosy()
-    sinks = [SinkPlace("choosy", Audience.PUBLIC, choosy)]
+    sinks = [NamedSink("choosy", Audience.PUBLIC, choosy)]
     path = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
     redeliver = ("table", "redeliver", "--socket", str(tmp_path / SOCKET))
     with ShoeAtTable(tmp_path, "reference", seed=64) as shoe:
@@ -187,7 +187,7 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
     tmp_path: Path,
 ) -> None:
     told, choosy = Told(), Choosy()
-    sinks = [SinkPlace("choosy", Audience.RESTRICTED, choosy)]
+    sinks = [NamedSink("choosy", Audience.RESTRICTED, choosy)]
     path = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
     redeliver = ("table", "redeliver", "--socket", str(tmp_path / SOCKET))
     with ShoeAtTable(tmp_path, "reference", seed=65) as shoe:

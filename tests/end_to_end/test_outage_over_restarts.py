@@ -18,8 +18,7 @@ import apsw
 import pytest
 
 from shoe_ctl.daemon import outage
-from shoe_ctl.daemon.outage import Outage
-from shoe_ctl.daemon.outage_notes import OutageNotes
+from shoe_ctl.daemon.outage import Outage, OutageMarker
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import JournalError
 from tests.end_to_end.rounds import all_agree, lines_of, of_type, once_each
@@ -60,8 +59,8 @@ def config_for(folder: Path) -> Path:
     return configuration(folder, str(folder / "shoe"), decks=4)
 
 
-def notes(folder: Path) -> OutageNotes:
-    return OutageNotes([folder / "journal.db-outage"])
+def notes(folder: Path) -> OutageMarker:
+    return OutageMarker([folder / "journal.db-outage"])
 
 
 @asynccontextmanager
@@ -180,13 +179,13 @@ async def test_a_disk_on_which_the_note_hangs_keeps_nobody_from_being_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outage, "FIRST_RETRY_S", 0.0)
-    honest, hangs = OutageNotes.write, threading.Event()
+    honest, hangs = OutageMarker.write, threading.Event()
 
-    def write(self: OutageNotes, noted: Outage) -> None:
+    def write(self: OutageMarker, noted: Outage) -> None:
         hangs.wait()
         honest(self, noted)
 
-    monkeypatch.setattr(OutageNotes, "write", write)
+    monkeypatch.setattr(OutageMarker, "write", write)
     told, full, lines = Told(), FullDisk(), asyncio.Queue[str]()
     with ShoeAtTable(tmp_path, "reference", seed=73) as at_table, disk(full) as layer:
         at_table.rest_at(2, "player", 2)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.config.lacking import NO_WAY_IN
+from shoe_ctl.config.resolve import NO_WAY_IN
 from tests.end_to_end.served import SOCKET, configuration, nothing_is_wrong_with
 from tests.end_to_end.test_signals import PATIENCE_S, SHOECTL, rest_of, shoe
 

@@ -138,7 +138,7 @@ def _other_version(path: Path) -> None:
     [
         (_text, "is not a journal of shoe-ctl: it is not an SQLite file"),
         (_foreign, "is not a journal of shoe-ctl: another program's file"),
-        (_other_version, "has version 99; this shoe-ctl reads versions 1 to 2"),
+        (_other_version, "has version 99, written by a newer shoe-ctl; this version reads 3: use"),
         (Path.mkdir, "is a"),
     ],
     ids=["text", "foreign", "version", "directory"],

@@ -10,8 +10,8 @@ import pytest
 
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.errors import JournalError
-from shoe_ctl.history.recording import record_input
-from shoe_ctl.history.revised import Told
+from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
@@ -73,7 +73,7 @@ def recorded(path: Path, *, change_at: int | None = None) -> None:
                 toys[table] = Toy(other, toy)
             elif n == 10 and change_at is None:
                 group.meta(table, Meta(game=META.game, settings={"pays": 1}, software="2", t_us=1))
-            record_input(group, table, happened, toys[table].handle(happened), Told())
+            record_input(group, table, happened, toys[table].handle(happened), EventIndex())
         groups.append(group)
     stored(path, groups)
 
@@ -109,7 +109,7 @@ def test_events_are_recorded_for_whom_they_are_and_no_other_effect_is(
         TableEvent("a", Audience.PUBLIC, None, {"x": 1}, {"x": 1, "proof": 2}),
         TableEvent("b", Audience.RESTRICTED, None, {}),
     ]
-    handles = record_input(group, "t", Tick(t_us=T_US), effects, Told())
+    handles = record_input(group, "t", Tick(t_us=T_US), effects, EventIndex())
     (result,) = stored(path, [group])
     assert result.last_n == 4
     assert [result.ids[handle].restricted for handle in handles] == ["t/r1", "t/r2"]

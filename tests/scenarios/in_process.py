@@ -24,7 +24,7 @@ from firmware_proto.events import (
 )
 from firmware_proto.session import Heard, Resume
 from shoe_ctl.api.asked import Command, read
-from shoe_ctl.config.resolve import check
+from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.records import Audience
 from shoe_ctl.table import state
@@ -60,7 +60,7 @@ class InProcess:
 
     def __init__(self, scenario: Scenario) -> None:
         plain = {"table": [configured(scenario, "memory")]}
-        checked = check(of_plain(plain, scenario.name))[0]
+        checked = resolve(of_plain(plain, scenario.name))[0]
         self.game, self.settings = checked.game, checked.settings
         self.controller = TableController(self.game, self.settings)
         self.device: Device = shoe_for(scenario)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_proto.events import Gap, Hello, ShoeEvent
-from shoe_ctl.history import rules, snapshots
+from shoe_ctl.history import snapshots
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
@@ -102,7 +102,7 @@ class Kept:
             found = verify(reader)
             if not found.ok:
                 raise Broken("replayable", f"the chain is broken: {found.first_bad}")
-            again = replay(reader, rules.controller, snapshots.agrees)
+            again = replay(reader, snapshots.controller_for, snapshots.agrees)
             if again.differences:
                 raise Broken("replayable", f"{again.differences[0]}")
             records = list(reader.records())

@@ -17,7 +17,7 @@ import pytest
 
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.table_runner import TableRunner
-from shoe_ctl.history.event_ids import Answers
+from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.cursors import SinkFeed
 from shoe_ctl.link.connection import Connection
@@ -55,10 +55,10 @@ def cards_are_told_as_they_are_drawn(patch: pytest.MonkeyPatch) -> None:
 
 
 def answers_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    def to(_: Answers, __: str) -> None:
+    def answer(_: EventIndex, __: str) -> None:
         return None
 
-    patch.setattr(Answers, "to", to)
+    patch.setattr(EventIndex, "answer", answer)
 
 
 def events_are_acknowledged_as_they_are_heard(patch: pytest.MonkeyPatch) -> None:

@@ -21,9 +21,9 @@ import msgspec
 from firmware_proto.cards import DECKS
 from shoe_ctl.config.schema import Config, of_plain
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.daemon.delivery import SinkPlace
-from shoe_ctl.daemon.host import Outside
-from shoe_ctl.daemon.outage_notes import notes_for
+from shoe_ctl.daemon.delivery import NamedSink
+from shoe_ctl.daemon.host import Environment
+from shoe_ctl.daemon.outage import marker_for
 from shoe_ctl.games import catalog
 from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.records import Audience
@@ -156,7 +156,7 @@ class World:
         async def open_port() -> HostEnd:
             return self.cable.open()
 
-        self.promises.starts(noted=notes_for(self._config).found() is not None)
+        self.promises.starts(noted=marker_for(self._config).found() is not None)
 
         self._now = Daemon(
             self._config,
@@ -164,11 +164,11 @@ class World:
             executor=self._thread(life, "port"),
             host_boot=f"boot-{life.boot}",
             sinks=[
-                SinkPlace(remote.name, remote.audience, remote.reached_by(life))
+                NamedSink(remote.name, remote.audience, remote.reached_by(life))
                 for remote in (*self.remotes, self._watch)
             ],
             vfs=self.disk.name,
-            outside=Outside(
+            environment=Environment(
                 thread=partial(self._thread, life),
                 opener=lambda *_: open_port,
                 ways_in=(partial(self.desk.served, life=life),),

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shoe_ctl.history import rules, snapshots
-from shoe_ctl.history.event_ids import Answers, FirstAnswer
-from shoe_ctl.history.recording import record_input
-from shoe_ctl.history.revised import Told
-from shoe_ctl.history.snapshots import Resumed, Sections
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.event_ids import EventIndex, RecordedAnswer
+from shoe_ctl.history.recorder import record_input
+from shoe_ctl.history.snapshots import RecoveredTable, SnapshotSchedule
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
@@ -31,20 +30,19 @@ class AtAJournal:
         self.table: str = under.settings["table"]
         with store.reader() as reader:
             before = snapshots.recover(reader, self.table)
-        self.controller = rules.go_on(before.controller, before.kept, under)
-        self.answers: Answers = before.answers
-        self.told: Told = before.told
-        self.sections = Sections(store, under, self.table)
+        self.controller = snapshots.continue_under(before.controller, before.meta, under)
+        self.index: EventIndex = before.index
+        self.sections = SnapshotSchedule(store, under, self.table)
 
     def handle(
         self, happened: Input, before: Callable[[Group], object] = lambda _: None
     ) -> list[TableEvent]:
         """One input in a group of its own, behind what is due and ``before``, its raw bytes say."""
         group = Group()
-        self.sections.begin(group, self.controller, self.answers, self.told)
+        self.sections.begin(group, self.controller, self.index)
         before(group)
         effects = self.controller.handle(happened)
-        handles = record_input(group, self.table, happened, effects, self.told)
+        handles = record_input(group, self.table, happened, effects, self.index)
         device = self.controller.state.link.device_id
         if isinstance(happened, ShoeSaid) and isinstance(happened.seq, int) and device is not None:
             group.device_seq(self.table, device, happened.seq)
@@ -52,13 +50,13 @@ class AtAJournal:
         events = [effect for effect in effects if isinstance(effect, TableEvent)]
         ids = tuple(result.ids[handle] for handle in handles)
         for event, given in zip(events, ids, strict=True):
-            self.told.note(event.type, event.subject, given)
+            self.index.add_event(event.type, event.subject, given)
         for answer in effects:
-            if isinstance(answer, Answer) and self.answers.to(answer.command_id) is None:
-                self.answers.keep(FirstAnswer(answer, ids))
+            if isinstance(answer, Answer) and self.index.answer(answer.command_id) is None:
+                self.index.add_answer(RecordedAnswer(answer, ids))
         return events
 
-    def again(self) -> Resumed:
+    def again(self) -> RecoveredTable:
         """The table as a restart would find it now."""
         with self.store.reader() as reader:
             return snapshots.recover(reader, self.table)
@@ -80,4 +78,9 @@ def at_a_journal(path: Path, under: Meta, inputs: Iterable[Input] = ()) -> Itera
 def replayed(path: Path) -> Replay:
     """What a replay of this journal finds."""
     with Reader.open(path) as reader:
-        return replay(reader, rules.controller, snapshots.agrees, begin_late=snapshots.begin_late)
+        return replay(
+            reader,
+            snapshots.controller_for,
+            snapshots.agrees,
+            from_first_snapshot=snapshots.from_first_snapshot,
+        )

@@ -14,15 +14,15 @@ from firmware_proto.events import AnyCommand, DesiredShoeState
 from firmware_proto.profiles import profile, with_keys
 from firmware_proto.reference.keys import ShoeKeys
 from firmware_proto.session import Heard, HostSession, Resume
-from shoe_ctl.history import rules, snapshots
-from shoe_ctl.history.recorder import Line, in_runs
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.recorder import LinkRecorder, in_runs
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.link.connection import Call, Reception
 from shoe_ctl.replay.replay import Replay, replay
-from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import Input
 from tests.end_to_end.at_a_table import Table, game_of
 from tests.wiring.at_a_journal import AtAJournal
@@ -125,9 +125,9 @@ class WiredTable(Table):
         self._chosen = profile(profile_name)
         if keyed:
             self._chosen = with_keys(self._chosen, known, Nonces(0))
-        self._line = Line(self.controller.settings.table)
+        self._line = LinkRecorder(self.controller.settings.table)
         self._pending: list[Callable[[Group], object]] = []
-        under = rules.meta(self.controller.game, self.controller.settings, 0)
+        under = snapshots.start_record(self.controller.game, self.controller.settings, 0)
         self._at = AtAJournal(store, under)
         self.controller = self._at.controller
 
@@ -204,7 +204,9 @@ def dealt(path: Path, profile_name: str, rounds: int, **given: Any) -> WiredTabl
     return table
 
 
-def both_replays(path: Path, sessions: Sessions | None = None) -> Replay:
+def both_replays(path: Path, sessions: RecordedSessions | None = None) -> Replay:
     """What both replays find in this journal."""
     with Reader.open(path) as reader:
-        return replay(reader, rules.controller, snapshots.agrees, sessions or Sessions())
+        return replay(
+            reader, snapshots.controller_for, snapshots.agrees, sessions or RecordedSessions()
+        )

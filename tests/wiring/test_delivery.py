@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.daemon.delivery import SinkPlace, delivering
+from shoe_ctl.daemon.delivery import NamedSink, delivering
 from shoe_ctl.daemon.host import SYSTEM
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
@@ -65,7 +65,7 @@ async def test_a_reader_is_closed_only_when_nobody_reads(
         journal = Journal(store, writer)
 
         async def at_work() -> None:
-            places = [SinkPlace("a", Audience.PUBLIC, Nowhere())]
+            places = [NamedSink("a", Audience.PUBLIC, Nowhere())]
             async with delivering(places, journal, store, SYSTEM, lambda *_: Never()):
                 await asyncio.Event().wait()
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from bench import _bulk
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
-from shoe_ctl.history.shoe_sections import find
+from shoe_ctl.history.shoe_sections import find_section
 from shoe_ctl.journal import export, schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from tests.journal.making import opened, records, spoil, verified
 from tests.wiring.at_a_journal import AtAJournal, at_a_journal, replayed
-from tests.wiring.test_rules import dealt_by, meta
+from tests.wiring.test_start_records import dealt_by, meta
 
 SETS = 3
 
@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> _bulk.Made:
 
 def exported(journal: Path, to: Path, shoe_id: str | None) -> Path:
     with Reader.open(journal) as reader:
-        span = find(reader, shoe_id)
+        span = find_section(reader, shoe_id)
         export.write(reader, export.stretch(reader, span.table, span.first, span.last), to)
     return to
 
@@ -102,7 +102,7 @@ def test_it_is_the_journal_s_own_records(made: _bulk.Made, second: Path) -> None
     of_export = records(second)
     assert all(of_journal[record.n] == record for record in of_export)
     with Reader.open(made.path) as reader:
-        span = find(reader, "t1-s2")
+        span = find_section(reader, "t1-s2")
     assert set(range(span.first, span.last + 1)) <= {record.n for record in of_export}
 
 

@@ -13,12 +13,12 @@ import pytest
 from bench import _bulk, journal
 from shoe_ctl.account import places
 from shoe_ctl.history import snapshots
-from shoe_ctl.history.shoe_sections import find
+from shoe_ctl.history.shoe_sections import find_section
 from shoe_ctl.journal import export
 from shoe_ctl.journal.reader import Reader
 from tests.journal.making import verified
 from tests.wiring.at_a_journal import replayed
-from tests.wiring.test_resuming import counted_reads
+from tests.wiring.test_snapshots import counted_reads
 
 MOST_READ = snapshots.MOST_RECORDS + 100
 RESTART_S = 0.3
@@ -72,13 +72,13 @@ def find_round(made: _bulk.Made) -> str:
 
 def number_of_sets(made: _bulk.Made) -> int:
     with Reader.open(made.path) as reader:
-        return find(reader, None).number - 1
+        return find_section(reader, None).number - 1
 
 
 def export_holds(path: Path, shoe_id: str) -> None:
     to = path.with_name("export.gz")
     with Reader.open(path) as reader:
-        span = find(reader, shoe_id)
+        span = find_section(reader, shoe_id)
         export.write(reader, export.stretch(reader, span.table, span.first, span.last), to)
     assert verified(to).ok
     assert replayed(to).differences == []

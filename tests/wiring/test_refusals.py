@@ -14,9 +14,9 @@ import pytest
 
 from shoe_ctl.api.asked import Caller, Command
 from shoe_ctl.daemon.refusal_budget import RECORDED, STRETCH_US
-from shoe_ctl.daemon.requests import People, Staff
+from shoe_ctl.daemon.requests import People, RequestHandler
 from shoe_ctl.daemon.table_runner import TableRunner
-from shoe_ctl.history import rules, snapshots
+from shoe_ctl.history import snapshots
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
@@ -42,12 +42,12 @@ class AtATable:
         self.path = path
         self.clock = clock
         self.runner = runner
-        self._staff = Staff({TABLE: runner}, {}, People(()))
+        self._requests = RequestHandler({TABLE: runner}, {}, People(()))
 
     async def gives(self, who: str, command_id: str, command: str, **more: Any) -> dict[str, Any]:
         envelope = {"person": who, "position": LADDER_TOP, **more}
         asked = Command(command_id=command_id, table=TABLE, command=command, **envelope)
-        return await self._staff.answer(user(who), asked)
+        return await self._requests.answer(user(who), asked)
 
     async def floods(self, who: str, count: int, name: str = "flood") -> list[dict[str, Any]]:
         return [await self.gives(who, f"{name}-{n}", "settle") for n in range(count)]
@@ -62,11 +62,10 @@ async def at_a_table(path: Path, clock: HandClock | None = None) -> AsyncIterato
         journal = Journal(store, writer)
         with store.reader() as reader:
             before = snapshots.recover(reader, TABLE)
-        under = rules.meta(game(), settings(), clock.wall_us())
-        controller = rules.go_on(before.controller, before.kept, under)
+        under = snapshots.start_record(game(), settings(), clock.wall_us())
+        controller = snapshots.continue_under(before.controller, before.meta, under)
         runner = TableRunner(
-            controller, journal, clock, under=under, devices={}, answers=before.answers,
-            told=before.told,
+            controller, journal, clock, under=under, devices={}, index=before.index,
         )  # fmt: skip
         await runner.start("boot-1")
         if before.controller is None:  # of such a shoe the table takes a set without a word

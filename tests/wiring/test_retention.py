@@ -12,10 +12,17 @@ import pytest
 
 from bench import _bulk
 from shoe_ctl.config.schema import of_plain
-from shoe_ctl.daemon.journal_upkeep import DAY_US, SUFFIX, Policy, Retention, exported, policy
+from shoe_ctl.daemon.journal_upkeep import (
+    DAY_US,
+    SUFFIX,
+    Retention,
+    RetentionPolicy,
+    exported,
+    retention_policy,
+)
 from shoe_ctl.errors import JournalError
-from shoe_ctl.history import rules, shoe_sections
-from shoe_ctl.history.shoe_sections import find
+from shoe_ctl.history import shoe_sections, snapshots
+from shoe_ctl.history.shoe_sections import find_section
 from shoe_ctl.journal.bodies import Kind
 from shoe_ctl.journal.export import stretch
 from shoe_ctl.journal.journal import Journal
@@ -23,7 +30,7 @@ from shoe_ctl.journal.reader import Reader
 from tests.journal.disk import Call, Do, disk
 from tests.journal.making import dealt, opened, records, spoil, verified
 from tests.wiring.at_a_journal import at_a_journal, replayed
-from tests.wiring.test_rules import dealt_by, meta
+from tests.wiring.test_start_records import dealt_by, meta
 
 SETS = 8
 
@@ -44,23 +51,23 @@ def made(tmp_path: Path, whole: _bulk.Made) -> _bulk.Made:
 def ended_us(made: _bulk.Made, number: int) -> int:
     """When the end of this set was signed."""
     with Reader.open(made.path) as reader:
-        span = find(reader, f"{_bulk.TABLE}-s{number}")
+        span = find_section(reader, f"{_bulk.TABLE}-s{number}")
         ended = stretch(reader, span.table, span.first, span.last).t_us
     assert ended is not None
     return ended
 
 
-def asked(tmp_path: Path, **given: object) -> Policy:
+def asked(tmp_path: Path, **given: object) -> RetentionPolicy:
     plain = {
         "keep_us": DAY_US,
         "archive": tmp_path / "archive",
         "tables": frozenset({_bulk.TABLE}),
         "sinks": (),
     }
-    return Policy(**{**plain, **given})  # type: ignore[arg-type]
+    return RetentionPolicy(**{**plain, **given})  # type: ignore[arg-type]
 
 
-def held(made: _bulk.Made, asked_for: Policy, now_us: int) -> int:
+def held(made: _bulk.Made, asked_for: RetentionPolicy, now_us: int) -> int:
     """Holds the journal to the policy; how many steps it took."""
     with opened(made.path) as store:
         with store.reader() as reader:
@@ -87,7 +94,7 @@ def test_sets_of_long_ago_are_in_files_and_out_of_the_journal(
     assert (found.ok, found.first_n, found.last_n) == (True, left[0].n, left[-1].n)
     assert names(tmp_path / "archive") == [f"t1-s{n}{SUFFIX}" for n in range(6)]
     with Reader.open(made.path) as reader:
-        assert [span.number for span in shoe_sections.spans(reader, _bulk.TABLE)] == [6, 7, 8, 9]
+        assert [span.number for span in shoe_sections.sections(reader, _bulk.TABLE)] == [6, 7, 8, 9]
     again = replayed(made.path)
     assert (again.rounds, again.differences) == (82 * 3, [])
 
@@ -118,7 +125,7 @@ def test_other_software_goes_on_from_what_is_left(
     made: _bulk.Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held(made, asked(tmp_path), ended_us(made, 5) + DAY_US)
-    monkeypatch.setattr(rules, "software", lambda: "99.0")
+    monkeypatch.setattr(snapshots, "software", lambda: "99.0")
     with at_a_journal(made.path, made.under) as table:
         assert table.controller.state.rounds == made.rounds
 
@@ -126,7 +133,7 @@ def test_other_software_goes_on_from_what_is_left(
 def test_the_last_set_is_kept_however_old(made: _bulk.Made, tmp_path: Path) -> None:
     held(made, asked(tmp_path), ended_us(made, 8) + 1000 * DAY_US)
     with Reader.open(made.path) as reader:
-        assert [span.number for span in shoe_sections.spans(reader, _bulk.TABLE)] == [9]
+        assert [span.number for span in shoe_sections.sections(reader, _bulk.TABLE)] == [9]
     assert held(made, asked(tmp_path), 2**60) == 0
     assert verified(made.path).ok
 
@@ -290,12 +297,12 @@ async def test_what_cannot_be_exported_is_logged_and_stays(
 
 
 def test_the_configuration_says_how_long_and_where() -> None:
-    def of(journal: dict[str, object], sinks: Sequence[str] = ()) -> Policy | None:
+    def of(journal: dict[str, object], sinks: Sequence[str] = ()) -> RetentionPolicy | None:
         table = {"id": "bac-07", "game": "tiger", "shoe": {"profile": "angel_eye", "port": "/x"}}
-        return policy(of_plain({"table": [table], "journal": journal}, "test"), sinks)
+        return retention_policy(of_plain({"table": [table], "journal": journal}, "test"), sinks)
 
     assert of({}) is None
-    assert of({"keep_days": 400}, ["jsonl:-"]) == Policy(
+    assert of({"keep_days": 400}, ["jsonl:-"]) == RetentionPolicy(
         keep_us=400 * DAY_US,
         archive=Path("archive"),
         tables=frozenset({"bac-07"}),

@@ -20,8 +20,8 @@ from firmware_proto.session import Heard
 from shoe_ctl.journal.bodies import Direction, Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference
-from shoe_ctl.replay.portions import SAID
-from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import RecordedSessions
+from shoe_ctl.replay.wire_resync import SHOE_INPUT
 from simulators.faults import CleanLine
 from tests.journal.making import records, spoil
 from tests.wiring.lines import TABLES, drawn, said
@@ -107,7 +107,7 @@ def wire_of(path: Path, number: int) -> tuple[Record, Wire]:
     return chunks[-1], Wire.from_bytes(chunks[-1].body)
 
 
-def the_one(path: Path, sessions: Sessions | None = None) -> Difference:
+def the_one(path: Path, sessions: RecordedSessions | None = None) -> Difference:
     (difference,) = both_replays(path, sessions).differences
     return difference
 
@@ -246,7 +246,9 @@ def test_what_a_host_gave_up_is_given_up_again(tmp_path: Path) -> None:
     assert {one["first"] - one["last"] for one in gave_up} == {0}
     assert both_replays(path).differences == []
     begun = [
-        r for r in records(path) if r.body.startswith(SAID) and b'"command_unanswered"' in r.body
+        r
+        for r in records(path)
+        if r.body.startswith(SHOE_INPUT) and b'"command_unanswered"' in r.body
     ]
     spoil(path, ("DELETE FROM record WHERE n = ?", (begun[0].n,)))
     assert "the bytes say what is not recorded" in [d.why for d in both_replays(path).differences]
@@ -265,6 +267,8 @@ def test_a_damaged_record_never_ends_the_replay_and_none_of_an_event_or_of_a_sho
         body[at : at + chance.randrange(1, 9)] = chance.randbytes(chance.randrange(9))
         spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (bytes(body), record.n)))
         found = both_replays(path).found
-        if bytes(body) != record.body and (record.kind in events or record.body.startswith(SAID)):
+        if bytes(body) != record.body and (
+            record.kind in events or record.body.startswith(SHOE_INPUT)
+        ):
             assert found, (record, bytes(body))
         spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (record.body, record.n)))

@@ -11,7 +11,7 @@ import pytest
 from firmware_proto.reference.codec import unwrapped
 from firmware_proto.reference.framing import framed
 from shoe_ctl.journal.bodies import Kind, Wire
-from shoe_ctl.replay.sessions import Sessions
+from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import to_bytes
 from simulators.faults import CleanLine
 from tests.journal.making import records, spoil
@@ -35,7 +35,7 @@ def test_a_key_retired_while_its_proof_was_under_way_is_no_difference(tmp_path: 
         table.open()
     failed = [(one["event"].get("reason"), one["event"].get("key_id")) for one in said(path)]
     assert ("no key for this shoe", 1) in failed
-    for sessions in (Sessions(KEYS), Sessions()):
+    for sessions in (RecordedSessions(KEYS), RecordedSessions()):
         assert both_replays(path, sessions).differences == []
 
 
@@ -43,14 +43,14 @@ def test_proofs_and_macs_are_checked_again_with_the_keys(
     kept: Callable[[str], tuple[Path, WiredTable]],
 ) -> None:
     path, _ = kept("keyed")
-    with_keys, without = Sessions(KEYS), Sessions()
+    with_keys, without = RecordedSessions(KEYS), RecordedSessions()
     for sessions in (with_keys, without):
         found = both_replays(path, sessions)
         assert found.differences == []
         assert sessions.authenticated == found.connections
         assert sessions.missing == set()
     other = {DEVICE: {1: KEY[::-1]}}
-    first = both_replays(path, Sessions(other)).differences[0]
+    first = both_replays(path, RecordedSessions(other)).differences[0]
     assert '"authenticated"' in (first.recorded or "")
     assert "wrong proof" in (first.replayed or "")
 
@@ -59,7 +59,7 @@ def test_proofs_and_macs_are_checked_again_with_the_keys(
 def test_a_key_that_is_not_at_hand_is_named_and_the_verdicts_count(
     keys: dict[str, dict[int, bytes]], kept: Callable[[str], tuple[Path, WiredTable]]
 ) -> None:
-    sessions = Sessions(keys)
+    sessions = RecordedSessions(keys)
     assert both_replays(kept("keyed")[0], sessions).differences == []
     assert sessions.missing == {(DEVICE, 1)}
 
@@ -80,7 +80,7 @@ def test_a_forged_frame_is_told_from_the_true_one_only_with_the_key(
     forged = msgspec.structs.replace(wire, data=bytes(data))
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (forged.to_bytes(), chunk.n)))
     assert both_replays(path).differences == []
-    first = both_replays(path, Sessions(KEYS)).differences[0]
+    first = both_replays(path, RecordedSessions(KEYS)).differences[0]
     assert (first.n, '"reason":"MAC"' in (first.replayed or "")) == (n, True)
 
 

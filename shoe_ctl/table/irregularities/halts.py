@@ -194,7 +194,7 @@ def halt_for_restart(turn: Turn) -> None:
 def halt_for_card(turn: Turn) -> None:
     """A card that does not fit: kept, and the table asks."""
     wrong = card_check.find_irregularity(turn)
-    assert wrong is not None, "a row above takes a card that fits"
+    assert wrong is not None, "a card that fits has a line of its own"
     raise_irregularity(turn, wrong)
     hold_card(turn)
 
@@ -314,7 +314,7 @@ def hold_another_card(turn: Turn) -> None:
         due = pending_card.is_for_armed_slot(turn) and is_paused(turn)
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_paused(turn):
-        # A row above takes the next card; this one is not it.
+        # The next card has a line of its own; this one is not it.
         raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
     hold_card(turn)
 

@@ -177,9 +177,11 @@ def answer_cards_replaced(turn: Turn) -> None:
 def _answered(turn: Turn, name: str) -> None:
     """What was done next answers the question, where it is open."""
     asked = _asked(turn)
+    if asked is None:
+        return
     end = AFTER_VOID.end(name)
-    if asked is not None and end is not None:
-        stack.drop_waiting(turn, asked, end.how)
+    assert end is not None
+    stack.drop_waiting(turn, asked, end.how)
 
 
 def _asked(turn: Turn) -> OpenIrregularity | None:

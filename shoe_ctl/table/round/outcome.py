@@ -10,6 +10,7 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
+from shoe_ctl.games.settlement import WagerResult
 
 from ..shoe import arming, unplaced
 from ..shoe import ledger as card_ledger
@@ -172,12 +173,15 @@ def settlement_data(settlement: Settlement) -> dict[str, Any]:
             }
             for name, hand in (("player", settlement.player), ("banker", settlement.banker))
         },
-        "wagers": {
-            wager: {"result": r.result} | ({} if r.odds is None else {"odds": str(r.odds)})
-            for wager, r in settlement.wagers.items()
-        },
+        "wagers": {wager: _result_data(each) for wager, each in settlement.wagers.items()},
         "rules": list(settlement.rules),
     }
+
+
+def _result_data(each: WagerResult) -> dict[str, str]:
+    if each.odds is None:
+        return {"result": each.result}
+    return {"result": each.result, "odds": str(each.odds)}
 
 
 def end_round(turn: Turn) -> None:

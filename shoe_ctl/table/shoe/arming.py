@@ -13,34 +13,25 @@ import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
 
-from ..state import Arming, TableState, next_slot, takes_cards
+from ..state import BEGUN_BY_A_CARD, DEALT_IN, Arming, TableState, next_slot
 from ..turn import Turn
 
 # What the shoe should be.
 
 
-def wanted(turn: Turn, *, step_draw: tuple[str, int] | None, may_draw: bool) -> Armed | Locked:
-    """What the shoe should be: armed for exactly one draw, or locked.
+def wanted(turn: Turn) -> tuple[str, int] | None:
+    """Return the hand and index of the draw that revealed cards imply, or None: it stays locked.
 
-    While the table is halted that is the draw that the open step wants, ``step_draw``. Else it is
-    the draw that revealed cards imply; the round's first only if whoever has the shoe ``may_draw``.
     A shoe that can only be locked and unlocked is open between rounds too: cards are burned there,
     and where the table is not aligned with it, only a card can mend that.
     """
-    now = turn.now
-    if now.halt is not None:
-        return _for_draw(now, step_draw)
-    if now.state == "closed" and not may_draw:
-        return Locked()
-    takes = takes_cards(implied=turn.implied)
-    is_open = now.state in takes or (now.state == "idle" and not now.link.arm)
-    return _for_draw(now, next_slot(now) if is_open else None)
-
-
-def _for_draw(now: TableState, slot: tuple[str, int] | None) -> Armed | Locked:
-    if now.shoe is None or slot is None:
-        return Locked()
-    return Armed(now.shoe.drawn + 1, *slot)
+    now, state = turn.now, turn.now.state
+    is_open = (
+        state in DEALT_IN
+        or (state in BEGUN_BY_A_CARD and turn.implied)
+        or (state == "idle" and not now.link.arm)
+    )
+    return next_slot(now) if is_open else None
 
 
 def ordered(now: TableState) -> Armed | Locked:
@@ -53,25 +44,29 @@ def last_withdrawn(now: TableState) -> Arming | None:
     return now.arming if now.arming is not None and now.arming.withdrawn else None
 
 
-def order(turn: Turn, draw: Armed | Locked) -> None:
-    """Ask the shoe to be this, if it was asked to be something else."""
-    if draw != ordered(turn.now):
-        turn.effects.append(draw)
-        arming = _withdrawn(turn.now) if isinstance(draw, Locked) else _armed(turn.now, draw)
-        turn.change(arming=arming)
+def order(turn: Turn, slot: tuple[str, int] | None) -> None:
+    """Ask the shoe to be open for exactly the next draw, for this hand and index, or locked.
+
+    It is asked only if it was asked to be something else.
+    """
+    now = turn.now
+    draw = None if now.shoe is None or slot is None else (now.shoe.drawn + 1, *slot)
+    if draw != now.armed:
+        turn.change(arming=_withdrawn(now) if draw is None else _armed(now, *draw))
+        turn.effects.append(ordered(turn.now))
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))
 
 
-def _armed(now: TableState, draw: Armed) -> Arming:
+def _armed(now: TableState, number: int, hand: str, index: int) -> Arming:
     """The new arm. One of the same draw before it has what the shoe showed and replied of that."""
     before = now.arming
-    again = before if before is not None and before.number == draw.number else None
+    again = before if before is not None and before.number == number else None
     return Arming(
-        number=draw.number,
-        hand=draw.hand,
-        index=draw.index,
+        number=number,
+        hand=hand,
+        index=index,
         round_id=None if now.round is None else now.round.id,
         confirmed=again is not None and again.confirmed,
         refused=None if again is None else again.refused,

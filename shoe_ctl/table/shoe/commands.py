@@ -117,15 +117,12 @@ def process_answer(turn: Turn) -> None:
         _check_deadlines(turn)
 
 
-def resend(turn: Turn) -> None:
+def resend(turn: Turn, hello: Hello) -> None:
     """A shoe that names itself says hello: it is told all that it has not answered.
 
     By its id it knows what it has done already. The time it is told once for each hello: later it
     would be wrong.
     """
-    hello = turn.happened.event if isinstance(turn.happened, ShoeSaid) else None
-    if not isinstance(hello, Hello):
-        return
     turn.set_link(met=True)
     if can_send(turn.now, "set_time"):
         _set(turn, count=turn.now.outbox.count + 1)

@@ -136,6 +136,8 @@ def proof_due_us(now: TableState) -> int | None:
 
 # What is done.
 
+_SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+
 
 def identify(turn: Turn) -> None:
     """Before anything else is made of an input: what it says of who is at the other end."""
@@ -144,7 +146,7 @@ def identify(turn: Turn) -> None:
         claim, due_us = turn.now.link.claim, proof_due_us(turn.now)
         if claim is not None and due_us is not None and turn.now.t_us >= due_us:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid):
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in _SAYS_WHO:
         match happened.event:
             case Challenged(device_id=who) if not is_identified(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))

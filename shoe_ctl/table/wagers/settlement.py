@@ -64,6 +64,8 @@ def settle_all(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Set
     returned ever after; a push leaves that one round to come. What is over the maximum is not
     played. The result does not depend on the order in which wagers were placed.
     """
+    if not wagers.standing:
+        return SettlementLines(_over(wagers, wagers.settled_once), ())
     lines = tuple(
         _line(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
         for held in order_lines(wagers.standing, rules)

@@ -10,7 +10,7 @@ import pytest
 from shoe_ctl.config import schema
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
-from shoe_ctl.history import rules
+from shoe_ctl.history import snapshots
 from shoe_ctl.table.settings import TableSettings
 
 TABLE = """
@@ -64,6 +64,6 @@ def test_a_wrong_limit_is_named_with_what_was_expected(limits: str, why: str) ->
 
 def test_limits_are_among_what_a_replay_needs_and_reads() -> None:
     settings = configured("minimum = 100\nwagers.tie = {maximum = 500}")
-    kept = rules.meta(catalog.load("tiger"), settings, 0)
-    assert rules.controller(kept).settings == settings
+    kept = snapshots.start_record(catalog.load("tiger"), settings, 0)
+    assert snapshots.controller_for(kept).settings == settings
     assert msgspec.convert(msgspec.to_builtins(settings), TableSettings) == settings

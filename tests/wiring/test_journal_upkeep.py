@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from shoe_ctl.daemon.keeping import FIRST_S, Keeper
+from shoe_ctl.daemon.journal_upkeep import FIRST_S, Checkpointer
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
@@ -30,7 +30,7 @@ class AtWork:
         self.journal = Journal(self.store, writer)
         self.clock = HandClock()
         load = partial(signer, path, None)
-        self.keeper = Keeper(self.journal, load, self.clock, writer, every_s=EVERY_S)
+        self.keeper = Checkpointer(self.journal, load, self.clock, writer, every_s=EVERY_S)
 
     def signed(self) -> int:
         return sum(record.kind == "checkpoint" for record in records(self.store.path))
@@ -114,7 +114,7 @@ async def test_a_key_that_is_being_made_when_it_is_stopped_is_not_made_twice(
     with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(2) as loaders:
         journal = Journal(Store.open(path), writer)
         clock = HandClock()
-        keeper = Keeper(journal, load, clock, loaders, every_s=EVERY_S)
+        keeper = Checkpointer(journal, load, clock, loaders, every_s=EVERY_S)
         await journal.commit(dealt(1))
         running = asyncio.create_task(keeper.run())
         await until(lambda: clock.waiting)

@@ -17,38 +17,42 @@ from firmware_proto.events import CardDrawn
 from firmware_proto.reference import codec as reference_codec
 from firmware_proto.session import Heard
 from shoe_ctl.cli.main import shoectl
+from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.bodies import Kind, Wire
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Record
-from shoe_ctl.replay.difference import Difference, Differences, Rounds, told
-from shoe_ctl.replay.sessions import Sessions
-from shoe_ctl.replay.wire_replay import Redecoding
+from shoe_ctl.replay.difference import Difference, Differences, Rounds
+from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
 from tests.journal.making import records
 from tests.wiring.lines import TABLES, cards_of
 from tests.wiring.on_the_wire import WiredTable, wired
 
 
-def begun_late(rows: list[Record]) -> tuple[Redecoding, list[Difference]]:
+def begun_late(rows: list[Record]) -> tuple[WireReplay, list[Difference]]:
     """What is found of these records when those before the last snapshot are not there."""
     table = rows[0].table
     begins = max(at for at, record in enumerate(rows) if record.kind == Kind.SNAPSHOT.value)
-    decoding, found, rounds = Redecoding(table, Sessions(), whole=False), Differences(), Rounds()
+    replaying, found, rounds = (
+        WireReplay(table, RecordedSessions(), whole=False),
+        Differences(),
+        Rounds(),
+    )
     for record in rows[begins:]:
         open_round = rounds.open
         if record.kind == Kind.RESTRICTED.value:
-            rounds.see(told(record.body))
-        found.take(decoding.see(record, open_round))
-    found.take(decoding.settle(rounds.open))
-    return decoding, found.kept
+            rounds.add(event_head(record.body))
+        found.add(replaying.add(record, open_round))
+    found.add(replaying.settle(rounds.open))
+    return replaying, found.first
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_connection_whose_beginning_is_not_there_is_held_to_the_inputs_frame_by_frame(
     name: str, kept: Callable[[str], tuple[Path, WiredTable]]
 ) -> None:
-    decoding, found = begun_late(records(kept(name)[0]))
+    replaying, found = begun_late(records(kept(name)[0]))
     assert found == []
-    assert decoding.overheard > 50
+    assert replaying.overheard > 50
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
-from shoe_ctl.history import rules, snapshots
+from shoe_ctl.history import snapshots
 from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
 from shoe_ctl.journal.chain import link
 from shoe_ctl.journal.reader import Reader
@@ -22,7 +22,7 @@ from shoe_ctl.table.inputs import Input, Restarted, TableCommand
 from tests.end_to_end.at_a_table import Table
 from tests.journal.making import records, spoil, verified
 from tests.wiring.at_a_journal import AtAJournal, at_a_journal, replayed
-from tests.wiring.test_rules import dealt_by, meta
+from tests.wiring.test_start_records import dealt_by, meta
 
 FEW = 7
 
@@ -33,7 +33,7 @@ def dealt() -> tuple[Meta, list[Input]]:
     table = Table(catalog.load("tiger"), "reference", seed=3, sets=2)
     table.deal(2)
     controller = table.controller
-    return rules.meta(controller.game, controller.settings, t_us=0), table.inputs
+    return snapshots.start_record(controller.game, controller.settings, t_us=0), table.inputs
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def same(table: AtAJournal) -> None:
     again = table.again()
     assert again.controller is not None
     assert states.to_bytes(again.controller.state) == states.to_bytes(table.controller.state)
-    assert again.told.known == table.told.known
+    assert again.index.outcomes == table.index.outcomes
     for command_id in table.controller.state.answered:
-        assert again.answers.to(command_id) == table.answers.to(command_id) is not None
+        assert again.index.answer(command_id) == table.index.answer(command_id) is not None
 
 
 @contextmanager
@@ -143,9 +143,9 @@ def test_what_other_software_kept_is_passed_over(
 ) -> None:
     inputs = dealt_by("2D 3C TS 4D")
     with at_a_journal(tmp_path / "j.db", meta(), inputs) as table:
-        snapshots = [r.n for r in records(tmp_path / "j.db") if r.kind == "snapshot"]
-        assert len(snapshots) >= 2
-        monkeypatch.setattr(rules, "software", lambda: "99.0")
+        places = [r.n for r in records(tmp_path / "j.db") if r.kind == "snapshot"]
+        assert len(places) >= 2
+        monkeypatch.setattr(snapshots, "software", lambda: "99.0")
         with counted_reads(monkeypatch) as rows:
             same(table)
         assert sum(rows) > table.store.last_n
@@ -157,7 +157,7 @@ def test_what_was_kept_under_other_rules_is_passed_over(tmp_path: Path) -> None:
         kept = kept_last(tmp_path / "j.db")
         otherwise = stood_otherwise(Snapshot.from_bytes(kept.body))
         forged = msgspec.structs.replace(otherwise, rules="00" * 32)
-        assert snapshots.resume(meta(), forged) is not None
+        assert snapshots.restore(meta(), forged) is not None
     alter(tmp_path / "j.db", kept.n, forged.to_bytes())
     (tmp_path / "j.db-head").unlink()  # every hash behind it was computed anew
     with at_a_journal(tmp_path / "j.db", meta()) as table:
@@ -216,21 +216,28 @@ def test_a_snapshot_that_does_not_fit_the_chain_is_not_gone_on_from(
         pass
 
 
-@pytest.mark.parametrize(
-    "spoilt",
-    [
-        lambda s: msgspec.structs.replace(s, state=msgspec.Raw(b'{"state": "idle"}')),
-        lambda s: msgspec.structs.replace(s, state=msgspec.Raw(b'{"state":1}')),
-        lambda s: msgspec.structs.replace(s, inputs=s.inputs + 1),
-    ],
-    ids=["a state of other fields", "no state", "another input"],
-)
-def test_a_snapshot_that_this_software_would_not_write_is_none(spoilt: Any, tmp_path: Path) -> None:
-    with at_a_journal(tmp_path / "j.db", meta(), dealt_by("2D 3C")) as table:
+def taken(folder: Path) -> Snapshot:
+    with at_a_journal(folder / "j.db", meta(), dealt_by("2D 3C")) as table:
         head = table.store.head("bac-07")
-        good = snapshots.take(table.controller, meta(), head, table.answers, table.told)
-    assert snapshots.resume(meta(), good) is not None
-    assert snapshots.resume(meta(), spoilt(good)) is None
+        return snapshots.take_snapshot(table.controller, meta(), head, table.index)
+
+
+@pytest.mark.parametrize(
+    "state", [b'{"state": "idle"}', b'{"state":1}'], ids=["a state of other fields", "no state"]
+)
+def test_a_snapshot_that_this_software_would_not_write_is_refused(
+    state: bytes, tmp_path: Path
+) -> None:
+    good = taken(tmp_path)
+    assert snapshots.restore(meta(), good) is not None
+    with pytest.raises(ValueError, match=r"is missing|Expected `str`"):
+        snapshots.restore(meta(), msgspec.structs.replace(good, state=msgspec.Raw(state)))
+
+
+def test_a_snapshot_of_another_input_is_none(tmp_path: Path) -> None:
+    good = taken(tmp_path)
+    other = msgspec.structs.replace(good, inputs=good.inputs + 1)
+    assert snapshots.restore(meta(), other) is None
 
 
 def command(t_us: int, name: str, **args: Any) -> TableCommand:
@@ -259,7 +266,7 @@ def test_a_halt_that_stood_at_power_down_stands_at_power_up(
         assert halt is not None
     with at_a_journal(path, meta()) as table:
         assert table.controller.state.halt == halt
-        first = table.answers.to("c-declare")
+        first = table.index.answer("c-declare")
         assert first is not None and first.answer.accepted
         assert first.seen_by(Audience.PUBLIC).events
         table.handle(Restarted(t_us=t_us, host_boot="after"))

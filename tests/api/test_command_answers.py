@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shoe_ctl.history.event_ids import Answers, FirstAnswer, Gathering
+from shoe_ctl.history.event_ids import EventIndex, RecordedAnswer
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
@@ -41,20 +41,20 @@ def test_the_events_behind_a_command_are_its_own(tmp_path: Path) -> None:
     stored(path, [group])
     answers = {i: Answer(command_id=i, accepted=True) for i in ("a", "b", "never")}
     with Reader.open(path) as reader:
-        gathering = Gathering({})
+        known = EventIndex()
         for record in reader.records(table="bac-07"):
-            gathering.see(record)
-        known = gathering.answers(answers)
-    first = known.to("a")
+            known.read(record)
+        known.finish(answers)
+    first = known.answer("a")
     assert first is not None and first.answer == answers["a"]
     assert first.seen_by(public).events == ("bac-07/p1", "bac-07/p2")
     assert first.seen_by(restricted).events == ("bac-07/r1", "bac-07/r2", "bac-07/r3")
-    assert known.to("b") == FirstAnswer(answers["b"], ())
-    assert known.to("never") is None and known.to("forgotten") is None
+    assert known.answer("b") == RecordedAnswer(answers["b"], ())
+    assert known.answer("never") is None and known.answer("forgotten") is None
 
 
 def test_no_more_is_remembered_than_the_table_remembers() -> None:
-    known = Answers()
+    known = EventIndex()
     for number in range(REMEMBERED_COMMANDS + 3):
-        known.keep(FirstAnswer(Answer(command_id=f"c{number}", accepted=True), ()))
-    assert [known.to(f"c{n}") is None for n in range(4)] == [True, True, True, False]
+        known.add_answer(RecordedAnswer(Answer(command_id=f"c{number}", accepted=True), ()))
+    assert [known.answer(f"c{n}") is None for n in range(4)] == [True, True, True, False]

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from shoe_ctl.errors import ConfigError
-from shoe_ctl.history import rules, snapshots
-from shoe_ctl.history.recording import record_input
-from shoe_ctl.history.revised import Told
+from shoe_ctl.history import snapshots
+from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.bodies import Meta
 from shoe_ctl.journal.group import Group
 from shoe_ctl.journal.reader import Reader
@@ -27,7 +27,7 @@ IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face
 
 
 def meta(name: str = "tiger", **given: Any) -> Meta:
-    return rules.meta(game(name), settings(**(IMPLIED | given)), t_us=0)
+    return snapshots.start_record(game(name), settings(**(IMPLIED | given)), t_us=0)
 
 
 def dealt_by(codes: str) -> list[Input]:
@@ -48,11 +48,11 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
             group = Group()
             if isinstance(part, Meta):
                 group.meta("bac-07", part)
-                now = rules.controller(part, now)
+                now = snapshots.controller_for(part, now)
             else:
                 assert now is not None
                 for happened in part:
-                    record_input(group, "bac-07", happened, now.handle(happened), Told())
+                    record_input(group, "bac-07", happened, now.handle(happened), EventIndex())
             store.commit([group])
         with store.reader() as reader:
             yield reader
@@ -63,13 +63,13 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
 def left_by(reader: Reader, table: str = "bac-07") -> tuple[TableController | None, Meta | None]:
     """The table as the journal left it, and what it was last run under."""
     before = snapshots.recover(reader, table)
-    return before.controller, before.kept
+    return before.controller, before.meta
 
 
 def test_a_table_goes_on_in_mid_round_under_the_same_rules(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("2D 3C TS")) as reader:
         before, kept = left_by(reader)
-    again = rules.go_on(before, kept, meta())
+    again = snapshots.continue_under(before, kept, meta())
     assert again is before
     assert again.state.state == "dealing"
     assert [str(d.card) for d in again.state.round.cards] == ["2D", "3C", "TS"]  # type: ignore[union-attr]
@@ -79,14 +79,14 @@ def test_other_rules_wait_for_the_round_to_end(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("2D 3C TS")) as reader:
         before, kept = left_by(reader)
     with pytest.raises(ConfigError, match="round bac-07-s1-r1 is open under other settings"):
-        rules.go_on(before, kept, meta(rounds_after_cutting_card=2))
+        snapshots.continue_under(before, kept, meta(rounds_after_cutting_card=2))
 
 
 def test_other_settings_between_rounds_keep_the_shoe_and_its_numbers(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as reader:
         before, kept = left_by(reader)
     assert before is not None
-    again = rules.go_on(before, kept, meta(rounds_after_cutting_card=2))
+    again = snapshots.continue_under(before, kept, meta(rounds_after_cutting_card=2))
     assert again.settings.rounds_after_cutting_card == 2
     assert again.state == before.state
     assert (again.state.rounds, again.state.shoe.drawn) == (1, 4)  # type: ignore[union-attr]
@@ -101,7 +101,7 @@ def test_other_cards_leave_the_old_shoe_behind_but_no_number_is_given_twice(
     with journal_of(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as reader:
         before, kept = left_by(reader)
     assert before is not None
-    state = rules.go_on(before, kept, meta(**other)).state
+    state = snapshots.continue_under(before, kept, meta(**other)).state
     assert (state.state, state.shoe, state.armed) == ("no_shoe", None, None)
     assert (state.shoes, state.rounds, state.inputs) == (1, 1, before.state.inputs)
 
@@ -111,11 +111,16 @@ def test_a_journal_with_other_rules_half_way_replays_without_a_difference(tmp_pa
     moved = [msgspec.structs.replace(happened, t_us=happened.t_us + 10**9) for happened in later]
     parts = (meta(), later, meta(decks=6), moved, meta(), moved[-1:])
     with journal_of(tmp_path / "j.db", *parts) as reader:
-        found = replay(reader, rules.controller, snapshots.agrees, begin_late=snapshots.begin_late)
+        found = replay(
+            reader,
+            snapshots.controller_for,
+            snapshots.agrees,
+            from_first_snapshot=snapshots.from_first_snapshot,
+        )
     assert found.differences == []
 
 
 def test_a_journal_that_never_heard_of_the_table_starts_it_anew(tmp_path: Path) -> None:
     with journal_of(tmp_path / "j.db", meta()) as reader:
         assert left_by(reader, "another") == (None, None)
-    assert rules.go_on(None, None, meta()).state.inputs == 0
+    assert snapshots.continue_under(None, None, meta()).state.inputs == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.config.lacking import NO_WAY_IN, NOBODY_RESUMES, lacks
+from shoe_ctl.config.resolve import NO_WAY_IN, NOBODY_RESUMES, warnings
 from shoe_ctl.config.schema import of_plain
 
 
@@ -16,7 +16,7 @@ def of(*users: dict[str, Any], **table: Any) -> list[str]:
     if users:
         numbered = [{"user": number, **user} for number, user in enumerate(users)]
         plain["socket"] = {"user": numbered}
-    return lacks(of_plain(plain, "x"))
+    return warnings(of_plain(plain, "x"))
 
 
 def test_without_a_socket_nobody_can() -> None:

@@ -20,7 +20,7 @@ from firmware_proto.events import (
     Show,
     TestSelf,
 )
-from shoe_ctl.daemon.shoe_commands import Teller
+from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.link.key_file import KeyRing, read_keys
 from shoe_ctl.table.effects import ShoeCommand
@@ -45,8 +45,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def teller(path: Path, executor: ThreadPoolExecutor) -> Teller:
-    return Teller(KeyRing(path, lambda: bytes.fromhex(MADE)), executor)
+def sender(path: Path, executor: ThreadPoolExecutor) -> ShoeCommandSender:
+    return ShoeCommandSender(KeyRing(path, lambda: bytes.fromhex(MADE)), executor)
 
 
 def rotate(**args: Any) -> TableCommand:
@@ -74,97 +74,105 @@ def proof(key_id: int) -> Authenticated:
     ],
 )
 async def test_each_command_is_told_as_the_wire_has_it(command: ShoeCommand, said: object) -> None:
-    assert await Teller().for_the_session(command, DEVICE, 1_790_000_000_000_000) == said
+    assert (
+        await ShoeCommandSender().to_session_command(command, DEVICE, 1_790_000_000_000_000) == said
+    )
 
 
 async def test_what_no_session_is_told_is_an_error() -> None:
     with pytest.raises(ValueError, match="no shoe is told to sing"):
-        await Teller().for_the_session(ShoeCommand(number=1, command="to sing"), DEVICE, 0)
+        await ShoeCommandSender().to_session_command(
+            ShoeCommand(number=1, command="to sing"), DEVICE, 0
+        )
 
 
 async def test_a_new_key_gets_its_number_first_and_is_made_when_it_is_told(
-    teller: Teller, path: Path
+    sender: ShoeCommandSender, path: Path
 ) -> None:
-    await teller.heard([proof(1)])
-    whole = await teller.made_whole(rotate(), DEVICE)
+    await sender.note_proofs([proof(1)])
+    whole = await sender.with_key_number(rotate(), DEVICE)
     assert whole == rotate(key_id=2)
     assert set(read_keys(path)[DEVICE]) == {1}  # the table may still refuse it
     told = ShoeCommand(number=9, command="rotate_key", of=2)
-    assert await teller.for_the_session(told, DEVICE, 0) == RotateKey(9, 2, bytes.fromhex(MADE))
+    assert await sender.to_session_command(told, DEVICE, 0) == RotateKey(9, 2, bytes.fromhex(MADE))
     assert read_keys(path)[DEVICE] == {1: bytes.fromhex(KEY), 2: bytes.fromhex(MADE)}
 
 
 async def test_told_again_it_is_the_same_key_after_a_crash_too(
-    teller: Teller, path: Path, executor: ThreadPoolExecutor
+    sender: ShoeCommandSender, path: Path, executor: ThreadPoolExecutor
 ) -> None:
     told = ShoeCommand(number=9, command="rotate_key", of=2)
-    first = await teller.for_the_session(told, DEVICE, 0)
-    after = Teller(KeyRing(path, lambda: bytes.fromhex(OTHER)), executor)
-    assert await after.for_the_session(told, DEVICE, 0) == first
+    first = await sender.to_session_command(told, DEVICE, 0)
+    after = ShoeCommandSender(KeyRing(path, lambda: bytes.fromhex(OTHER)), executor)
+    assert await after.to_session_command(told, DEVICE, 0) == first
 
 
 async def test_a_key_that_the_shoe_has_not_proved_yet_is_the_new_one(
-    teller: Teller, path: Path
+    sender: ShoeCommandSender, path: Path
 ) -> None:
-    await teller.heard([proof(1)])
+    await sender.note_proofs([proof(1)])
     path.write_text(f"{DEVICE} 1 {KEY}\n{DEVICE} 5 {OTHER}\n")  # put there by hand
-    assert await teller.made_whole(rotate(), DEVICE) == rotate(key_id=5)
-    assert await teller.made_whole(rotate(key_id=5), DEVICE) == rotate(key_id=5)
+    assert await sender.with_key_number(rotate(), DEVICE) == rotate(key_id=5)
+    assert await sender.with_key_number(rotate(key_id=5), DEVICE) == rotate(key_id=5)
 
 
 async def test_older_keys_are_kept_until_the_shoe_proves_the_new_one(
-    teller: Teller, path: Path
+    sender: ShoeCommandSender, path: Path
 ) -> None:
     told = ShoeCommand(number=9, command="rotate_key", of=2)
-    await teller.for_the_session(told, DEVICE, 0)
-    await teller.heard([proof(1)])
+    await sender.to_session_command(told, DEVICE, 0)
+    await sender.note_proofs([proof(1)])
     assert set(read_keys(path)[DEVICE]) == {1, 2}
-    await teller.heard([proof(2), Hello(device_id=DEVICE, firmware="1", boot_id=7,
+    await sender.note_proofs([proof(2), Hello(device_id=DEVICE, firmware="1", boot_id=7,
                                         deck="french52", decks=8, resumed=True)])  # fmt: skip
     assert set(read_keys(path)[DEVICE]) == {2}
     assert f"# retired {DEVICE} 1 {KEY}" in path.read_text()
     with pytest.raises(InputRefused, match="has no key 1"):
-        await teller.made_whole(rotate(key_id=1), DEVICE)
-    assert await teller.made_whole(rotate(), DEVICE) == rotate(key_id=3)
+        await sender.with_key_number(rotate(key_id=1), DEVICE)
+    assert await sender.with_key_number(rotate(), DEVICE) == rotate(key_id=3)
 
 
 @pytest.mark.parametrize(
     "args", [{"key": KEY}, {"key_id": 2, "key": KEY}, {"key_id": KEY}, {"key_id": 1.5}]
 )
-async def test_a_key_itself_never_becomes_an_input(teller: Teller, args: dict[str, Any]) -> None:
+async def test_a_key_itself_never_becomes_an_input(
+    sender: ShoeCommandSender, args: dict[str, Any]
+) -> None:
     with pytest.raises(InputRefused, match="keys stay in the key file") as refused:
-        await teller.made_whole(rotate(**args), DEVICE)
+        await sender.with_key_number(rotate(**args), DEVICE)
     assert KEY[:8] not in str(refused.value)
     with pytest.raises(InputRefused):
-        await Teller().made_whole(rotate(**args), None)
+        await ShoeCommandSender().with_key_number(rotate(**args), None)
 
 
 @pytest.mark.parametrize(("key_id", "why"), [(9, "has no key 9"), (1, "has key 1 already")])
 async def test_a_number_that_is_no_new_key_is_refused(
-    teller: Teller, key_id: int, why: str
+    sender: ShoeCommandSender, key_id: int, why: str
 ) -> None:
-    await teller.heard([proof(1)])
+    await sender.note_proofs([proof(1)])
     with pytest.raises(InputRefused, match=why):
-        await teller.made_whole(rotate(key_id=key_id), DEVICE)
+        await sender.with_key_number(rotate(key_id=key_id), DEVICE)
 
 
 async def test_a_file_that_became_wrong_is_refused_and_keys_stay(
-    teller: Teller, path: Path
+    sender: ShoeCommandSender, path: Path
 ) -> None:
     path.write_text("nonsense\n")
     with pytest.raises(InputRefused, match="line 1"):
-        await teller.made_whole(rotate(), DEVICE)
+        await sender.with_key_number(rotate(), DEVICE)
     with pytest.raises(ValueError, match="line 1"):
-        await teller.for_the_session(ShoeCommand(number=9, command="rotate_key", of=2), DEVICE, 0)
+        await sender.to_session_command(
+            ShoeCommand(number=9, command="rotate_key", of=2), DEVICE, 0
+        )
 
 
 async def test_a_key_that_could_not_be_stored_is_refused_before_anything_is_told(
-    teller: Teller, monkeypatch: pytest.MonkeyPatch
+    sender: ShoeCommandSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await teller.heard([proof(1)])
+    await sender.note_proofs([proof(1)])
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(InputRefused, match="not to be written in"):
-        await teller.made_whole(rotate(), DEVICE)
+        await sender.with_key_number(rotate(), DEVICE)
 
 
 async def test_a_file_that_cannot_be_changed_is_warned_of_and_the_old_key_counts_no_more(
@@ -180,7 +188,7 @@ async def test_a_file_that_cannot_be_changed_is_warned_of_and_the_old_key_counts
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "replace", read_only)
-    await Teller(keys, executor).heard([proof(2)])
+    await ShoeCommandSender(keys, executor).note_proofs([proof(2)])
     assert "Read-only file system" in caplog.text
     assert set(keys.keys[DEVICE]) == {2} and set(read_keys(path)[DEVICE]) == {1, 2}
 
@@ -190,5 +198,5 @@ async def test_other_commands_are_as_they_were_asked() -> None:
         t_us=0, command_id="c1", command="expose", args={"hand": "player"}, person="kim",
         position="dealer",
     )  # fmt: skip
-    assert await Teller().made_whole(asked, None) is asked
-    assert await Teller().made_whole(rotate(), None) == rotate()
+    assert await ShoeCommandSender().with_key_number(asked, None) is asked
+    assert await ShoeCommandSender().with_key_number(rotate(), None) == rotate()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.daemon.notify import LONGEST_STATUS, ServiceManager, service_manager
+from shoe_ctl.daemon.host import LONGEST_STATUS, ServiceManager, service_manager
 from tests.link.ends import HandClock
 
 PID = 77
