@@ -17,7 +17,7 @@ from transitions import Event, EventData, Machine, MachineError, Transition
 from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
 
-from . import answers, commands, positions, status, transitions, turn
+from . import answers, commands, positions, status, transitions
 from .answers import sentence
 from .cases import find_case
 from .effects import Answer, Effect, WakeAt
@@ -50,7 +50,7 @@ from .shoe import commands as shoe_commands
 from .situations import STATES
 from .state import PHASES, TableState, phase
 from .transitions import Line, lines
-from .turn import TableView, Turn
+from .turn import TableView, Turn, faces
 
 _TRIGGERS = {
     LinkUp: "link_up",
@@ -234,7 +234,7 @@ def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
         return power_failure.shown_at_us(now, settings)
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if turn.faces(now, settings) == "face_up":
+    if faces(now, settings) == "face_up":
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000
