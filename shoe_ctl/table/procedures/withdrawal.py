@@ -139,7 +139,7 @@ def _check_one(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
         return None if goes else Objection("no wager can be withdrawn alone")
     asked = wager_commands.read_request(turn)
     answer = asked if isinstance(asked, Refused) else _without(turn, asked)
-    return wager_commands.objection(answer) if isinstance(answer, Refused) else None
+    return wager_commands.as_objection(answer) if isinstance(answer, Refused) else None
 
 
 def _some_go_alone(turn: Turn) -> bool:

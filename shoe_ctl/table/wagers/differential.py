@@ -51,8 +51,8 @@ class Differential(msgspec.Struct, frozen=True, kw_only=True):
     """If the limit is exceeded: the wagers on ``high`` that can be less without being under the
     minimum, and without the other hand exceeding the differential."""
     increase: tuple[WagerRoom, ...] = ()
-    """If the limit is exceeded: the wagers on the other hand that can be more without being over the
-    maximum, and without that hand exceeding the differential."""
+    """If the limit is exceeded: the wagers on the other hand that can be more without being over
+    the maximum, and without that hand exceeding the differential."""
 
     @property
     def exceeded(self) -> bool:

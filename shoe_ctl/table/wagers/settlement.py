@@ -188,7 +188,7 @@ def _late_changes(held: Wager, rules: WagerRules) -> tuple[AppliedEnd, ...]:
 
 
 def _late_end(rules: WagerRules) -> AppliedEnd:
-    """Return the end for late chips: returned (T/F 5.4), or refused where the rules know no return."""
+    """Return the end for late chips: returned (T/F 5.4), or refused where no rule returns them."""
     end = _find_end("late_wager", "returned", rules)
     return end if end.rule is not None else _find_end("late_wager", "refused", rules)
 
