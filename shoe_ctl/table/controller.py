@@ -47,8 +47,8 @@ from .round.reveal import is_result_awaited
 from .settings import TableSettings
 from .shoe import arming, link
 from .shoe import commands as shoe_commands
-from .situations import STATES
-from .state import PHASES, TableState, phase
+from .situations import STATES, TO_THE_OUTCOME
+from .state import TableState, phase
 from .transitions import Line, lines
 from .turn import TableView, Turn, faces
 
@@ -216,7 +216,8 @@ def _assert_phase(now: TableState) -> None:
     While the table is halted this must hold for the state in which play resumes.
     """
     state = now.state if now.halt is None else now.halt.back_to
-    assert state not in PHASES or state == phase(now), f"{state} with the cards of {phase(now)}"
+    if state in TO_THE_OUTCOME:
+        assert state == phase(now), f"{state} with the cards of {phase(now)}"
 
 
 def _wake_us(now: TableState, settings: TableSettings) -> int | None:

@@ -707,9 +707,6 @@ def from_bytes(body: bytes) -> TableState:
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
 """The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
 
-PHASES = ("closed", "dealing", "drawing", "revealing")
-"""The states from *no more bets* to the outcome; the round's cards say which of them it is."""
-
 ASIDE = "set_aside"
 """Stands for the hand of cards that are drawn ahead and laid aside (5.11.1)."""
 
@@ -725,7 +722,7 @@ def next_slot(now: TableState) -> tuple[str, int] | None:
 
 
 def phase(now: TableState) -> str:
-    """Return the one of PHASES that the cards of the round stand for."""
+    """Return the state that the round's cards stand for, from *no more bets* to the outcome."""
     played = now.round
     if played is None or not played.cards:
         return "closed"

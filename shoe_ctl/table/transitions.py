@@ -40,7 +40,7 @@ from .irregularities.cutting_card import offer_withdrawal
 from .irregularities.device_reset import resume_with_cards_on_table
 from .irregularities.double_draw import raise_double_draw
 from .irregularities.halts import halt
-from .irregularities.overdraw import accept_overdrawn_card, record_unarmed_draw
+from .irregularities.overdraw import place_due_card, record_unarmed_draw
 from .irregularities.rulings import answer_cards_kept, answer_cards_replaced
 from .round import early_cards, outcome, reconstruct
 from .round.deal import close_bets, deal_card, measure_differential_after_card, open_round
@@ -97,8 +97,16 @@ PLAY_ON: tuple[Action, ...] = (reveal_face_up_cards, advance_round, void_if_shoe
 # The round: how a table moves through its states. Read a line as: in this state, when this comes,
 # go to that state and do this. What may stand against a command is checked before its line.
 #
-# card.in_turn: the card that is due was drawn. cards_placed: cards got their slots otherwise, by a
-# ruling or an entry. pull: two or more cards were drawn at once. set.*: the shoe holds other cards.
+# What comes is a command, or one of these (cases.py and the functions that fire them say when):
+#   card.in_turn        the card that is due was drawn; card.fourth, if it is the fourth
+#   pull.opens_round    two or more cards were drawn at once, and no card of the round was out
+#   cards_placed        cards got their slots outside the normal sequence: by a ruling or an entry
+#   opening_due         a card that was drawn before is ruled to be the first of this round
+#   third_card_due      by the Table of Play; third_card.early or .aside, if it lies there already
+#   *.ran_out           the shoe is empty and a card is due
+#   set.*               the shoe holds other cards, unsuitable cards, or none
+#   change_due, _decided   no further round is dealt from these cards, by the rules or a choice
+#   first_wager, outcome_due, round_over   announcements that are inferred, if the table is set so
 # The numbers are those of the rules; where the games differ, of No Commission and Tiger.
 # fmt: off
 ROUND: tuple[tuple[Any, ...], ...] = (
@@ -152,7 +160,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("dealing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
     # -- revealing: hands are exposed, totals announced ------------------------------------------
     ("revealing",   "third_card_due",     "drawing",     call_for_third_card),
-    ("revealing",   "third_card.early",   "revealing",   call_for_third_card, accept_overdrawn_card,
+    ("revealing",   "third_card.early",   "revealing",   call_for_third_card, place_due_card,
                                                          reveal_face_up_cards,
                                                          advance_round),                    # 5.7
     ("revealing",   "third_card.aside",   "revealing",   deal_card_set_aside),              # 5.11.1

@@ -13,7 +13,8 @@ from ..round import card_check, early_cards, reconstruct, reveal
 from ..shoe import commands as shoe_commands
 from ..shoe import ledger as card_ledger
 from ..shoe import link
-from ..state import INITIAL_DEAL, PHASES, OpenIrregularity, UnplacedCard, pending_cards
+from ..situations import TO_THE_OUTCOME
+from ..state import INITIAL_DEAL, OpenIrregularity, UnplacedCard, pending_cards
 from ..turn import Cause, TableView, Turn
 from . import halts as halt_causes
 
@@ -29,7 +30,7 @@ def _card(at: TableView) -> UnplacedCard | None:
 def _is_due(at: TableView) -> bool:
     """The next card of the round is due now, by what everyone has seen."""
     played, back_to = at.now.round, at.resume_state
-    if back_to not in PHASES or reconstruct.free_slot(at) is None:
+    if back_to not in TO_THE_OUTCOME or reconstruct.free_slot(at) is None:
         return False
     return back_to != "revealing" or (played is not None and played.totals_announced)
 
@@ -288,7 +289,7 @@ def halt_unclaimed(turn: Turn) -> None:
         stack.raise_irregularity(turn, cause._replace(step=RULING))
 
 
-def accept_overdrawn_card(turn: Turn) -> None:
+def place_due_card(turn: Turn) -> None:
     """It was due after all: it takes its slot by itself *(5.7, reading)*."""
     first, end = turn.now.early[0], OVERDRAW.end("kept")
     assert end is not None
