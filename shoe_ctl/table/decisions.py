@@ -19,7 +19,7 @@ from . import arguments, consent, positions
 from .inputs import StorageRestored
 from .irregularities import pending_card, rulings, unread_cards
 from .procedures import stack, withdrawal
-from .procedures.procedure import OUTAGE, REVIEW, VOID, Action, Choice, Declared, End, Hears, never
+from .procedures.procedure import OUTAGE, REVIEW, VOID, Choice, Declared, End, Hears, never
 from .procedures.shared import something_is_missing
 from .procedures.stack import is_held, is_paused
 from .round import outcome, reconstruct, reveal
@@ -224,7 +224,7 @@ def decide(turn: Turn) -> None:
     elif (own := _ending_trigger(turn, choice)) is not None:
         turn.then(own)
     else:
-        _follow(turn, choice)
+        _carry_out(turn, choice)
 
 
 def _ending_trigger(turn: Turn, choice: Choice) -> str | None:
@@ -252,22 +252,23 @@ def apply_choice(turn: Turn) -> None:
     """Take the choice that was decided."""
     choice = _named_choice(turn)
     assert choice is not None
-    _follow(turn, choice)
+    _carry_out(turn, choice)
 
 
 def apply_shoe_event(turn: Turn) -> None:
     """Complete the open step, which accepts this shoe event."""
     accepted = _accepted(turn)
     assert accepted is not None
-    _follow(turn, accepted)
+    _carry_out(turn, accepted)
 
 
-def _follow(turn: Turn, taken: Choice | Hears) -> None:
+def _carry_out(turn: Turn, taken: Choice | Hears) -> None:
     """Do what was chosen or accepted: run its actions, then go to the next step or to the end."""
     end, then, halted = _find_end(turn, taken), _find_next(turn, taken), turn.now.halt is not None
     if halted and end is not None and end.leads != VOID and not stack.left_open(turn, end):
         turn.then("halt_ended")
-    _run(turn, taken.do)
+    for action in taken.do:
+        action(turn)
     if not halted:
         _answer_question(turn, end)
         return
@@ -280,11 +281,6 @@ def _follow(turn: Turn, taken: Choice | Hears) -> None:
         return
     stack.close(turn, end)
     resume_table(turn)
-
-
-def _run(turn: Turn, actions: tuple[Action, ...]) -> None:
-    for action in actions:
-        action(turn)
 
 
 def _answer_question(turn: Turn, end: End | None) -> None:

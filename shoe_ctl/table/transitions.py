@@ -106,7 +106,8 @@ PLAY_ON: tuple[Action, ...] = (reveal_face_up_cards, advance_round, void_if_shoe
 #   *.ran_out           the shoe is empty and a card is due
 #   set.*               the shoe holds other cards, unsuitable cards, or none
 #   change_due, _decided   no further round is dealt from these cards, by the rules or a choice
-#   first_wager, outcome_due, round_over   announcements that are inferred, if the table is set so
+#   outcome_due         the outcome is announced, by the dealer or inferred from the cards
+#   first_wager, round_over   *place your bets* and *settle*, inferred if the table is set so
 # The numbers are those of the rules; where the games differ, of No Commission and Tiger.
 # fmt: off
 ROUND: tuple[tuple[Any, ...], ...] = (
