@@ -36,7 +36,7 @@ from shoe_ctl.records import utc
 from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, ShoeSaid
 from simulators.faults import CleanLine
 from tests.end_to_end.at_a_table import Table
-from tests.wiring.at_a_journal import AtAJournal
+from tests.wiring.journal_table import AtAJournal
 
 TABLE = "t1"
 PROFILE = "angel_eye"

@@ -1,6 +1,7 @@
 """How the core is laid out: files that one input enters, modules, lines, storeys of imports.
 
-In: --commit (what it was before), --json. Out: a table (or JSON): before, now, what is promised.
+In: --commit (what it was before), --json. Out: a table (or JSON): before, now, what is promised;
+with --files the files that each input enters now, by the number of calls.
 The core is ``shoe_ctl`` without the packages around it: its root and ``table/`` at commit 25e38fb.
 Calls are those into ``shoe_ctl`` and ``firmware_proto`` while a table is played at, in Python 3.11
 (later ones make no calls of comprehensions): the controller's, a card read from its code, a look
@@ -13,6 +14,7 @@ import argparse
 import ast
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,18 +137,23 @@ def lose_link_in_a_round(table: Table) -> None:
     lose_link(table)
 
 
-def inside() -> dict[str, int]:
-    """What is counted by playing at a table, with the packages that this process imports."""
+def played() -> dict[str, Calls]:
+    """What is called while a table is played at, with the packages that this process imports."""
     packages = imported_from()
     card, link, whole = dealt("7D"), dealt("7D", "7C"), opened()
     pulled = dealt("7D")
-    found = {
+    return {
         "card": calls(packages, lambda: card.draw("7C")),
         "double_draw": calls(packages, lambda: pulled.draw_together("7C TS")),
         "void": calls(packages, lambda: void(pulled)),
         "link": calls(packages, lambda: lose_link_in_a_round(whole)),
         "link_alone": calls(packages, lambda: lose_link(link)),
     }
+
+
+def inside() -> dict[str, int]:
+    """What is counted by playing."""
+    found = played()
     counted = {f"{name}_files": each.files for name, each in found.items()}
     counted |= {f"{name}_changes": each.changes for name, each in found.items()}
     counted["card_functions"] = len(set(found["card"].made))
@@ -262,10 +269,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--commit", default=BEFORE, help="before (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+    parser.add_argument("--files", action="store_true", help="name the files that are entered now")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
         print(json.dumps(inside()))
+        return 0
+    if options.files:
+        _show_files()
         return 0
     now = figures(ROOT)
     with packages_at(options.commit) as packages:
@@ -278,6 +289,13 @@ def main() -> int:
     else:
         _show(options.commit, before, now, broken)
     return 1 if broken else 0
+
+
+def _show_files() -> None:
+    for name, each in played().items():
+        print(f"{name}: {each.files} files, {each.changes} changes of file")
+        for file, times in Counter(file for file, _ in each.made).most_common():
+            print(f"  {times:5}  {Path(file).relative_to(ROOT)}")
 
 
 def _show(

@@ -1,17 +1,17 @@
-"""Text from outside as a terminal may be given it: what is no visible character is spelt out.
+"""Text from outside, made safe for a terminal.
 
-In: any text. Out: text of one line, without control characters or ones that turn the line about.
+In: any text. Out: one line without control characters, or characters that change its direction.
 Must not know: who wrote it, where it is shown.
 """
 
 from __future__ import annotations
 
 LONGEST_WORD = 300
-"""Characters of a word that a line shows whole: a path of thousands would hide what is said."""
+"""The longest word that is shown whole: a path of thousands of characters would hide the rest."""
 
 
 def shortened(text: str) -> str:
-    """``text`` with the middle of every word left out that is longer than ``LONGEST_WORD``."""
+    """Return ``text`` without the middle of each word that is longer than ``LONGEST_WORD``."""
     half = LONGEST_WORD // 4
     return " ".join(
         word if len(word) <= LONGEST_WORD else f"{word[:half]}...{word[-half:]}"
@@ -20,7 +20,7 @@ def shortened(text: str) -> str:
 
 
 def printable(text: str, *, most: int | None = None) -> str:
-    """``text`` with everything that is not printed as an escape; cut to ``most`` characters."""
+    """Return ``text`` with escapes for what is not printable, cut to ``most`` characters."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if most is None or len(text) <= most else f"{text[: most - 3]}..."

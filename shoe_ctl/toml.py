@@ -1,4 +1,4 @@
-"""Parse TOML from outside; whatever is wrong with it is told in one line.
+"""Parse TOML from outside; an error is one line.
 
 In: the bytes of a file. Out: plain values. Must not know: files, what the keys mean.
 """
@@ -10,19 +10,19 @@ import tomllib
 from typing import Any
 
 MOST_BYTES = 1 << 20
-"""The longest file of TOML that is read. A game file has about twenty thousand."""
+"""The longest TOML file that is read, in bytes. A game file has about 20,000."""
 
 _MOST_DIGITS = 4300
-"""Python turns no longer number into an integer; see ``sys.set_int_max_str_digits``."""
+"""The most digits of an integer that Python reads; see ``sys.set_int_max_str_digits``."""
 
 _TOO_MANY_DIGITS = re.compile(rf"[0-9_]{{{_MOST_DIGITS},}}")
 
 
 def parse(source: bytes) -> dict[str, Any]:
-    """The values in these bytes.
+    """Return the values in these bytes.
 
     Raises:
-        ValueError: no UTF-8, no TOML, nested too deeply, a number too long. One line says where.
+        ValueError: no UTF-8, no TOML, nested too deeply, or a number is too long. It says where.
     """
     try:
         text = source.decode()

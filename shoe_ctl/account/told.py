@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from shoe_ctl.texts.catalogue import in_words
+
 from .happened import said_name, value, values, who
 
 Data = dict[str, Any]
@@ -24,7 +26,7 @@ _NAMES = {"player": "Player", "banker": "Banker"}
 
 def words(kind: str, data: Mapping[str, Any], *, commanded: bool) -> Words:
     """The event in words; ``commanded``: the command that brought it about stands above it."""
-    rest = {k: v for k, v in data.items() if not (commanded and k in _SAID)}
+    rest = {k: in_words(v) for k, v in data.items() if not (commanded and k in _SAID)}
     rest.pop("round_id", None)
     inferred = rest.pop("inferred", False)
     tell = _TOLD.get(kind)

@@ -19,6 +19,8 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.errors import ShoeCtlError
+from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.message import message
 
 from .asked import Asked, Caller, NotAsked, read
 from .place import listening
@@ -180,4 +182,5 @@ def _uid(writer: asyncio.StreamWriter) -> int:
 
 def _refused(error: str, command_id: str | None = None) -> dict[str, Any]:
     named = {} if command_id is None else {"command_id": command_id}
-    return {**named, "accepted": False, "error": error, "needs": {}}
+    told = with_texts(message("daemon_failed", detail=error).as_data())
+    return {**named, "accepted": False, "error": told, "needs": {}}

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from shoe_ctl.errors import EnvironmentFault, JournalError
+from shoe_ctl.texts.catalogue import in_words
 
 if TYPE_CHECKING:
     from shoe_ctl.config.schema import Config
@@ -170,7 +171,7 @@ async def _until_it_stops(lines: Lines, note: Callable[[str], None]) -> dict[str
 def _in_a_line(event: Mapping[str, Any]) -> str:
     """An event's type and what is plain in its data; hands by cards and total."""
     words = [event["type"]]
-    for key, value in event["data"].items():
+    for key, value in in_words(event["data"]).items():
         if key in _HANDS and isinstance(value, dict):
             words.append(f"{key}={','.join(value['cards'])}:{value['total']}")
         elif not isinstance(value, dict | list) and key != "game_sha256":

@@ -16,6 +16,8 @@ from typing import Any, Protocol, Self
 
 import click
 
+from shoe_ctl.texts.catalogue import text
+
 
 class View(Protocol):
     """Where the demo's events go."""
@@ -152,7 +154,7 @@ class RichView:
                 self._console.print(_round_line(self._tally.rounds + 1, data))
             case "irregularity.raised":
                 rule = f" (rule {data['rule']})" if data.get("rule") else ""
-                self._console.print(f"      [yellow]{data['seen']}{rule}[/]")
+                self._console.print(f"      [yellow]{text(data['seen'])}{rule}[/]")
             case "shoe.change_due":
                 self._console.print("      the shoe is to be changed")
             case "table.halted":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -109,10 +110,15 @@ def _daemon_trouble(config_file: str | None) -> list[str]:
         return []
     tables = answer.get("tables")
     if tables is None:
-        refused = str(answer.get("error"))
+        refused = str((answer.get("error") or {}).get("text"))
         return [refused] if refused.endswith(WHAT_TO_DO) else []
-    found = [(each.get("fault") or {}).get("text") or each.get("doubt") for each in tables]
+    found = [_fault_of(each) or each.get("doubt") for each in tables]
     return list(dict.fromkeys(line for line in found if line))
+
+
+def _fault_of(held: Mapping[str, dict[str, dict[str, str]]]) -> str | None:
+    """Why this table cannot store anything; None while it can."""
+    return held["fault"]["message"]["text"] if held.get("fault") else None
 
 
 def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
@@ -140,7 +146,7 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
         with Wire(config.socket_path) as wire:
             (held,) = wire.status(table)["tables"]
         told = verdicts.of_daemon(
-            found, held["link"], held.get("link_reason"), held["next"]["text"]
+            found, held["link"], held.get("link_reason"), held["next"]["message"]["text"]
         )
     except (ShoeCtlError, ValueError, KeyError) as error:
         told = replace(found, says=f"{found.says}; it was not asked: {error}")

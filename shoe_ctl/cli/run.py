@@ -96,13 +96,13 @@ def _accepted(
         if person or reason or consented_by:
             raise UsageError("--person, --reason and --consented-by go with --accept-loss")
         return None
-    from shoe_ctl.daemon.loss import LOWEST, NotRuled, ruling
+    from shoe_ctl.daemon.loss import LOWEST, RulingRefused, make_ruling
 
     if not person:
         raise UsageError("--accept-loss: who rules so? give --person")
     try:
-        return ruling(person=person, position=LOWEST, reason=reason, consented_by=consented_by)
-    except NotRuled as error:
+        return make_ruling(person=person, position=LOWEST, reason=reason, consented_by=consented_by)
+    except RulingRefused as error:
         raise UsageError(f"--accept-loss: {error}") from None
 
 

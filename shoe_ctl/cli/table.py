@@ -402,7 +402,7 @@ def _status_or_doubt(wire: Wire, table: str | None, command: str) -> dict[str, A
 
 def refusal(answer: dict[str, Any]) -> str:
     """A refusal in one line, with what it needs."""
-    error = str(answer.get("error"))
+    error = str((answer.get("error") or {}).get("text"))
     needs = answer.get("needs") or {}
     if "consent" in needs:  # the error says whose
         return f"{error} (say --consented-by NAME)"
@@ -478,7 +478,7 @@ def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: 
                 click.echo()
             for line in lines(held, connection, answer.get("position")):
                 click.echo(line)
-    faults = (held["fault"]["text"] for held in answer["tables"] if held.get("fault"))
+    faults = (held["fault"]["message"]["text"] for held in answer["tables"] if held.get("fault"))
     if (fault := next(faults, None)) is not None:
         raise EnvironmentFault(fault)
     return 0

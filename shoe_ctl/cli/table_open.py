@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from shoe_ctl.texts.catalogue import text
+
 Labelled = tuple[str, str]
 """A label, empty where it is the one above, and what stands behind it."""
 
@@ -21,7 +23,7 @@ _SCOPES = {
 
 def halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
     """What halts the table, the rules for it, and the choices of the step that is open."""
-    seen = halt.get("seen", "the shift manager inspects the cards")
+    seen = text(halt["seen"]) if "seen" in halt else "the shift manager inspects the cards"
     yield "halted", f"{halt['reason']}: {seen}"
     if halt["earlier"]:
         yield "", f"open before it: {', '.join(halt['earlier'])}"
@@ -39,7 +41,7 @@ def halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
 
 def waiting_lines(waiting: dict[str, Any]) -> Iterator[Labelled]:
     """What is open beside the round, and what may be chosen where it asks."""
-    yield "open", f"{waiting['key']}: {waiting['prompt']}"
+    yield "open", f"{waiting['key']}: {text(waiting['prompt'])}"
     yield from _choices(waiting.get("choices", []))
 
 
@@ -60,7 +62,7 @@ def _choices(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
     """Each as it is typed behind ``shoectl table decide``."""
     for choice in choices:
         args = "".join(f" {_argument(one)}" for one in choice.get("arguments", []))
-        against = f"; not now: {choice['not_now']}" if "not_now" in choice else ""
+        against = f"; not now: {text(choice['not_now'])}" if "not_now" in choice else ""
         who = f"{choice['position']}{asked_of(choice)}"
         yield "choice", f"{choice['choice']}{args} ({who}){against}"
 

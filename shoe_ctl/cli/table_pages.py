@@ -259,6 +259,8 @@ _MEANINGS: Mapping[str, str] = {
 }
 _OF_A_ROUND = {"player": "Player's cards"}
 
+_PLACEHOLDERS: Mapping[tuple[str, ...], str] = {("int",): "NUMBER", ("str",): "TEXT"}
+
 
 def situation_of(command: str) -> str:
     """Where the help lists it."""
@@ -316,7 +318,7 @@ def _arguments(kind: type[msgspec.Struct] | None) -> Iterator[tuple[str, str, bo
     from shoe_ctl.table.arguments import list_arguments as arguments_of
 
     for one in arguments_of(kind) if kind is not None else ():
-        plain = {"a whole number": "NUMBER", "text": "TEXT"}.get(one.kind, "NAME")
+        plain = _PLACEHOLDERS.get(one.kinds, "NAME")
         yield one.name, "|".join(one.values) or plain, one.optional
 
 

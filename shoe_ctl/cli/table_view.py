@@ -14,6 +14,7 @@ from typing import Any
 
 from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
 from shoe_ctl.terminal_text import printable
+from shoe_ctl.texts import catalogue
 
 WIDTH = 80
 _LABEL = 10
@@ -54,13 +55,13 @@ def lines(
     if held.get("fault"):
         since = held["fault"].get("since")
         stood = "the table stood so when it was last stored"
-        yield from _line("fault", held["fault"]["text"])
+        yield from _line("fault", catalogue.text(held["fault"]["message"]))
         yield from _line("", f"since {since}: {stood}" if since else stood)
     if held["link"] != "up":
         yield from _line("link", f"{held['link']}: {_LINK[held['link']]}")
     yield from _told(held.get("told") or {})
     if held.get("refused"):
-        yield from _line("refused", held["refused"]["text"])
+        yield from _line("refused", catalogue.text(held["refused"]["message"]))
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
     yield from _wagers(held.get("wagers") or [])
@@ -89,13 +90,14 @@ def open_lines(
 def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     """What a command brought about, and the ids of its events."""
     ids = " ".join(answer["events"]) or "nothing public came of it"
-    if answer.get("text") is None:
+    said = answer.get("message")
+    if said is None:
         yield f"done: {ids}"
         return
-    text = str(answer["text"])
-    if answer.get("halted") or answer.get("asks"):  # what is next stands below, with its commands
-        text = text.rpartition("; next: ")[0] or text
-    told = printable(f"done: {text}")
+    happened = said["args"].get("happened")
+    waits = answer.get("halted") or answer.get("asks")  # what is next stands below, with commands
+    done = "; ".join(map(catalogue.text, happened)) if waits and happened else catalogue.text(said)
+    told = printable(f"done: {done}")
     yield from textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
     yield from _line("events", ids)
 
@@ -190,7 +192,7 @@ def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
 
 def _next(held: dict[str, Any], connection: Sequence[str], position: str | None) -> Iterator[str]:
     """What the table waits for, and below it, each on lines of its own, what may be typed."""
-    yield from _line("next", str(held["next"]["text"]))
+    yield from _line("next", catalogue.text(held["next"]["message"]))
     for command in next_commands(held, connection, position):
         yield from wrap_command(command, indent=" " * (_LABEL + 2))
 

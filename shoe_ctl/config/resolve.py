@@ -34,6 +34,17 @@ KEY_BYTES = 32
 """Length of a key that is made here."""
 
 
+NO_WAY_IN = (
+    "no [socket]: nobody can decide about a table that halts, or resume it; it stands still until "
+    "a [socket] is added and the daemon started again"
+)
+
+NOBODY_RESUMES = (
+    "[socket]: none of its users may resume a table that halts; it stands still until one is "
+    f"added as {COMMANDS['resume'].position} or higher and the daemon started again"
+)
+
+
 class TableSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What a table is set up with: its configuration, and its game, settings and profile."""
 
@@ -121,19 +132,6 @@ def _resolve(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> 
         )
     settings = table.settings(game)
     return TableSetup(config=table, game=game, settings=settings, profile=chosen, keys=ring)
-
-
-# Warnings about a valid configuration.
-
-NO_WAY_IN = (
-    "no [socket]: nobody can decide about a table that halts, or resume it; it stands still until "
-    "a [socket] is added and the daemon started again"
-)
-
-NOBODY_RESUMES = (
-    "[socket]: none of its users may resume a table that halts; it stands still until one is "
-    f"added as {COMMANDS['resume'].position} or higher and the daemon started again"
-)
 
 
 def warnings(config: Config) -> list[str]:

@@ -26,7 +26,7 @@ TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
-"""A user or a group of this host by its number; the highest one names nobody."""
+"""The number of a user or group of this host; the highest number names nobody."""
 
 _FARTHEST = 2**53
 
@@ -36,10 +36,11 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class JournalConfig(_Strict, frozen=True, kw_only=True):
-    """Where the journal is; a relative path is taken from the configuration file's folder.
+    """The journal's path; a relative one starts at the configuration file's folder.
 
-    It is signed at each shoe, and every ``checkpoint_every_s`` seconds in between. Sets of cards
-    that ended more than ``keep_days`` ago are exported to ``archive``, a folder, and taken out.
+    The journal is signed at each shoe, and every ``checkpoint_every_s`` seconds in between. Sets of
+    cards that ended more than ``keep_days`` ago are exported to the folder ``archive`` and taken
+    out.
     """
 
     path: str = "journal.db"
@@ -51,10 +52,10 @@ class JournalConfig(_Strict, frozen=True, kw_only=True):
 class ShoeConfig(_Strict, frozen=True, kw_only=True):
     """The shoe: its profile and its port. ``options`` are settings of the profile itself.
 
-    ``baud`` is one of the rates that shoes of the profile have been met at.
+    ``baud`` is one of the rates that shoes of the profile are known to use.
 
-    ``key_file`` holds the keys of the shoes that are believed; ``firmware`` lists the SHA-256 of
-    those that are allowed.
+    ``key_file`` holds the keys of the table's shoes; ``firmware`` lists the SHA-256 of the firmware
+    that is allowed.
     """
 
     profile: str
@@ -67,10 +68,10 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
     options: dict[str, Any] = {}
 
     def session_settings(self, *, armed: bool) -> dict[str, Any]:
-        """What the profile's session is given; ``armed``: shoes of the profile are told each draw.
+        """Return the settings of a session; ``armed``: the shoes are armed for each draw.
 
         Raises:
-            ConfigError: commands are turned off for a shoe that gives no card without them.
+            ConfigError: commands are off, and the shoe gives no card without them.
         """
         options = dict(self.options)
         for name in ("firmware", "unknown_firmware"):
@@ -89,14 +90,14 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
 
 
 class MethodBConfig(_Strict, frozen=True, kw_only=True):
-    """How cards lie in Method B."""
+    """How cards are dealt in Method B."""
 
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
     face_up_after_ms: Count = 1000
 
 
 class TableConfig(_Strict, frozen=True, kw_only=True):
-    """One table. ``decks`` and ``layout`` are the game's default and first where not given."""
+    """One table. Without ``decks`` and ``layout`` the game's default and first one apply."""
 
     id: TableId
     game: str
@@ -113,11 +114,10 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
     limits: TableLimits = TableLimits()
 
     def settings(self, game: Any) -> TableSettings:
-        """The table's settings for this game.
+        """Return the table's settings for this game.
 
         Raises:
-            ConfigError: the game is not played with so many decks, on such a layout, so dealt, or
-                within such limits.
+            ConfigError: the game does not allow this number of decks, layout, method or limits.
         """
         where = f"table {self.id}"
         decks = game.decks.default if self.decks is None else self.decks
@@ -160,7 +160,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
 
 
 class SinkConfig(_Strict, frozen=True, kw_only=True):
-    """Where events go; ``-`` is standard output. ``table`` narrows it to one table."""
+    """Where events go; ``-`` is standard output."""
 
     kind: Literal["jsonl"]
     path: str
@@ -168,15 +168,16 @@ class SinkConfig(_Strict, frozen=True, kw_only=True):
 
     @property
     def sees(self) -> Audience:
-        """The stream that this sink is given."""
+        """Return the stream that this sink gets."""
         return Audience[self.audience.upper()]
 
 
 class SocketUser(_Strict, frozen=True, kw_only=True):
     """A user of this host, by name or id, with the highest position it may act in.
 
-    ``also`` are others that it may act in, which that one is not above. ``audience`` is whose event
-    ids its answers carry. ``name`` is what people at the table call whoever this is.
+    ``also`` are other positions it may act in, which the highest one does not include.
+    ``audience`` is the stream whose event ids its answers have. ``name`` is what people at the
+    table call this user.
     """
 
     user: str | HostId
@@ -187,12 +188,12 @@ class SocketUser(_Strict, frozen=True, kw_only=True):
 
     @property
     def sees(self) -> Audience:
-        """The stream whose event ids this user is told."""
+        """Return the stream whose event ids this user's answers have."""
         return Audience[self.audience.upper()]
 
 
 class SocketConfig(_Strict, frozen=True, kw_only=True):
-    """The local socket for commands; ``path`` is beside the journal where not given.
+    """The local socket for commands. Without ``path`` it is beside the journal.
 
     ``group`` (a name or an id) owns the socket's file: its members may connect.
     """
@@ -213,12 +214,12 @@ class Config(_Strict, frozen=True, kw_only=True):
     file: str = ""
 
     def path(self, name: str) -> Path:
-        """A path of this file: relative ones start at the file's own folder."""
+        """Return a path of this file: a relative one starts at the file's own folder."""
         return Path(self.folder) / name
 
     @property
     def socket_path(self) -> Path | None:
-        """Where commands are taken, or None where they are not."""
+        """Return the path of the socket; None without one."""
         if self.socket is None:
             return None
         if self.socket.path is not None:
@@ -282,7 +283,7 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
 
 
 def _check_values(plain: Mapping[str, Any], name: str) -> None:
-    """Refuses what no key takes: paths and names hold no NUL, and no number is beyond JSON's."""
+    """Refuse what no key takes: NUL in a path or name, a number beyond JSON's."""
     left: list[tuple[str, Any]] = list(plain.items())
     while left:
         key, value = left.pop()
@@ -308,7 +309,7 @@ def _check_ids(config: Config, name: str) -> None:
 
 
 def _whose(plain: Mapping[str, Any], message: str) -> str:
-    """The id of the table that msgspec's message is about, where it has one."""
+    """Return the id of the table that msgspec's message is about, if it has one."""
     place = re.search(r"at `\$\.table\[([0-9]+)\]", message)
     if place is None:
         return ""
@@ -318,7 +319,7 @@ def _whose(plain: Mapping[str, Any], message: str) -> str:
 
 
 def _plainly(message: str) -> str:
-    """msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
+    """Return msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
     place = re.search(r" - at `\$\.?(.*)`$", message)
     what = message[: place.start()] if place else message
     key = place[1] if place else ""

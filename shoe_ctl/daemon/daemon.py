@@ -61,7 +61,7 @@ from .shoe_commands import ShoeCommandSender
 from .table_runner import Comparison, TableRunner
 
 COMPARED_WITHIN_S = 60.0
-"""How long a sink that keeps nothing itself waits for a shoe that may show a loss."""
+"""How long sinks wait for a shoe that may show a loss."""
 
 NO_SOCKET = (
     "add one and start again, or start once with --accept-loss --person NAME --reason WHY "
@@ -72,20 +72,20 @@ log = logging.getLogger(__name__)
 
 
 class Daemon:
-    """Serves the tables of a configuration. ``sinks`` come beside those configured.
+    """Serves the tables of a configuration. ``sinks`` are added to those configured.
 
     ``host_boot`` changes when the host boots. ``executor`` opens ports, which can block; ``usb``
     finds USB devices. ``new_key``: the journal may be signed with another key from now on.
-    ``accepted``: who rules that a journal which may have lost its newest part goes on now.
-    ``wait``: a port that is not there at the start is waited for, like one that is lost later.
-    ``vfs`` names the file layer that the journal is kept on, where not SQLite's own.
+    ``accepted`` is a ruling that a journal which may have lost its newest part goes on. With
+    ``wait`` a port that is missing at the start is waited for, like one that is lost later.
+    ``vfs`` names the file layer of the journal, where it is not SQLite's own.
 
     Raises:
         ConfigError: the configuration names a game, a profile, a port or a setting that is wrong.
         GameFileError: a game file is wrong.
     """
 
-    def __init__(  # noqa: PLR0913 - all that touches the outside is handed in
+    def __init__(  # noqa: PLR0913 - all that reaches the host is handed in
         self,
         config: Config,
         *,
@@ -115,7 +115,7 @@ class Daemon:
         self._given = partial(given_last, config)
         self._reopening = JournalReopener(self._path, clock, vfs, environment, self._given)
         self._marker = marker_for(config)
-        self._prepared = resolve(config)
+        self._setups = resolve(config)
         with naming_file(config):
             self._users = {} if config.socket is None else users_of(config.socket)
             self._gid = None if config.socket is None else gid_of(config.socket)
@@ -126,41 +126,41 @@ class Daemon:
         self.doubt: str | None = None
         self._epoch: str | None = None
         self._compared: set[str] = set()
-        self._shown = loss.ShownLoss()
+        self._losses = loss.OpenLosses()
         self._ruling: tuple[str, TableCommand] | None = None
 
     @property
     def settings(self) -> list[TableSettings]:
-        """Every table's settings."""
-        return [prepared.settings for prepared in self._prepared]
+        """Return every table's settings."""
+        return [setup.settings for setup in self._setups]
 
     async def run(
         self,
         ready: Callable[[], None] = lambda: None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Serve until cancelled; ``ready`` is called when every shoe's port is open or waited for.
+        """Serve until cancelled. Call ``ready`` once every shoe's port is open or waited for.
 
         What is stored by then is delivered before it returns. When the storage fails, no table goes
-        on until the journal is open again and whole, and a person says so; ``tell`` is given a line
-        wherever that changes, and ``outage`` says it meanwhile. Where this process ends before, the
-        next finds a note of it, and goes on from there.
+        on until the journal is open again and verified, and a person says so. ``tell`` is given a
+        line for each change of that, and ``outage`` holds it meanwhile. If this process ends
+        before, the next one finds a mark of the outage and goes on from there.
 
         Raises:
-            PortError: a shoe's port cannot be opened at the start, and is not to be waited for.
+            PortError: a shoe's port cannot be opened at the start, without ``wait``.
             JournalError: the journal cannot be opened or used at the start.
-            EnvironmentFault: a sink's file cannot be opened, or the socket not be made.
+            EnvironmentFault: a sink's file or the socket cannot be opened.
         """
-        readiness = _Readiness({p.settings.table for p in self._prepared}, ready)
+        readiness = _Readiness({p.settings.table for p in self._setups}, ready)
         async with AsyncExitStack() as stack:
-            self._noting = stack.enter_context(self._environment.thread("outage-notes"))
+            self._marking = stack.enter_context(self._environment.thread("outage-notes"))
             store = await self._open_first(ready, tell)
             try:
                 opened = await open_sinks(self._config, stack, self._environment)
                 sinks = [*self._sinks, *opened]
                 await stack.enter_async_context(reopening(sinks, self._reopen))
-                async with self._way_in(self._refuse):
-                    pass  # Where it cannot be made that is known before anything is stored.
+                async with self._accept_requests(self._refuse):
+                    pass  # If it cannot be opened, that is known before anything is stored.
             except BaseException:
                 store.close()
                 raise
@@ -174,18 +174,18 @@ class Daemon:
                     if self.outage is before:
                         self._reopening.failed(error)
                     reraise_cancellation()
-                async with self._way_in(self._refuse):
+                async with self._accept_requests(self._refuse):
                     store = await self._reopening.done()
 
     def reopen_sinks(self) -> None:
-        """Files of sinks that were renamed or removed are opened anew. Call it on the loop."""
+        """Open sinks' files anew that were renamed or removed. Call it on the loop."""
         self._reopen.set()
 
     async def _open_first(self, ready: Callable[[], None], tell: Callable[[str], None]) -> Store:
-        """The store at the start.
+        """Return the store at the start.
 
-        It is verified where the last daemon left it in an outage, and where the file is not the one
-        that was written. One that may have lost its newest part is only opened on a ruling.
+        It is verified if the last daemon ended in an outage, or if the file is not the one that was
+        written. One that may have lost its newest part is only opened after a ruling.
         """
         self.outage = self._marker.found()
         if self.outage is not None:
@@ -199,9 +199,9 @@ class Daemon:
             if self.outage is not None or replaced:
                 store = await self._reopening.at_once()
             else:
-                store = self._opened(None)
+                store = self._open_store(None)
         except DoubtfulJournal as doubtful:
-            return await self._ruled_on(doubtful, ready, tell)
+            return await self._await_ruling(doubtful, ready, tell)
         if self._accepted is not None:
             store.close()
             raise ConfigError(
@@ -210,39 +210,39 @@ class Daemon:
             )
         return store
 
-    def _opened(self, accepted: Accepted | None) -> Store:
+    def _open_store(self, accepted: Accepted | None) -> Store:
         return Store.open(
             self._path, vfs=self._vfs, given=self._given, accepted=accepted, head_needed=True
         )
 
-    async def _ruled_on(
+    async def _await_ruling(
         self, doubtful: DoubtfulJournal, ready: Callable[[], None], tell: Callable[[str], None]
     ) -> Store:
-        """The store of a doubtful journal, once a person ruled that it goes on.
+        """Return the store of a doubtful journal, once a person ruled that it goes on.
 
         Nothing is written to it before, nor published from it.
         """
         if self._accepted is not None:
-            return await self._goes_on(doubtful, self._accepted)
+            return await self._continue_after_loss(doubtful, self._accepted)
         if self._config.socket is None and not self._environment.ways_in:
             raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
-        tops = {p.settings.highest_position for p in self._prepared} - {None}
+        tops = {p.settings.highest_position for p in self._setups} - {None}
         highest = tops.pop() if len(tops) == 1 else None
         while True:
             self.doubt = str(doubtful)
             log.error("%s", doubtful)
             tell(self.doubt)
             ready()
-            waiting = loss.Waiting(
+            waiting = loss.AwaitedRuling(
                 self.doubt,
                 partial(may_not_act, highest=highest),
                 self._people.as_input,
                 highest,
             )
-            async with self._way_in(waiting.answer):
+            async with self._accept_requests(waiting.answer):
                 try:
                     ruling = await waiting.ruled()
-                    store = await self._goes_on(doubtful, ruling)
+                    store = await self._continue_after_loss(doubtful, ruling)
                 except DoubtfulJournal as otherwise:  # the files were changed meanwhile
                     waiting.failed(otherwise)
                     doubtful = otherwise
@@ -251,16 +251,16 @@ class Daemon:
                     waiting.failed(error)
                     raise
                 waiting.stored()
-            self.doubt, self._ruling = None, waiting.command
+            self.doubt, self._ruling = None, waiting.given
             return store
 
-    async def _goes_on(self, doubtful: DoubtfulJournal, ruling: Ruling) -> Store:
-        """Opens it under a new epoch. Every table then waits for a person, as after an outage."""
+    async def _continue_after_loss(self, doubtful: DoubtfulJournal, ruling: Ruling) -> Store:
+        """Open it under a new epoch. Every table then waits for a person, as after an outage."""
         now_us = self._clock.wall_us()
         why = f"{ruling.person} ({ruling.position}) ruled that it goes on: {ruling.reason}"
         self.outage = Outage(since_us=now_us, what=f"{doubtful.what}; {why}")
         await asyncio.get_running_loop().run_in_executor(
-            self._noting, self._marker.write, self.outage
+            self._marking, self._marker.write, self.outage
         )
         gone_on = GoneOn(
             epoch=self._environment.epoch(),
@@ -270,44 +270,44 @@ class Daemon:
         )
         with self._environment.thread("journal-again") as opener:
             store = await asyncio.get_running_loop().run_in_executor(
-                opener, self._opened_whole, Accepted(doubtful.doubts, gone_on)
+                opener, self._open_verified, Accepted(doubtful.doubts, gone_on)
             )
         log.warning("journal %s goes on under epoch %s; %s", self._path, gone_on.epoch, why)
         return store
 
-    def _opened_whole(self, accepted: Accepted | None) -> Store:
-        """What is left is verified before anything is written behind it."""
+    def _open_verified(self, accepted: Accepted | None) -> Store:
+        """Open the store once what is left of it is verified."""
         with Reader.open(self._path, vfs=self._vfs) as reader:
             found = verify(reader, newest=False)
         if found.first_bad is not None:
             bad = found.first_bad
             raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
-        return self._opened(accepted)
+        return self._open_store(accepted)
 
     def _epoch_of(self, reader: Reader, table: str) -> str:
-        """The table's epoch; a journal without any gets one."""
+        """Return the table's epoch. A journal without any gets one."""
         known = epoch_of(reader, table)
         if known is None:
             self._epoch = known = self._epoch or self._environment.epoch()
         return known
 
     def _announce(self, outage: Outage, store: Store, tell: Callable[[str], None]) -> None:
-        """Nothing can be stored from now on: said at once, and everywhere but in the journal."""
+        """Announce an outage at once, everywhere but in the journal."""
         self.outage = outage
         self._reopening.begin(store.ends())
         log.error("%s", outage.refusal())
         tell(outage.refusal())
-        # Not waited for: a disk that hangs must not keep this from being told to whoever asks.
-        self._noting.submit(self._marker.write, outage)
+        # Not waited for: requests must be answered even while the disk hangs.
+        self._marking.submit(self._marker.write, outage)
 
-    async def _is_stored(self) -> None:
-        """Every table has stored that there was an outage: nobody has to be told once more."""
+    async def _clear_outage(self) -> None:
+        """Remove the mark of an outage: every table has stored it."""
         if self.outage is not None:
-            await asyncio.get_running_loop().run_in_executor(self._noting, self._marker.clear)
+            await asyncio.get_running_loop().run_in_executor(self._marking, self._marker.clear)
             self.outage = self._ruling = None
 
     async def _refuse(self, caller: Caller, asked: Asked) -> dict[str, Any]:
-        """While no table is at work: how the tables stood before an outage, and nothing else."""
+        """Answer while no table is at work: only how the tables stood before an outage."""
         if self.outage is not None:
             if isinstance(asked, StatusAsked) and self.runners:
                 return status_in_outage(caller, asked, self.runners, self.outage)
@@ -315,7 +315,7 @@ class Daemon:
         raise EnvironmentFault("the daemon is starting: ask again")
 
     @asynccontextmanager
-    async def _way_in(self, handler: Handler) -> AsyncIterator[None]:
+    async def _accept_requests(self, handler: Handler) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             if (path := self._config.socket_path) is not None:
                 at_socket = serving_socket(path, self._users, handler, gid=self._gid)
@@ -331,17 +331,17 @@ class Daemon:
         readiness: _Readiness,
         tell: Callable[[str], None],
     ) -> NoReturn:
-        """Serve on this store until cancelled or until it fails; closes it."""
+        """Serve on this store until cancelled or until it fails, then close it."""
         async with AsyncExitStack() as stack:
             writer = stack.enter_context(self._environment.thread("journal"))
             journal = Journal(store, writer)
             stack.push_async_callback(journal.close)
-            checkpointer = self._checkpointer(journal, store, sinks)
+            checkpointer = self._make_checkpointer(journal, store, sinks)
             alarm = UndeliveredAlarm()
-            recovered = [self._recovered(p, store) for p in self._prepared]
+            recovered = [self._recovered(p, store) for p in self._setups]
             gate = self._gate(store, recovered, sinks)
-            losses = loss.Losses(
-                self._shown,
+            losses = loss.LossRulings(
+                self._losses,
                 self.runners,
                 journal,
                 gate,
@@ -359,24 +359,24 @@ class Daemon:
             ]
             alarm.set_tables(self.runners)
             requests = RequestHandler(self.runners, deliveries.pumps, self._people)
-            await self._is_stored()
-            await stack.enter_async_context(self._way_in(requests.answer))
+            await self._clear_outage()
+            await stack.enter_async_context(self._accept_requests(requests.answer))
             failed = False
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(requests.watch(), name="requests")
                     group.create_task(checkpointer.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
-                    group.create_task(self._tell_released(tell), name="released")
+                    group.create_task(self._report_held(tell), name="released")
                     for runner, supervisor in at_work:
                         if runner.table in gate.waiting:
-                            waits = self._wait_at_most(gate, runner)
+                            waits = self._open_gate_in_time(gate, runner)
                             group.create_task(waits, name=f"{runner.table} gate")
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
                         serving = self._link(runner, supervisor, readiness, must_open=must_open)
                         group.create_task(serving, name=f"{runner.table} link")
-                    # A task that fails ends this wait, not the group's own: only so does the group
-                    # take its cancelling back, and a cancelling that is left comes from outside.
+                    # A task that fails ends this wait instead of the group's own. Only then does
+                    # the group take its cancellation back, and one that is left comes from outside.
                     await asyncio.get_running_loop().create_future()
             except BaseExceptionGroup as errors:
                 failed, error = True, root_cause(errors)
@@ -387,25 +387,25 @@ class Daemon:
                 raise error from None
             finally:
                 if store.failure is None:
-                    # After a failure the next start signs: what failed is all there is to say.
+                    # After a failure the next start signs.
                     last = None if failed else checkpointer
                     await flush([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
 
     def _gate(
-        self, store: Store, recovered: Sequence[_Recovered], sinks: Sequence[NamedSink]
+        self, store: Store, recovered: Sequence[_TableStart], sinks: Sequence[NamedSink]
     ) -> Gate:
-        """What is stored since the shoes were heard last, and what is never to be published.
+        """Return the gate that holds back events until the shoes were compared.
 
         Which shoes are waited for is known before anything is published.
         """
         with store.reader() as reader:
             ruled = [gone_on.unpublished for _, gone_on in rulings(reader)]
-            unpublished = [self._shown.unpublished, *ruled]
+            unpublished = [self._losses.unpublished, *ruled]
             withheld = [(t, *records) for each in unpublished for t, records in each.items()]
             published = max((reader.cursor(named.name) for named in sinks), default=0)
         waited = {
-            r.prepared.settings.table: r.not_compared_since
+            r.setup.settings.table: r.not_compared_since
             for r in recovered
             if r.not_compared_since is not None
         }
@@ -414,11 +414,11 @@ class Daemon:
             gate.wait_for(table)
         return gate
 
-    async def _wait_at_most(self, gate: Gate, runner: TableRunner) -> None:
-        """A shoe that is away must not keep everything from those who are told.
+    async def _open_gate_in_time(self, gate: Gate, runner: TableRunner) -> None:
+        """Open the gate for a shoe that is away: it must not hold back events for longer.
 
-        One that was heard and shows a loss does, until a person rules. One whose table waits for
-        *resume* is not listened to before that.
+        A shoe that shows a loss does, until a person rules. The time of a table that waits for
+        *resume* starts with that, as its link is not opened before.
         """
         await runner.released()
         await sleep(self._clock, COMPARED_WITHIN_S)
@@ -430,10 +430,10 @@ class Daemon:
             )  # fmt: skip
             gate.open(runner.table)
 
-    def _checkpointer(
+    def _make_checkpointer(
         self, journal: Journal, store: Store, sinks: Sequence[NamedSink]
     ) -> Checkpointer:
-        """What signs the journal; whether its key is there is told at once."""
+        """Return what signs the journal. A key that is missing is reported at once."""
         key = (store.path, store.signed_with)
         signing.check(*key, new_key=self._new_key)
         load = partial(signing.signer, *key, new_key=self._new_key)
@@ -453,9 +453,9 @@ class Daemon:
     async def _link(
         self, runner: TableRunner, supervisor: Supervisor, readiness: _Readiness, *, must_open: bool
     ) -> None:
-        """The table's link, once a person let the table go on where storage had failed."""
+        """Run the table's link, where the storage had failed once a person said *resume*."""
         if runner.held:
-            where = self._said_where
+            where = self._resume_hint
             log.warning(
                 "%s: storage failed: waits until a person says resume%s", runner.table, where
             )
@@ -467,60 +467,60 @@ class Daemon:
         await supervisor.run(must_open_first=must_open)
 
     @property
-    def _said_where(self) -> str:
-        """What has to be done first so that anybody could say *resume*."""
+    def _resume_hint(self) -> str:
+        """Return what has to be done first so that anybody can say *resume*."""
         if self._config.socket is not None or self._environment.ways_in:
             return ""
         return " (no [socket] to say it at: add one and start the daemon again)"
 
-    async def _tell_released(self, tell: Callable[[str], None]) -> None:
+    async def _report_held(self, tell: Callable[[str], None]) -> None:
         if not (held := [r for r in self.runners.values() if r.held]):
             return
         names = ", ".join(runner.table for runner in held)
         again = "serving; storage failed and works again, waiting for resume"
-        tell(f"{again}: {names}{self._said_where}")
-        for line in self._shown.lines.values():
+        tell(f"{again}: {names}{self._resume_hint}")
+        for line in self._losses.lines.values():
             tell(line)
         for runner in held:
             await runner.released()
         tell("serving")
 
-    def _recovered(self, prepared: TableSetup, store: Store) -> _Recovered:
-        """What the journal says of this table."""
-        settings = prepared.settings
+    def _recovered(self, setup: TableSetup, store: Store) -> _TableStart:
+        """Return what the journal says of this table, and the controller that goes on from it."""
+        settings = setup.settings
         with store.reader() as reader:
             numbers = recovered_numbers(reader, settings.table)
             before = snapshots.recover(reader, settings.table)
             epoch = self._epoch_of(reader, settings.table)
             ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
-            meta = snapshots.start_record(prepared.game, settings, self._clock.wall_us(), epoch)
+            meta = snapshots.start_record(setup.game, settings, self._clock.wall_us(), epoch)
             controller = snapshots.continue_under(before.controller, before.meta, meta)
-            # A ruling on the whole journal is one on what this table's shoe will show of it, too.
+            # A ruling on the journal also covers what this table's shoe will show of it.
             waits = is_held(controller.state) and ruled == epoch
             ruled_on = waits or (before.meta is not None and before.meta.epoch != epoch)
-            replays = prepared.profile.CAPABILITIES.replay and not ruled_on
+            replays = setup.profile.CAPABILITIES.replay and not ruled_on
             may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
             since = (
                 snapshots.not_compared_since(reader, settings.table, epoch) if may_show else None
             )
-        return _Recovered(prepared, numbers, before, meta, controller, ruled_on, since)
+        return _TableStart(setup, numbers, before, meta, controller, ruled_on, since)
 
     def _is_compared(self, table: str) -> bool:
-        """Its shoe showed this process that nothing is lost, and nothing else since."""
-        return table in self._compared and table not in self._shown.lines
+        """Return whether its shoe showed this process that nothing is lost, and no loss since."""
+        return table in self._compared and table not in self._losses.lines
 
     async def _open_table(  # noqa: PLR0913 - what a table is wired to
         self,
-        recovered: _Recovered,
+        recovered: _TableStart,
         journal: Journal,
         readiness: _Readiness,
         checkpointer: Checkpointer,
         gate: Gate,
-        losses: loss.Losses,
+        losses: loss.LossRulings,
     ) -> tuple[TableRunner, Supervisor]:
-        prepared, before = recovered.prepared, recovered.before
-        settings, shoe, profile = prepared.settings, prepared.config.shoe, prepared.profile
-        numbers, table = recovered.numbers, prepared.settings.table
+        setup, before = recovered.setup, recovered.before
+        settings, shoe, profile = setup.settings, setup.config.shoe, setup.profile
+        numbers, table = recovered.numbers, setup.settings.table
         earlier = self.runners.get(table)
 
         def opens(_: str) -> None:
@@ -535,7 +535,7 @@ class Daemon:
             devices=dict(numbers.devices),
             index=before.index,
             on_shoe=checkpointer.new_shoe,
-            sender=ShoeCommandSender(prepared.keys, self._executor),
+            sender=ShoeCommandSender(setup.keys, self._executor),
             reopened=earlier is not None,
             compare=Comparison(
                 expected=not recovered.ruled_on,
@@ -575,14 +575,14 @@ class Daemon:
         return runner, supervisor
 
 
-class _Recovered(NamedTuple):
-    """A table as the journal knows it, and what it is run with from now on.
+class _TableStart(NamedTuple):
+    """A table as the journal has it, and what it is run with from now on.
 
     ``ruled_on``: a person ruled on what its shoe may show. ``not_compared_since``: the record
     behind which nothing was compared with what the shoe has; None where the shoe shows nothing.
     """
 
-    prepared: TableSetup
+    setup: TableSetup
     numbers: Recovered
     before: RecoveredTable
     meta: Meta
@@ -592,7 +592,7 @@ class _Recovered(NamedTuple):
 
 
 class _Readiness:
-    """Calls ``ready`` once every table's shoe was reached, or nobody waits for that."""
+    """Calls ``ready`` once every table's port was opened, or is not waited for."""
 
     def __init__(self, tables: set[str], ready: Callable[[], None]) -> None:
         self._left, self._ready = tables, ready

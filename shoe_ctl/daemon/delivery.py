@@ -38,9 +38,9 @@ class NamedSink(msgspec.Struct, frozen=True):
 
 
 def given_last(config: Config) -> list[Given]:
-    """What the files of the configured sinks say that they were given last, by their ends.
+    """Return the last events that the files of the configured sinks hold, of each source.
 
-    A file that cannot be read says nothing: opening it tells why.
+    A file that cannot be read is left out: opening it reports why.
     """
     found: list[Given] = []
     for configured in config.sink:
@@ -67,7 +67,7 @@ def given_last(config: Config) -> list[Given]:
 async def open_sinks(
     config: Config, stack: AsyncExitStack, environment: Environment
 ) -> list[NamedSink]:
-    """The configured sinks; they stay open, journal or no journal, until ``stack`` closes them.
+    """Open the configured sinks. They stay open over an outage, until ``stack`` closes them.
 
     Raises:
         EnvironmentFault: a sink's file cannot be opened.
@@ -85,7 +85,7 @@ async def open_sinks(
 
 @asynccontextmanager
 async def reopening(sinks: Sequence[NamedSink], asked: asyncio.Event) -> AsyncIterator[None]:
-    """Until leaving, whenever it is ``asked``, each file that was taken away is opened anew."""
+    """Until leaving, open each file that was taken away anew whenever it is ``asked``."""
     files = [named.sink for named in sinks if isinstance(named.sink, JsonlFile)]
 
     async def reopen() -> None:
@@ -105,7 +105,7 @@ async def reopening(sinks: Sequence[NamedSink], asked: asyncio.Event) -> AsyncIt
 
 
 Alarms = Callable[[str, Audience], Noted]
-"""Gives who is told of what the sink of this name, which gets this stream, does not take."""
+"""Returns the alarm of the sink with this name, which gets this stream."""
 
 
 class Deliveries(msgspec.Struct, frozen=True):
@@ -124,15 +124,15 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
     alarms: Alarms,
     gate: Gate | None = None,
 ) -> AsyncIterator[Deliveries]:
-    """Every sink at work; on leaving, what is committed is delivered first.
+    """Run every sink; on leaving, deliver first what is committed.
 
-    The ``gate`` is for every sink: what the file of one shows of the last events was put back with
-    everything else, where a whole folder was.
+    The ``gate`` holds back every sink. A sink's file that shows the last events proves nothing: it
+    may have been put back with the rest of a folder.
     """
     async with AsyncExitStack() as stack:
         opened = [stack.enter_context(store.reader()) for _ in sinks]
-        # Entered behind them, so that no reader is closed while the thread still reads: who is in
-        # a hurry (a second signal, a sink that stalls) does not wait for what he asked it for.
+        # Entered behind the readers, so that none is closed while the thread still reads: on a
+        # second signal, or with a sink that stalls, nobody waits for what was asked of the thread.
         readers = stack.enter_context(environment.thread("journal-reader"))
         pumps = []
         for named, reader in zip(sinks, opened, strict=True):
@@ -162,7 +162,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
 
 
 async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
-    """Raises what a pump failed with: the journal cannot be read, or its cursor not moved."""
+    """Raise what a pump failed with: the journal cannot be read, or a cursor not moved."""
     at_work = set(pumps)
     while at_work:
         ended, at_work = await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)

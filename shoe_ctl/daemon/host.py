@@ -23,6 +23,11 @@ from shoe_ctl.link.ports import Port
 from shoe_ctl.link.transport import Opener
 from shoe_ctl.link.usb_devices import Backends
 
+log = logging.getLogger(__name__)
+
+LONGEST_STATUS = 400
+"""Characters of a status line: it is read in the output of ``systemctl status``."""
+
 Thread = Callable[[str], Executor]
 """An executor of this name that does one call at a time, in order, until it is shut down."""
 
@@ -57,14 +62,6 @@ class Environment:
 
 SYSTEM = Environment()
 """The system's own threads and ports, and no way in but the socket."""
-
-
-# The service manager.
-
-log = logging.getLogger(__name__)
-
-LONGEST_STATUS = 400
-"""Characters of a status line: it is read in the output of ``systemctl status``."""
 
 
 class ServiceManager:

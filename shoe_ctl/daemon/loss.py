@@ -1,6 +1,6 @@
-"""A journal that may have lost its newest part: who is told, who rules that it goes on.
+"""A journal that may have lost its newest part, and the ruling that it goes on without it.
 
-In: what shows the loss, what people ask meanwhile. Out: one line to everyone; a ruling, and every
+In: what shows the loss, what people ask meanwhile. Out: one line for everyone; a ruling, and every
 table under another epoch. Must not know: how the loss was found.
 """
 
@@ -23,28 +23,31 @@ from shoe_ctl.link.clock import Clock
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import LADDER, is_sufficient, position_name
+from shoe_ctl.table.positions import LADDER, is_sufficient
+from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.message import Message, message
 
 COMMAND = "accept_loss"
-"""The one command that is taken while the journal is in doubt."""
+"""The only command that is accepted while the journal is in doubt."""
 
-NO_LOSS = f"{COMMAND}: this journal shows no loss; there is nothing to rule on"
+NO_LOSS = message("daemon_no_loss")
 
 LOWEST = LADDER[-1]
-"""Who may rule: it is not covered by any rule of the game (6.1)."""
+"""The lowest position that may rule: no rule of the game covers it (6.1)."""
 
 log = logging.getLogger(__name__)
 
 
-class NotRuled(InputRefused):
-    """A ruling that nobody may give so; ``needs`` says what it lacks."""
+class RulingRefused(InputRefused):
+    """A ruling is refused; ``needs`` says what it lacks."""
 
-    def __init__(self, what: str, needs: Mapping[str, str]) -> None:
-        super().__init__(what)
+    def __init__(self, why: Message, needs: Mapping[str, str]) -> None:
+        super().__init__(text(why))
+        self.why = why
         self.needs = dict(needs)
 
 
-def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
+def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
     *,
     person: str,
     position: str,
@@ -53,121 +56,137 @@ def ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by name
     second: SecondPerson | None = None,
     highest: str | None = None,
 ) -> Ruling:
-    """The ruling that a journal goes on without what it lost.
+    """Return the ruling that a journal goes on without what it lost.
 
-    ``second`` is what is known of who consents, None where nobody is configured. ``highest`` is as
-    in ``positions.is_sufficient``.
+    ``second`` is what is known of the second person, None where no users are configured.
+    ``highest`` is as in ``positions.is_sufficient``.
 
     Raises:
-        NotRuled: from too low a position, without a reason, or without a second person.
+        RulingRefused: the position is too low, or a reason or a second person is missing.
     """
     if not is_sufficient(position, LOWEST, highest=highest):
-        raise NotRuled(f"{COMMAND} takes {position_name(LOWEST)}", {"position": LOWEST})
+        raise RulingRefused(
+            message("refused_position_too_low", what=COMMAND, position=LOWEST), {"position": LOWEST}
+        )
     if not (reason or "").strip():
-        raise NotRuled(f"{COMMAND} needs a reason: say why the lost part cannot be put back", {})
+        raise RulingRefused(message("daemon_loss_without_reason"), {})
     lack = consent.check_consent(
         COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
     if lack is not None:
-        raise NotRuled(lack.why, lack.needs)
+        raise RulingRefused(lack.why, lack.needs)
     assert reason is not None and consented_by is not None
     return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
 
 
-def too_much(args: Mapping[str, object], round_id: str | None) -> str | None:
-    """Why a ruling is refused that says more than a ruling takes; None where it does not."""
-    if args:
-        return f"{COMMAND} takes no {', '.join(sorted(args))}"
-    if round_id is not None:
-        return f"{COMMAND} takes no round: it is not about one"
-    return None
+def ruling_of(command: TableCommand, highest: str | None) -> Ruling:
+    """Return the ruling that this command gives.
+
+    Raises:
+        RulingRefused: as ``make_ruling``, or the command has arguments or names a round.
+    """
+    if command.args:
+        named = message("daemon_loss_takes_no_arguments", arguments=sorted(command.args))
+        raise RulingRefused(named, {})
+    if command.round_id is not None:
+        raise RulingRefused(message("daemon_loss_takes_no_round"), {})
+    return make_ruling(
+        person=command.person,
+        position=command.position,
+        reason=command.reason,
+        consented_by=command.consented_by,
+        second=command.second_person,
+        highest=highest,
+    )
 
 
-def refused(command_id: str, error: NotRuled | str) -> dict[str, Any]:
-    """A refusal as the contract words it."""
-    needs = error.needs if isinstance(error, NotRuled) else {}
-    return {"command_id": command_id, "accepted": False, "error": str(error), "needs": needs}
+# At the start of the daemon.
 
 
-class Waiting:
-    """Refuses everything with the line, until a ruling comes that somebody may give.
+class AwaitedRuling:
+    """Refuses every request with one line until a ruling is given. No table is at work meanwhile.
 
-    ``may_act`` says why a caller may not act in the position that is named, or None; ``as_input``
-    is what a caller asks as the table records it, with what is known of the second person.
+    ``may_not_act`` says why a caller may not act in the position named, or None. ``as_input`` turns
+    a caller's command into an input, with what is known of the second person. ``given`` is the
+    command that gave the ruling, with the table it named.
     """
 
     def __init__(
         self,
         line: str,
-        may_act: Callable[[Caller, Command], str | None],
+        may_not_act: Callable[[Caller, Command], Message | None],
         as_input: Callable[[Caller, Command], TableCommand],
         highest: str | None,
     ) -> None:
         self._line = line
-        self._may_act = may_act
+        self._may_not_act = may_not_act
         self._as_input = as_input
         self._highest = highest
-        self.command: tuple[str, TableCommand] | None = None
+        self.given: tuple[str, TableCommand] | None = None
         loop = asyncio.get_running_loop()
         self._ruling: asyncio.Future[Ruling] = loop.create_future()
         self._done: asyncio.Future[None] = loop.create_future()
 
     async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
-        """The answer to whatever is asked.
+        """Answer a request.
 
         Raises:
-            JournalError: the line.
+            JournalError: it is no ruling; the error is the line.
         """
         if not isinstance(asked, Command) or asked.command != COMMAND:
             raise JournalError(self._line)
-        if (why := self._may_act(caller, asked)) is not None:
-            return refused(asked.command_id, NotRuled(why, {"position": asked.position}))
-        if (extra := too_much(asked.args, asked.round_id)) is not None:
-            return refused(asked.command_id, extra)
+        if (why := self._may_not_act(caller, asked)) is not None:
+            return _refusal(asked, RulingRefused(why, {"position": asked.position}))
+        command = self._as_input(caller, asked)
         try:
-            given = ruling(
-                person=asked.person,
-                position=asked.position,
-                reason=asked.reason,
-                consented_by=asked.consented_by,
-                second=(command := self._as_input(caller, asked)).second_person,
-                highest=self._highest,
-            )
-        except NotRuled as error:
-            return refused(asked.command_id, error)
+            given = ruling_of(command, self._highest)
+        except RulingRefused as error:
+            return _refusal(asked, error)
         log.warning(
             "%s by %s as %s through user %s, with %s: %s",
             COMMAND, given.person, given.position, caller.user, given.consented_by, given.reason,
         )  # fmt: skip
         if not self._ruling.done():
-            self.command = asked.table, command
+            self.given = asked.table, command
             self._ruling.set_result(given)
         await asyncio.shield(self._done)
         return {"command_id": asked.command_id, "accepted": True, "events": []}
 
     async def ruled(self) -> Ruling:
-        """The ruling, once there is one; ``command`` is then what gave it, behind its table."""
+        """Return the ruling, once there is one."""
         return await asyncio.shield(self._ruling)
 
     def stored(self) -> None:
-        """It is done: whoever gave it is answered."""
+        """The ruling is stored: answer whoever gave it."""
         if not self._done.done():
             self._done.set_result(None)
 
     def failed(self, error: JournalError) -> None:
-        """It could not be done: whoever gave it is told why."""
+        """The ruling could not be stored: answer whoever gave it with the error."""
         if not self._done.done():
             self._done.set_exception(error)
-            self._done.exception()  # it is told to whoever asked, if anybody did
+            self._done.exception()  # retrieved here, for nobody may be waiting for the answer
 
 
-class ShownLoss:
-    """What shoes showed of a loss while the tables are at work, until a person rules.
+def _refusal(asked: Command, error: RulingRefused) -> dict[str, Any]:
+    return {
+        "command_id": asked.command_id,
+        "accepted": False,
+        "error": with_texts(error.why.as_data()),
+        "needs": error.needs,
+    }
 
-    ``lines`` are by the table whose shoe shows it; such a table stores nothing meanwhile.
-    ``unpublished`` are the records that were stored before the loss was known, by table; ``epoch``
-    is the one that the other tables are under since. The daemon has one of these for as long as it
-    runs: it outlasts an outage of the storage.
+
+# While tables are at work.
+
+
+class OpenLosses:
+    """The losses that shoes showed while tables are at work, until a person rules.
+
+    ``lines`` say what was shown, by table; such a table stores nothing meanwhile. ``unpublished``
+    are the records that were stored before the loss was known, by table. ``epoch`` is the epoch of
+    the other tables since then. The daemon has one of these for as long as it runs, so that it
+    survives an outage of the storage.
     """
 
     def __init__(self) -> None:
@@ -183,48 +202,52 @@ class ShownLoss:
         self._over.clear()
 
     def end(self) -> None:
-        """A person ruled."""
+        """A person ruled on all of them."""
         self.lines, self.unpublished, self.epoch = {}, {}, None
         self._over.set()
 
     async def over(self, table: str) -> None:
-        """Returns once this table may store again; at once where its shoe shows nothing."""
+        """Return once this table may store again; at once where its shoe shows no loss."""
         while table in self.lines:
             await self._over.wait()
 
 
 class TableAtWork(Protocol):
-    """What a ruling has to do with a table's runner."""
+    """What a ruling needs of a table's runner."""
 
     table: str
     turn: asyncio.Lock
     started_n: int
 
+    @property
+    def epoch(self) -> str:
+        """Return the epoch of what the table stores."""
+
     def begin_epoch(self, group: Group, epoch: str) -> None:
-        """Adds to the group the section with which the table goes on under this epoch."""
+        """Add to the group the section with which the table goes on under this epoch."""
 
     def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
-        """Adds to the group that a person is to look at the table, and what for."""
+        """Add to the group that the table waits for a person to look at it, and why."""
 
     async def stored(self, result: CommitResult) -> None:
         """The group is stored."""
 
     def failed(self, error: JournalError) -> None:
-        """The group is not stored, and nothing will be."""
+        """The group is not stored; nothing more can be stored."""
 
 
-class Losses:
-    """What shoes show of a loss at the tables at work, and the ruling on it: one for all of them.
+class LossRulings:
+    """Losses that shoes show at the tables at work, and the ruling on them: one for all tables.
 
-    A loss is the journal's: another table may have lost records as well, which its shoe cannot
-    show. From the moment that a shoe shows one, every other table goes on under another epoch, so
-    that it need not wait; what was stored until then and went to no sink is never published.
-    ``tell`` is given a line for everyone, ``epoch`` draws another epoch.
+    The journal lost its newest part for every table: another table may have lost records that its
+    shoe cannot show. So from the moment that a shoe shows a loss, every other table goes on under
+    another epoch and need not wait. What was stored until then, and went to no sink, is never
+    published. ``tell`` is given a line for everyone, ``epoch`` draws another epoch.
     """
 
     def __init__(  # noqa: PLR0913 - what a ruling is wired to, each by name
         self,
-        shown: ShownLoss,
+        open_losses: OpenLosses,
         tables: Mapping[str, TableAtWork],
         journal: Journal,
         gate: Gate,
@@ -233,82 +256,78 @@ class Losses:
         epoch: Callable[[], str],
         tell: Callable[[str], None],
     ) -> None:
-        self._shown = shown
+        self._open = open_losses
         self._tables = tables
         self._journal = journal
         self._gate = gate
         self._clock = clock
         self._epoch = epoch
         self._tell = tell
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     def line(self, table: str) -> str | None:
-        """What the shoe of this table shows; None where it shows nothing."""
-        return self._shown.lines.get(table)
+        """Return what the shoe of this table shows; None where it shows no loss."""
+        return self._open.lines.get(table)
 
     @property
     def is_open(self) -> bool:
-        """A shoe shows a loss, and nobody ruled on it."""
-        return bool(self._shown.lines)
+        """Return whether a shoe shows a loss that nobody ruled on."""
+        return bool(self._open.lines)
 
     async def over(self, table: str) -> None:
-        """Returns once this table may store again."""
-        await self._shown.over(table)
+        """Return once this table may store again."""
+        await self._open.over(table)
 
-    async def show(self, table: str, what: str) -> None:
-        """The shoe of this table shows a loss; returns once a person ruled on it.
+    async def report(self, table: str, what: str) -> None:
+        """The shoe of this table shows a loss: return once a person ruled on it.
 
         Raises:
             JournalError: the journal takes nothing more.
         """
-        async with self._one:
+        async with self._lock:
             line = f"{what}; {WHAT_TO_DO}"
-            self._shown.add(table, line)
+            self._open.add(table, line)
             log.error("%s", line)
             self._tell(line)
-            async with self._turns(but=self._shown.lines) as others:
-                upto = self._journal.last_n
-                if not self._shown.unpublished:
-                    for name in self._tables:
-                        self._withhold(name, self._gate.published + 1, upto)
-                if others and self._shown.epoch is None:
-                    self._shown.epoch = epoch = self._epoch()
-                    group = Group(epoch)
-                    for runner in others:
-                        runner.begin_epoch(group, epoch)
-                    await self._commit(others, group)
-                    log.warning("the other tables go on under epoch %s", epoch)
+            async with self._turns(but=self._open.lines) as others:
+                if self._open.epoch is None:
+                    await self._begin_epoch(others)
                 self._gate.open_all()
         await self.over(table)
 
-    async def rule(self, at: str, command: TableCommand, highest: str | None) -> Answer | None:
-        """A person rules that the journal goes on; None where there is nothing left to rule on.
+    async def _begin_epoch(self, others: list[TableAtWork]) -> None:
+        """Let the tables whose shoes show no loss go on under another epoch."""
+        upto = self._journal.last_n
+        for name in self._tables:
+            self._withhold(name, self._gate.published + 1, upto)
+        if others:
+            epoch = self._epoch()
+            group = Group(epoch)
+            for runner in others:
+                runner.begin_epoch(group, epoch)
+            await self._commit(others, group)
+            self._open.epoch = epoch
+            log.warning("the other tables go on under epoch %s", epoch)
 
-        The command was given at table ``at``, and is for all. Every table goes on under another
-        epoch, and waits until it is looked at. ``highest`` is as in ``positions.is_sufficient``.
+    async def rule(self, at: str, command: TableCommand, highest: str | None) -> Answer | None:
+        """Take a ruling that was given at table ``at``; None where nothing is left to rule on.
+
+        Every table goes on under another epoch, and waits for a person who looks at it.
+        ``highest`` is as in ``positions.is_sufficient``.
 
         Raises:
             JournalError: the journal takes nothing more.
         """
-        async with self._one:
+        async with self._lock:
             if not self.is_open:
                 return None
             try:
-                if (extra := too_much(command.args, command.round_id)) is not None:
-                    raise NotRuled(extra, {})
-                given = ruling(
-                    person=command.person,
-                    position=command.position,
-                    reason=command.reason,
-                    consented_by=command.consented_by,
-                    second=command.second_person,
-                    highest=highest,
-                )
-            except NotRuled as error:
+                given = ruling_of(command, highest)
+            except RulingRefused as error:
                 return Answer(
                     command_id=command.command_id,
                     accepted=False,
-                    error=str(error),
+                    error=error.why,
                     needs=error.needs,
                 )
             async with self._turns() as runners:
@@ -319,15 +338,15 @@ class Losses:
         self, at: str, command: TableCommand, given: Ruling, runners: list[TableAtWork]
     ) -> None:
         for runner in runners:
-            if runner.table in self._shown.lines:
+            if runner.table in self._open.lines and runner.epoch != self._open.epoch:
                 self._withhold(runner.table, runner.started_n + 1, self._journal.last_n)
-        lost = tuple(line.partition(";")[0] for line in self._shown.lines.values())
+        lost = tuple(line.partition(";")[0] for line in self._open.lines.values())
         gone_on = GoneOn(
-            epoch=self._shown.epoch or self._epoch(),
+            epoch=self._open.epoch or self._epoch(),
             t_us=self._clock.wall_us(),
             lost=lost,
             ruling=given,
-            unpublished=self._shown.unpublished,
+            unpublished=self._open.unpublished,
         )
         group = Group(gone_on.epoch)
         group.gone_on(gone_on)
@@ -339,11 +358,11 @@ class Losses:
         await self._commit(runners, group)
         log.warning("every table goes on under epoch %s; %s", gone_on.epoch, why)
         self._gate.open_all()
-        self._shown.end()
+        self._open.end()
 
     @asynccontextmanager
     async def _turns(self, *, but: Mapping[str, str] = {}) -> AsyncIterator[list[TableAtWork]]:
-        """The turns of all tables, so that nothing else is stored; without those of ``but``."""
+        """Hold the turns of all tables but these, so that they store nothing else."""
         async with AsyncExitStack() as stack:
             runners = [runner for name, runner in self._tables.items() if name not in but]
             for runner in runners:
@@ -351,7 +370,7 @@ class Losses:
             yield runners
 
     async def _commit(self, runners: list[TableAtWork], group: Group) -> None:
-        """One group for all: either every table goes on so, or none does."""
+        """Commit one group for all: either every table goes on like that, or none does."""
         try:
             result = await self._journal.commit(group)
         except JournalError as error:
@@ -362,9 +381,9 @@ class Losses:
             await runner.stored(result)
 
     def _withhold(self, table: str, first: int, last: int) -> None:
-        """Records that are never published; those of an earlier loss are so already."""
-        if table in self._shown.unpublished:
-            first = min(first, self._shown.unpublished[table][0])
+        """Never publish these records, nor those of the table that are withheld already."""
+        if table in self._open.unpublished:
+            first = min(first, self._open.unpublished[table][0])
         if first <= last:
-            self._shown.unpublished[table] = first, last
+            self._open.unpublished[table] = first, last
             self._gate.withhold(table, first, last)

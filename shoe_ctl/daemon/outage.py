@@ -24,6 +24,8 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.clock import Clock, sleep
+from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import Message, message
 
 from .host import Environment
 
@@ -45,19 +47,19 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
     def refusal(self) -> str:
-        """What is answered to whoever asks for anything meanwhile."""
-        return refusal_of(self.what)
+        """Return the answer to every request meanwhile."""
+        return text(fault_of(self.what))
 
 
-def refusal_of(what: str) -> str:
-    """What is answered to whoever asks for anything after this failure."""
-    return f"storage fault, nothing is stored, acknowledged or published: {what}"
+def fault_of(what: str) -> Message:
+    """Return the answer to every request after this failure."""
+    return message("daemon_storage_fault", detail=what)
 
 
 class JournalReopener:
     """Opens a journal again after 1 s, then each time after twice as long, up to 30 s.
 
-    Each new reason is logged as a warning, one that only repeats the last for debugging.
+    A new reason for a failure is logged as a warning, a repeated one at debug level.
     """
 
     def __init__(
@@ -74,42 +76,42 @@ class JournalReopener:
         self._environment = environment
         self._vfs = vfs
         self._wait_s = FIRST_RETRY_S
-        self._told = ""
+        self._logged = ""
         self._stored: Mapping[str, tuple[int, bytes]] = {}
 
     def begin(self, stored: Mapping[str, tuple[int, bytes]]) -> None:
-        """Tables were at work: this outage is another than the last.
+        """Begin a new outage: tables were at work since the last one.
 
-        ``stored`` are the ends of the chains until then, of which the world was told.
+        ``stored`` are the ends of the chains until then. The journal must still have them.
         """
-        self._wait_s, self._told, self._stored = FIRST_RETRY_S, "", stored
+        self._wait_s, self._logged, self._stored = FIRST_RETRY_S, "", stored
 
     def failed(self, error: JournalError) -> None:
-        """Storage does not work, for this reason."""
-        level = logging.DEBUG if str(error) == self._told else logging.WARNING
+        """Log why the storage does not work."""
+        level = logging.DEBUG if str(error) == self._logged else logging.WARNING
         log.log(level, "storage fails: %s; trying again", error)
-        self._told = str(error)
+        self._logged = str(error)
 
     def _attempt(self) -> _Attempt:
         return _Attempt(self._path, self._vfs, self._stored, self._given)
 
     async def at_once(self) -> Store:
-        """The store, if it opens now and is whole.
+        """Return the store, if it opens now and is whole.
 
         Raises:
             JournalError: it cannot be opened, or is not what was written.
         """
         with self._environment.thread("journal-again") as opener:
-            return await self._attempt().made_in(opener)
+            return await self._attempt().open_in(opener)
 
     async def done(self) -> Store:
-        """The store, once it opens and is whole."""
+        """Return the store, once it opens and is whole."""
         with self._environment.thread("journal-again") as opener:
             while True:
                 await sleep(self._clock, self._wait_s)
                 self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
                 try:
-                    return await self._attempt().made_in(opener)
+                    return await self._attempt().open_in(opener)
                 except JournalError as error:
                     self.failed(error)
 
@@ -130,13 +132,13 @@ class _Attempt:
         self._stored = stored
         self._reader: Reader | None = None
 
-    async def made_in(self, opener: Executor) -> Store:
-        """The store; whoever stops waiting for it leaves nothing open.
+    async def open_in(self, opener: Executor) -> Store:
+        """Return the store. If the caller is cancelled, nothing is left open.
 
         Raises:
             JournalError: it cannot be opened, or is not what was written.
         """
-        opening = asyncio.get_running_loop().run_in_executor(opener, self._opened_whole)
+        opening = asyncio.get_running_loop().run_in_executor(opener, self._open_verified)
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -146,10 +148,10 @@ class _Attempt:
                 (await opening).close()
             raise
 
-    def _opened_whole(self) -> Store:
+    def _open_verified(self) -> Store:
         if was_replaced(self._path):
-            # Files of different moments may lie side by side: nothing is written before that is
-            # known, and closing what is damaged would write the log back into the journal.
+            # The files may be of different moments. Nothing is written before that is known, and
+            # closing a damaged store would write its log back into the journal.
             with Reader.open(self._path, vfs=self._vfs) as reader:
                 self._reader = reader
                 self._refuse_damaged(verify(reader, newest=False))
@@ -178,7 +180,7 @@ class _Attempt:
             raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
 
     def _lost(self, reader: Reader, first_n: int) -> int | None:
-        """A record that was stored, and is not in this journal."""
+        """Return the number of a record that was stored and is not in this journal, if any."""
         for table, (n, digest) in self._stored.items():
             there = [(row[1], row[4]) for row in reader.rows(after=n - 1, upto=n)]
             if n >= first_n and there != [(table, digest)]:

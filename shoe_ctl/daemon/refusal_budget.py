@@ -1,6 +1,6 @@
-"""How many refused commands of a user are recorded: the others are counted, and known again.
+"""The budget of refused commands that are recorded of each user; beyond it they are only counted.
 
-In: refusals, times. Out: whether one is recorded, counts of those that were not, their answers.
+In: refusals, times. Out: whether a refusal is recorded; counts and answers of those that are not.
 Must not know: tables, the journal, why a command is refused.
 """
 
@@ -15,11 +15,11 @@ RECORDED = 60
 """Refused commands of one user that a table records in one stretch of time."""
 
 STRETCH_US = 600_000_000
-"""How long a stretch is: it begins with the first of them."""
+"""Length of a stretch, which begins with the first of them."""
 
 
 class Unrecorded(NamedTuple):
-    """Of a user this number of refused commands were not recorded, since then."""
+    """So many refused commands of a user were not recorded since then."""
 
     user: str
     number: int
@@ -45,7 +45,7 @@ class RefusalBudget:
         self.answered: dict[str, FirstAnswer] = {}
 
     def is_spent(self, user: str, now_us: int) -> bool:
-        """No more refused commands of this user are recorded now."""
+        """Return whether no more refused commands of this user are recorded now."""
         stretch = self._stretches.get(user)
         return (
             stretch is not None
@@ -54,29 +54,29 @@ class RefusalBudget:
         )
 
     def record(self, user: str, now_us: int) -> None:
-        """One was recorded."""
+        """Count a refusal that is recorded."""
         stretch = self._stretches.get(user)
         if stretch is None or (now_us >= stretch.since_us + STRETCH_US and not stretch.counted):
             stretch = self._stretches[user] = _Stretch(now_us)
         stretch.recorded += 1
 
     def count(self, user: str, now_us: int) -> None:
-        """One was not."""
+        """Count a refusal that is not recorded."""
         self._stretches.setdefault(user, _Stretch(now_us)).counted += 1
 
     def remember(self, first: FirstAnswer) -> None:
-        """This refusal was not recorded: it is given again when its id comes again."""
+        """Remember a refusal that is not recorded: it is repeated when its id comes again."""
         self.answered[first.command_id] = first
         while len(self.answered) > REMEMBERED_COMMANDS:
             del self.answered[next(iter(self.answered))]
 
     def due_us(self) -> int | None:
-        """When the next count is to be recorded; None where there is none."""
+        """Return when the next count is to be recorded; None where there is none."""
         counting = (s.since_us + STRETCH_US for s in self._stretches.values() if s.counted)
         return min(counting, default=None)
 
     def take(self, now_us: int | None = None) -> list[Unrecorded]:
-        """The counts that are due, each once: all of them without a time."""
+        """Return the counts that are due, each once; without a time all of them."""
         ended = {
             user: stretch
             for user, stretch in self._stretches.items()

@@ -22,14 +22,14 @@ from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import is_sufficient
 from shoe_ctl.table.status import in_storage_fault
+from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.message import Message, message
 
-from .outage import Outage, refusal_of
+from .outage import Outage, fault_of
 from .table_runner import TableRunner
 
 OFFERED_WITHIN_S = 10.0
 """How long an answer waits for a sink. What it takes later is announced by the table."""
-
-_ADD = "add a [[socket.user]] for the second person: {} is the only one"
 
 log = logging.getLogger(__name__)
 
@@ -100,13 +100,22 @@ class People:
         if asked.consented_by is None:
             return None
         second = self._named.get(normalize_name(asked.consented_by))
-        others = self.others(caller)
-        whom = f"name {' or '.join(others)}" if others else _ADD.format(caller.user)
+        name, others, user = asked.consented_by, self.others(caller), caller.user
         if second is None:
-            return SecondPerson(why_not=f"{asked.consented_by} is no configured user; {whom}")
+            why = (
+                message("refused_second_person_unknown", name=name, others=others)
+                if others
+                else message("refused_second_person_unknown_alone", name=name, user=user)
+            )
+            return SecondPerson(why_not=why)
         asks = self._named.get(normalize_name(asked.person))
         if second.user == caller.user or second is asks:
-            return SecondPerson(why_not=f"{asked.consented_by} is who asks; {whom}")
+            why = (
+                message("refused_second_person_is_asker", name=name, others=others)
+                if others
+                else message("refused_second_person_is_asker_alone", name=name, user=user)
+            )
+            return SecondPerson(why_not=why)
         return SecondPerson(positions=(second.position, *second.also))
 
     def as_input(self, caller: Caller, asked: Command) -> TableCommand:
@@ -183,7 +192,7 @@ class RequestHandler:
         failures = (runner.failure for runner in self._tables.values())
         failure = next((why for why in failures if why is not None), None)
         if failure is not None:  # the daemon is about to say so to everybody
-            told = [in_storage_fault(one, refusal_of(failure), None) for one in told]
+            told = [in_storage_fault(one, fault_of(failure), None) for one in told]
         return _status_answer(caller, told)
 
     async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
@@ -213,7 +222,7 @@ class RequestHandler:
 
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
         if asked.table not in self._tables:
-            return _refused(asked, str(_unknown(asked.table, self._tables)), {})
+            return _refused(asked, _unknown(asked.table, self._tables), {})
         highest = self._tables[asked.table].controller.settings.highest_position
         error = may_not_act(caller, asked, highest)
         if error is not None:
@@ -224,14 +233,17 @@ class RequestHandler:
         log.info(
             "%s: %s by %s as %s through user %s: %s",
             asked.table, asked.command, asked.person, asked.position, caller.user,
-            "done" if answer.accepted else answer.error,
+            "done" if answer.error is None else text(answer.error),
         )  # fmt: skip
-        if not answer.accepted:
+        if answer.error is not None:
             alone = "consent" in answer.needs and not self._people.others(caller)
-            more = f"; {_ADD.format(caller.user)}" if alone and asked.consented_by is None else ""
-            return _refused(asked, f"{answer.error}{more}", answer.needs)
+            error = answer.error
+            if alone and asked.consented_by is None:
+                error = message("refused_nobody_to_consent", why=error, user=caller.user)
+            return _refused(asked, error, answer.needs)
         done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
-        waits = {"halted": answer.halted, "asks": answer.asks, "text": answer.text}
+        said = None if answer.message is None else with_texts(answer.message.as_data())
+        waits = {"halted": answer.halted, "asks": answer.asks, "message": said}
         return done | {name: said for name, said in waits.items() if said is not None}
 
 
@@ -244,12 +256,12 @@ def status_in_outage(
         InputRefused: a table that is not served here.
     """
     stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
-    fault = outage.refusal()
+    fault = fault_of(outage.what)
     return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
 
 
 def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"user": caller.user, "position": caller.position, "tables": tables}
+    return {"user": caller.user, "position": caller.position, "tables": with_texts(tables)}
 
 
 def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
@@ -257,15 +269,15 @@ def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list
     if table is None:
         return list(tables.values())
     if table not in tables:
-        raise _unknown(table, tables)
+        raise InputRefused(text(_unknown(table, tables)))
     return [tables[table]]
 
 
-def _unknown(table: str, tables: Iterable[str]) -> InputRefused:
-    return InputRefused(f"no table {table} is served here: there is {', '.join(tables)}")
+def _unknown(table: str, tables: Iterable[str]) -> Message:
+    return message("daemon_no_such_table", table=table, tables=list(tables))
 
 
-def may_not_act(caller: Caller, asked: Command, highest: str | None) -> str | None:
+def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message | None:
     """Return why this caller may not act in the position named; None where it may."""
     if any(
         is_sufficient(own, asked.position, highest=highest)
@@ -276,8 +288,11 @@ def may_not_act(caller: Caller, asked: Command, highest: str | None) -> str | No
         "%s: %s as %s refused: user %s acts up to %s",
         asked.table, asked.command, asked.position, caller.user, caller.position,
     )  # fmt: skip
-    return f"user {caller.user} acts up to {caller.position}, not as {asked.position}"
+    return message(
+        "daemon_not_in_position", user=caller.user, own=caller.position, position=asked.position
+    )
 
 
-def _refused(asked: Command, error: str | None, needs: Mapping[str, str]) -> dict[str, Any]:
-    return {"command_id": asked.command_id, "accepted": False, "error": error, "needs": needs}
+def _refused(asked: Command, error: Message, needs: Mapping[str, str]) -> dict[str, Any]:
+    told = with_texts(error.as_data())
+    return {"command_id": asked.command_id, "accepted": False, "error": told, "needs": needs}

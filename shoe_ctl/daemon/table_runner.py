@@ -17,7 +17,7 @@ from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
-from shoe_ctl.history.recorder import LinkRecorder, inputs, record_input
+from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
 from shoe_ctl.history.snapshots import SnapshotSchedule
 from shoe_ctl.journal import bodies
 from shoe_ctl.journal.group import CommitResult, Group
@@ -47,6 +47,7 @@ from shoe_ctl.table.inputs import (
     fault_place,
 )
 from shoe_ctl.table.procedures.stack import is_held
+from shoe_ctl.texts.message import Message, message
 
 from . import loss
 from .outage import Outage
@@ -59,13 +60,11 @@ log = logging.getLogger(__name__)
 class TableRunner:
     """Runs one table ``under`` a game file and settings.
 
-    ``devices`` is each device's last stored event number.
-
-    ``reopened``: this process served the table before an outage of the storage.
-    ``answers`` are those that commands had before the daemon was started, ``told`` the outcomes.
-    ``compare`` says what is done with what the shoe shows of a loss; without it nothing is.
-    ``started_n``: what is stored behind this record, of earlier starts too, may bear used ids.
-    ``refusals`` are those that were not recorded, where this process served the table before.
+    ``devices`` holds each device's last stored event number, ``index`` the event ids of before the
+    start. ``reopened``: this process served the table before an outage of the storage; ``refusals``
+    are then its refused commands. ``compare`` compares what the shoe has with what is stored;
+    without it nothing is compared. ``started_n``: records behind this one, of earlier starts too,
+    may have used ids.
     """
 
     def __init__(  # noqa: PLR0913 - what a table is run with, each by name
@@ -114,25 +113,25 @@ class TableRunner:
         self._unknown_device: str | None = None
 
     def attach(self, supervisor: Supervisor) -> None:
-        """The link that takes this table's wishes."""
+        """Attach the link that is given the shoe's desired state."""
         self._supervisor = supervisor
         supervisor.desire(self.controller.desired)
 
     def resume(self) -> Resume | None:
-        """The device spoken with last, and the last event stored of it."""
+        """Return the last known device, and the last event number stored of it."""
         if self._known_device == self._unknown_device:
             return None
         return self._devices.resume(self._known_device)
 
-    # What happens.
+    # Inputs.
 
     async def start(
         self, host_boot: str, outage: Outage | None = None, ruling: TableCommand | None = None
     ) -> None:
-        """The daemon starts: keep what it runs under and goes on from, and tell the table.
+        """Start the table: store what it runs under and goes on from, and the start itself.
 
-        After an outage of the storage the table is told of it too, and waits for a person; after a
-        ``ruling`` that was given to this table, of that.
+        After an ``outage`` of the storage the table waits for a person. A ``ruling`` on a lost
+        journal that was given at this table is stored with it.
         """
         async with self.turn:
             group, now_us = self._group(), self._now()
@@ -149,11 +148,11 @@ class TableRunner:
 
     @property
     def held(self) -> bool:
-        """The storage failed, and nobody has said since that the table goes on."""
+        """Return whether the storage failed and nobody said *resume* since."""
         return is_held(self.controller.state)
 
     async def released(self) -> None:
-        """Returns once the table is not held; at once where it is not."""
+        """Return once the table is not held."""
         await self._free.wait()
 
     async def link_up(self, connection: Connection, profile: str, settings: dict[str, Any]) -> None:
@@ -183,7 +182,7 @@ class TableRunner:
             await self._handle(group, [up])
 
     async def link_lost(self, reason: str) -> None:
-        """The connection ended."""
+        """A connection ended."""
         number = self._connection.number if self._connection is not None else 0
         self._connection = None
         async with self.turn:
@@ -193,7 +192,7 @@ class TableRunner:
             await self._handle(group, [lost])
 
     async def line_suspended(self, found: Suspension) -> None:
-        """The line brought more garbage than is kept; the connection ended with it."""
+        """The line brought more garbage than is recorded; its connection was closed."""
         self._connection = None
         async with self.turn:
             group, t_us = self._group(), self._now()
@@ -209,15 +208,15 @@ class TableRunner:
             await self._handle(group, [suspended] if found.again else [suspended, lost])
 
     async def line_resumed(self, unkept: int) -> None:
-        """The line is quiet, and is opened again."""
+        """The line is quiet and is opened again."""
         async with self.turn:
             await self._handle(self._group(), [LineResumed(t_us=self._now(), unkept=unkept)])
 
     async def receive(self, reception: Reception) -> None:
-        """What came in one go: raw bytes, inputs and events are stored, then acknowledged.
+        """Store what was received in one go: raw bytes, inputs and events. Then acknowledge it.
 
-        Where the shoe shows that more of its events were acknowledged than are stored here, nothing
-        of it is before a person rules on that.
+        If the shoe shows that more of its events were acknowledged than are stored here, nothing of
+        it is stored before a person rules on that.
         """
         if not await self._is_complete(reception):
             return
@@ -225,17 +224,16 @@ class TableRunner:
             group, t_us = self._group(), self._now(reception.t_us)
             self._link.received(group, reception, t_us)
             stored = self._devices.add(group, reception)
-            await self._handle(group, inputs(reception, t_us))
+            await self._handle(group, inputs_of(reception, t_us))
             await self._sender.note_proofs(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
 
     async def command(self, command: TableCommand, sees: Audience) -> Answered:
-        """What a person or the table system asks; answered when it is stored.
+        """Handle a command of a person or of the table system; answer it when it is stored.
 
-        ``command.t_us`` is replaced by the time it is taken up. An id that comes again gets its
-        first answer again, and nothing happens; with another command, or from another user, it is
-        refused.
+        ``command.t_us`` is replaced by the time it is taken up. A repeated id gets its first answer
+        again, and nothing is done; with another command, or from another user, it is refused.
         """
         async with self.turn:
             answered = await self._answered(command, sees)
@@ -249,7 +247,7 @@ class TableRunner:
         return Answered(ruled, ())
 
     async def _answered(self, command: TableCommand, sees: Audience) -> Answered | None:
-        """The answer; None for a ruling, which is not the table's to take."""
+        """Return the answer; None for a ruling on a lost journal, which is taken for all tables."""
         self._refuse_after_failure()
         before = self._used_before(command)
         first = self._first_answer(command)
@@ -259,8 +257,9 @@ class TableRunner:
         if rules and self._compare is not None and self._compare.losses.is_open:
             return None
         if self.doubt is not None:
-            why = before if command.command == loss.COMMAND else self.doubt
-            return _refused(command, str(why))
+            if command.command == loss.COMMAND and before is not None:
+                return _refused(command, before)
+            return _refused(command, message("daemon_failed", detail=self.doubt))
         if rules:
             return _refused(command, loss.NO_LOSS)
         now_us = self._now()
@@ -273,7 +272,7 @@ class TableRunner:
             try:
                 whole = await self._sender.with_key_number(command, self._known_device)
             except InputRefused as why:
-                return _refused(command, str(why))
+                return _refused(command, message("daemon_failed", detail=str(why)))
             added = tuple(name for name in whole.args if name not in command.args)
             whole = msgspec.structs.replace(whole, added=added)
         answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))
@@ -282,14 +281,14 @@ class TableRunner:
             self._index.keep_answers(self.controller.state.answered)
         return answered.seen_by(sees)
 
-    def _used_before(self, command: TableCommand) -> str | None:
-        """Why this is another command than the one that had its id; None where it is not."""
+    def _used_before(self, command: TableCommand) -> Message | None:
+        """Return why this is another command than the first one with its id; None if it is not."""
         recorded = self.controller.state.answered
         known = recorded if command.command_id in recorded else self.refusals.answered
         return answers.check_command_id(known, command)
 
     def _first_answer(self, command: TableCommand) -> RecordedAnswer | None:
-        """What a command of this id was answered first, recorded or not; None for a new one."""
+        """Return the first answer to this id, recorded or not; None for a new one."""
         recorded = self._index.answer(command.command_id)
         unrecorded = self.refusals.answered.get(command.command_id)
         if recorded is not None or unrecorded is None:
@@ -297,7 +296,7 @@ class TableRunner:
         return RecordedAnswer(unrecorded.again(), ())
 
     async def _take_up(self, command: TableCommand) -> RecordedAnswer:
-        """Handles it; where it is refused and its user's budget is spent, it is only counted."""
+        """Handle a command. If it is refused and its user's budget is spent, only count it."""
         if self.refusals.is_spent(command.user, command.t_us):
             refusal = self._refusal_of(command)
             if refusal is not None:
@@ -312,11 +311,11 @@ class TableRunner:
         return first
 
     def _refusal_of(self, command: TableCommand) -> Answer | None:
-        """How the table would refuse this; None where it would not. It stays as it is."""
+        """Return how the table would refuse this, without changing it; None if it would not."""
         before = self.controller.state
         try:
             effects = self.controller.handle(command)
-        except Exception:  # noqa: BLE001 - told when it is handled in earnest
+        except Exception:  # noqa: BLE001 - reported when it is handled for good
             return None
         finally:
             self.controller.state = before
@@ -324,7 +323,7 @@ class TableRunner:
         return answers[0] if answers else None
 
     async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
-        """A sink would not take this event of the table, record ``n``: noted, and told."""
+        """A sink did not take this event of the table, record ``n``: store and announce it."""
         await self._may_store()
         async with self.turn:
             found = DeliveryParked(
@@ -339,7 +338,7 @@ class TableRunner:
             await self._handle(self._group(), [found])
 
     async def taken(self, sink: str, n: int, event: Envelope) -> None:
-        """It took it after all, when it was offered again: noted, and told."""
+        """The sink took the event when it was offered again: store and announce it."""
         await self._may_store()
         async with self.turn:
             found = DeliveryTaken(
@@ -348,7 +347,7 @@ class TableRunner:
             await self._handle(self._group(), [found])
 
     async def waiting(self, sees: Audience) -> dict[str, tuple[int, ...]]:
-        """For each sink that may be known to whom ``sees``: the records that it has not taken."""
+        """Return the records that each sink did not take, of sinks that ``sees`` may know of."""
         async with self.turn:
             self._refuse_after_failure()
             return undelivered.list_waiting(
@@ -356,15 +355,15 @@ class TableRunner:
             )
 
     async def status(self, sees: Audience) -> dict[str, Any]:
-        """How the table stands, once what is being handled is stored or could not be."""
+        """Return how the table stands, once what is being handled is stored or failed."""
         async with self.turn:
             return self.stored_status(sees)
 
     def stored_status(self, sees: Audience) -> dict[str, Any]:
-        """How the table stood in public when it was last stored, and nothing beyond that.
+        """Return how the table stood when it was last stored.
 
-        After a failure this is what was durable before it. ``sees``: Players, and sinks of the
-        restricted stream, are told only to those who see that stream.
+        After a failure this is what was durable before it. Players, and sinks of the restricted
+        stream, are shown only to those who see that stream.
         """
         stored, held = self._stored_state, self.controller
         told = status.status(
@@ -376,16 +375,16 @@ class TableRunner:
 
     @property
     def doubt(self) -> str | None:
-        """What the shoe shows of a loss, and nobody ruled on; None where it shows nothing."""
+        """Return what the shoe shows of a loss that nobody ruled on; None where it shows none."""
         return None if self._compare is None else self._compare.losses.line(self.table)
 
     @property
     def failure(self) -> str | None:
-        """Why nothing more can be stored; None while all is well."""
+        """Return why nothing more can be stored; None while it can."""
         return None if self._failed is None else str(self._failed)
 
     async def stop(self) -> None:
-        """After everything else: what went to the shoe since the last group is stored."""
+        """Store what was sent to the shoe since the last group, after everything else."""
         if self.doubt is not None:
             return  # nothing is written before a person ruled
         async with self.turn:
@@ -397,7 +396,7 @@ class TableRunner:
                 await self._journal.commit(group)
 
     async def tick_forever(self) -> None:
-        """Wake the table when it asked to be woken, until cancelled."""
+        """Wake the table at the times it asks for, until cancelled."""
         try:
             while True:
                 await self._wake.due()
@@ -414,7 +413,7 @@ class TableRunner:
             self._wake.cancel()
 
     async def _record_counts(self, counts: Iterable[Unrecorded]) -> None:
-        """What was refused beyond the budgets, each count once."""
+        """Record how many commands were refused beyond the budgets."""
         now_us = self._now()
         inputs = [
             CommandsRefused(t_us=now_us, user=each.user, count=each.number, since_us=each.since_us)
@@ -423,17 +422,17 @@ class TableRunner:
         await self._handle(self._group(), inputs)
 
     def _wake_next(self) -> None:
-        """When the table wants to be woken, or a count is due."""
+        """Set the timer to when the table wants to be woken, or a count is due."""
         times = (self.controller.state.wake_us, self.refusals.due_us())
         self._wake.at(min((t for t in times if t is not None), default=None), self._now())
 
     # A shoe of which more was acknowledged than is stored.
 
     async def _is_complete(self, reception: Reception) -> bool:
-        """Whether what the shoe says was acknowledged is here, and so the reception is taken.
+        """Return whether all that the shoe says was acknowledged is stored here.
 
-        Else it is not, the connection ends, and the shoe is met as one that is not known: the cards
-        between are missed ones. A person rules on that first, where nobody did already.
+        If not, a person rules on that first, unless somebody did already. Then the connection is
+        closed, and the shoe is treated as unknown on the next one: the cards between are missed.
         """
         compare, said, met = self._compare, reception.acknowledged, self._resumed_from
         if compare is None or said is None or self._connection is None:
@@ -442,7 +441,7 @@ class TableRunner:
             stored = self._devices.stored(said.device_id)
             if stored is not None and said.seq > stored:
                 if compare.expected:
-                    await compare.losses.show(
+                    await compare.losses.report(
                         self.table,
                         f"table {self.table}: shoe {said.device_id} had its events {stored + 1} "
                         f"to {said.seq} acknowledged, and the journal does not hold them",
@@ -458,12 +457,17 @@ class TableRunner:
         return True
 
     async def _may_store(self) -> None:
-        """Returns once the shoe shows no loss, or a person ruled on it."""
+        """Return once the shoe shows no loss, or a person ruled on it."""
         if self._compare is not None:
             await self._compare.losses.over(self.table)
 
+    @property
+    def epoch(self) -> str:
+        """Return the epoch of what this table stores."""
+        return self._under.epoch
+
     def begin_epoch(self, group: Group, epoch: str) -> None:
-        """Adds to the group the section with which this table goes on under another epoch.
+        """Add to the group the section with which this table goes on under another epoch.
 
         What is stored before must be; the table's turn is held until the group is.
         """
@@ -472,9 +476,9 @@ class TableRunner:
         self._snapshots.begin(group, self.controller, self._index)
 
     def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
-        """Adds that a person is to look at the table; ``ruling`` was given here.
+        """Add to the group that the table waits for a person; ``ruling`` was given at this table.
 
-        Nobody ruled on what the shoe shows later: but where it was not heard yet somebody did.
+        A shoe that was not compared yet is covered by the ruling, too.
         """
         now_us = self._now()
         if ruling is not None:
@@ -491,12 +495,12 @@ class TableRunner:
             self._index.add_answer(RecordedAnswer(answer, ()))
             self._index.keep_answers(self.controller.state.answered)
 
-    # How it is handled.
+    # Groups and commits.
 
     def _group(self) -> Group:
-        """What comes next, behind what a restart would go on from where that is due.
+        """Return the next group. It begins with a snapshot where one is due.
 
-        What went to the shoe until now stands before it.
+        What was sent to the shoe until now stands before everything else.
         """
         group = Group(self._under.epoch)
         self._snapshots.begin(group, self.controller, self._index)
@@ -504,7 +508,7 @@ class TableRunner:
         return group
 
     def _now(self, t_us: int | None = None) -> int:
-        """A time for an input: never before the table's last one, and always going on."""
+        """Return a time for an input: never before the table's last one."""
         clock_us = self._clock.wall_us() if t_us is None else t_us
         return max(self.controller.state.t_us, clock_us + self._ahead_us)
 
@@ -515,7 +519,7 @@ class TableRunner:
         failed = Answer(
             command_id=command.command_id,
             accepted=False,
-            error="the command could not be handled; the table is halted",
+            error=message("daemon_not_handled"),
         )
         events = tuple(result.ids[handle] for handle in handles)
         return RecordedAnswer(answers[0] if answers else failed, events)
@@ -529,7 +533,7 @@ class TableRunner:
         return self.controller.state.link.device_id
 
     def _run(self, group: Group, inputs: Iterable[Input]) -> tuple[list[int], list[Answer]]:
-        """Handle each input on its own; one that fails becomes a fault, which halts the table."""
+        """Handle each input on its own. One that fails becomes a fault, which halts the table."""
         handles: list[int] = []
         answers: list[Answer] = []
         for happened in inputs:
@@ -562,7 +566,7 @@ class TableRunner:
         return result
 
     async def stored(self, result: CommitResult) -> None:
-        """A group is stored that this table shares with others."""
+        """A group that this table shares with others is stored."""
         events, self._uncommitted = self._uncommitted, []
         await self._stored(result, events)
 
@@ -586,14 +590,14 @@ class TableRunner:
             self._free.set()
 
     def _refuse_after_failure(self) -> None:
-        """The controller ran ahead of what is stored: nobody may learn how it stands."""
+        """Raise the failure: the controller is ahead of what is stored, and nobody may see it."""
         if self._failed is not None:
             raise self._failed
 
     async def _send_commands(self) -> None:
-        """What is stored by now is told; what cannot be told is an input again.
+        """Send the commands that are stored to the shoe. One that cannot be sent is an input again.
 
-        Without a connection nothing is: the table hears of a lost link, and asks anew.
+        Without a connection nothing is sent: the table gets a lost link, and orders anew.
         """
         commands, self._commands = self._commands, []
         not_sent: list[NotTold] = []
@@ -677,11 +681,11 @@ class WakeTimer:
 
 
 class Comparison:
-    """What is done as the shoe says first what it has.
+    """Compares what a shoe has with what is stored, when the shoe first says what it has.
 
-    ``expected``: what it shows of a loss is to be ruled on; else a person did already. ``opens`` is
-    called when a shoe was compared; ``is_compared`` says whether it was. ``losses`` are told of one
-    that shows a loss.
+    ``expected``: a loss that it shows is to be ruled on; otherwise a person did that already.
+    ``opens`` is called when the shoe was compared, ``is_compared`` says whether it was. A loss is
+    reported to ``losses``.
     """
 
     def __init__(
@@ -690,7 +694,7 @@ class Comparison:
         expected: bool,
         is_compared: bool,
         opens: Callable[[str], None],
-        losses: loss.Losses,
+        losses: loss.LossRulings,
     ) -> None:
         self.expected = expected
         self.is_compared = is_compared
@@ -698,10 +702,10 @@ class Comparison:
         self.losses = losses
 
     def ruled(self) -> None:
-        """A person ruled on what any shoe may show that was not compared yet."""
+        """A person ruled on what a shoe shows that was not compared yet."""
         self.expected = self.is_compared
 
 
-def _refused(command: TableCommand, why: str) -> Answered:
-    """A command that never becomes an input."""
+def _refused(command: TableCommand, why: Message) -> Answered:
+    """Return the refusal of a command that never becomes an input."""
     return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())

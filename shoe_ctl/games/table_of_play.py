@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from firmware_proto.cards import Card
 from shoe_ctl.errors import InputRefused
+from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import Message, message
 
 _PLAYER_DRAWS_TO = 5
 _BANKER_DRAWS_ALONE_TO = 5
@@ -43,13 +45,21 @@ def natural(two_cards: Sequence[Card]) -> bool:
     return len(two_cards) == _INITIAL and total(two_cards) >= _NATURAL_FROM
 
 
+class ImpossibleRound(InputRefused):
+    """No dealing by the Table of Play leads to these cards; ``why`` says where it differs."""
+
+    def __init__(self, why: Message) -> None:
+        super().__init__(text(why))
+        self.why = why
+
+
 def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     """Which hand receives the next card, given every card dealt so far.
 
     The first four go Player, Banker, Player, Banker; Player's third comes before Banker's.
 
     Raises:
-        InputRefused: no dealing by the Table of Play can lead to these two hands.
+        ImpossibleRound: no dealing by the Table of Play can lead to these two hands.
     """
     held = (len(player), len(banker))
     if held in {(0, 0), (1, 1)}:
@@ -57,19 +67,21 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
     if held in {(1, 0), (2, 1)}:
         return "banker"
     if min(held) < _INITIAL or max(held) > _MOST:
-        raise InputRefused(f"no round has {held[0]} cards for Player and {held[1]} for Banker")
+        raise ImpossibleRound(
+            message("refused_no_round_of_so_many", player=held[0], banker=held[1])
+        )
     players, bankers = total(player[:_INITIAL]), total(banker[:_INITIAL])
     if max(players, bankers) >= _NATURAL_FROM:
         if max(held) > _INITIAL:
-            raise InputRefused("a Natural ends the round: no third card is due")
+            raise ImpossibleRound(message("refused_natural_ends_round"))
         return None
     player_due = players <= _PLAYER_DRAWS_TO
     if player_due and held[0] == _INITIAL:
         if held[1] != _INITIAL:
-            raise InputRefused("Banker has a third card before Player's third card was dealt")
+            raise ImpossibleRound(message("refused_banker_before_player"))
         return "player"
     if not player_due and held[0] != _INITIAL:
-        raise InputRefused(f"Player stands on {players}: no third card is due")
+        raise ImpossibleRound(message("refused_player_stands", total=players))
     return _bankers_turn(player, banker, bankers)
 
 
@@ -100,8 +112,10 @@ def _bankers_turn(player: Sequence[Card], banker: Sequence[Card], points: int) -
     if due and len(banker) == _INITIAL:
         return "banker"
     if not due and len(banker) != _INITIAL:
-        against = total(player) if player_stood else f"third card {player[_INITIAL]}"
-        raise InputRefused(
-            f"Banker stands on {points} against Player's {against}: no third card is due"
+        against = (
+            message("refused_against_total", total=total(player))
+            if player_stood
+            else message("refused_against_card", card=str(player[_INITIAL]))
         )
+        raise ImpossibleRound(message("refused_banker_stands", total=points, against=against))
     return None

@@ -101,7 +101,7 @@ class LinkRecorder:
             )
 
 
-def inputs(reception: Reception, t_us: int) -> list[Input]:
+def inputs_of(reception: Reception, t_us: int) -> list[Input]:
     """Return the inputs that a reception brings to the table."""
     heard = in_runs(reception.heard, reception.chunk, reception.offset)
     said: list[Input] = [shoe_input(one, reception.connection, t_us) for one in heard]

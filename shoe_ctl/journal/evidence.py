@@ -154,7 +154,7 @@ def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator
         if head is None or head.n < chain.n or not _holds(reader, chain, begins.n):
             yield Doubt("head", f"record {chain.n} of {whose} was stored, and is not in it")
             return
-        if chain.torn and head.n == chain.n:
+        if chain.torn and head.n < chain.at_least:
             yield Doubt("head_unreadable", f"its head file {name} is damaged where it is newest")
             return
 

@@ -42,7 +42,8 @@ SYNC_EVERY = 64
 class Chain(msgspec.Struct, frozen=True):
     """A chain's end: its last record and that record's hash. ``pair`` is its place in the file.
 
-    ``torn``: one slot of the pair cannot be read; a later record than this was stored by then.
+    ``torn``: the other slot of the pair is damaged, and was the newer one. A later record than this
+    was stored when it was written: by what can still be read of it, record ``at_least`` at least.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Chain(msgspec.Struct, frozen=True):
     pair: int
     sequence: int
     torn: bool = False
+    at_least: int = 0
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -80,9 +82,15 @@ def read(journal: Path) -> Found | None:
     if file is None:
         return None
     _, sequence, inode, size, count = file
-    pairs = [_newest_chain(content, pair) for pair in range(1, count + 1)]
+    # An older slot of the file may count fewer chains than there are: all that stand here are read.
+    there = [n for n in range(1, -(-len(content) // (2 * SLOT_BYTES))) if _is_written(content, n)]
+    pairs = [_newest_chain(content, pair) for pair in sorted({*range(1, count + 1), *there})]
     chains = {chain.name: chain for chain in pairs if chain is not None}
     return Found(chains, inode, size, sequence, pairs.count(None))
+
+
+def _is_written(content: bytes, pair: int) -> bool:
+    return any(slot.strip(b"\0") for slot in _slots(content, pair))
 
 
 def _slots(content: bytes, pair: int) -> list[bytes]:
@@ -109,7 +117,7 @@ def _newest_file(content: bytes) -> tuple[bytes, int, int, int, int] | None:
 
 def _newest_chain(content: bytes, pair: int) -> Chain | None:
     slots = _slots(content, pair)
-    torn = any(slot.strip(b"\0") and not _is_sound(slot) for slot in slots)
+    damaged = [slot for slot in slots if slot.strip(b"\0") and not _is_sound(slot)]
     found: Chain | None = None
     for slot in slots:
         if not _is_sound(slot):
@@ -118,8 +126,15 @@ def _newest_chain(content: bytes, pair: int) -> Chain | None:
         if magic != _CHAIN or (found is not None and found.sequence > sequence):
             continue
         name = slot[_SLOT.size : _SLOT.size + length].decode("utf-8", "replace")
-        found = Chain(name, n, digest, pair, sequence, torn)
+        at_least = max((_record_in(slot) for slot in damaged), default=0)
+        torn = bool(damaged)
+        found = Chain(name, n, digest, pair, sequence, torn, max(n + 1, at_least) if torn else n)
     return found
+
+
+def _record_in(damaged: bytes) -> int:
+    """The record that a damaged slot names, right or wrong; 0 where it is cut before that."""
+    return 0 if len(damaged) < _SLOT.size else int(_SLOT.unpack_from(damaged)[2])
 
 
 class HeadFile:

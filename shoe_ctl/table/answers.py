@@ -1,6 +1,6 @@
-"""Answers to commands: one sentence about what happened, and answers that are given again.
+"""What a command brought about, as one message for whoever gave it.
 
-In: a command, its public events. Out: a line of text; the answer that a repeated command gets.
+In: the events of the command, as the room was told of them. Out: a message made of others.
 Must not know: anything that the public stream does not say, who asks, how it is shown.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.records import Audience, utc
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer, Effect, TableEvent
 from .inputs import CommandsRefused, TableCommand
@@ -46,16 +47,15 @@ def digest(command: TableCommand) -> str:
     return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:24]
 
 
-def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand) -> str | None:
+def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand) -> Message | None:
     """Return the refusal if the id of this command was used before for another command."""
     first = answered.get(command.command_id)
     if first is None:
         return None
-    named = f"command_id {command.command_id} was used before"
     if first.user != command.user:
-        return f"{named}, by another user: give each command an id of its own"
+        return message("refused_id_of_another_user", command_id=command.command_id)
     if first.digest != digest(command):
-        return f"{named}, for another command: give each command an id of its own"
+        return message("refused_id_of_another_command", command_id=command.command_id)
     return None
 
 
@@ -99,15 +99,18 @@ def emit_unrecorded(turn: Turn) -> None:
 Data = Mapping[str, Any]
 
 
-def sentence(effects: Iterable[Effect], todo: str) -> str:
+def sentence(effects: Iterable[Effect], todo: Message) -> Message:
     """Return what happened and what is to be done next: ``banker wins, 9 to 7; next: settle``."""
-    public = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
-    clauses = [clause for clause in _clauses(public) if clause]
-    return "; ".join([*dict.fromkeys(clauses), f"next: {todo}"])
+    told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
+    happened = [said.as_data() for said in _happened(told)]
+    once = [said for place, said in enumerate(happened) if said not in happened[:place]]
+    if not once:
+        return message("done_nothing", next=todo)
+    return message("done", happened=once, next=todo)
 
 
-def _clauses(events: list[TableEvent]) -> Iterator[str]:
-    """Yield the events in words; events of one type that belong together are one clause."""
+def _happened(events: list[TableEvent]) -> Iterator[Message]:
+    """A message for each event; events of one kind that belong together share one."""
     kinds = {event.type for event in events}
     for kind in dict.fromkeys(event.type for event in events):
         alike = [event.data for event in events if event.type == kind]
@@ -119,180 +122,168 @@ def _clauses(events: list[TableEvent]) -> Iterator[str]:
             yield from map(_EACH[kind], alike)
 
 
-# Events of one type that make one clause.
+# Events that share one message, however many they are.
 
 
-def _revealed(cards: Sequence[Data]) -> str:
+def _revealed(cards: Sequence[Data]) -> Message:
     hands = dict.fromkeys(str(card["hand"]) for card in cards)
-    shown = (
-        f"{_hand(hand)} shows {' '.join(str(c['card']) for c in cards if c['hand'] == hand)}"
+    shown = [
+        message("done_hand_shows", hand=hand, cards=[c["card"] for c in cards if c["hand"] == hand])
         for hand in hands
-    )
-    return ", ".join(shown)
+    ]
+    return message("done_cards_revealed", hands=shown)
 
 
-def _totals(totals: Sequence[Data]) -> str:
-    return ", ".join(f"{_hand(one['hand'])} {one['total']}" for one in totals)
+def _totals(totals: Sequence[Data]) -> Message:
+    each = [message("done_total", hand=one["hand"], total=one["total"]) for one in totals]
+    return message("done_totals_announced", totals=each)
 
 
-def _settled(lines: Sequence[Data]) -> str:
+def _settled(lines: Sequence[Data]) -> Message:
     """Sum up what the house pays, collects and gives back, in minor units."""
     sums = {
-        name: sum((Fraction(line[name]) for line in lines), Fraction(0))
+        name: _amount(sum((Fraction(line[name]) for line in lines), Fraction(0)))
         for name in ("pays", "collected", "returned")
     }
+    pays, collected, returned = sums["pays"], sums["collected"], sums["returned"]
+    if not any("commission" in line for line in lines):
+        return message("done_wagers_settled", pays=pays, collected=collected, returned=returned)
     kept = sum((Fraction(line.get("commission", 0)) for line in lines), Fraction(0))
-    commission = f", commission {kept}" if any("commission" in line for line in lines) else ""
-    paid = f"{sums['pays']} paid{commission}"
-    return f"{paid}, {sums['collected']} collected, {sums['returned']} given back"
+    return message(
+        "done_wagers_settled_with_commission",
+        pays=pays, commission=_amount(kept), collected=collected, returned=returned,
+    )  # fmt: skip
 
 
-_TOGETHER: Mapping[str, Callable[[Sequence[Data]], str]] = {
+def _amount(sum_of: Fraction) -> int | str:
+    return sum_of.numerator if sum_of.denominator == 1 else str(sum_of)
+
+
+_TOGETHER: Mapping[str, Callable[[Sequence[Data]], Message]] = {
     "round.card_revealed": _revealed,
     "round.total_announced": _totals,
     "wager.settled": _settled,
 }
 
 
-# Events that make one clause each.
+# Events that have a message each.
 
 
-def _outcome(data: Data) -> str:
+def _outcome(data: Data) -> Message:
     totals = {hand: data[hand]["total"] for hand in ("player", "banker")}
     winner = str(data["winner"])
     if winner == "tie":
-        return f"tie, {totals['player']} to {totals['banker']}"
+        return message("done_tie", player=totals["player"], banker=totals["banker"])
     loser = "banker" if winner == "player" else "player"
-    return f"{winner} wins, {totals[winner]} to {totals[loser]}"
+    return message("done_outcome", winner=winner, total=totals[winner], against=totals[loser])
 
 
-def _void(data: Data) -> str:
-    return f"the round is void{_cited(data)}, all wagers go back"
+def _revised(data: Data) -> Message:
+    return message("done_outcome_revised", outcome=_outcome(data)).citing(data.get("rule"))
 
 
-def _revised(data: Data) -> str:
-    return f"the outcome is revised{_cited(data)}: {_outcome(data)}"
-
-
-def _accepted(data: Data) -> str:
-    seat, wager, change = f"seat {data['seat']}", data["wager"], abs(int(data["change"]))
+def _accepted(data: Data) -> Message:
+    seat, wager, change = data["seat"], data["wager"], abs(int(data["change"]))
     match data["act"]:
         case "placed":
-            return f"{seat}: {change} on {wager}"
+            return message("done_wager_placed", seat=seat, wager=wager, change=change)
         case "increased":
-            return f"{seat}: {change} more on {wager}, now {data['amount']}"
+            return message(
+                "done_wager_increased",
+                seat=seat, wager=wager, change=change, amount=data["amount"],
+            )  # fmt: skip
         case "decreased":
-            return f"{seat}: {change} less on {wager}, now {data['amount']}"
+            return message(
+                "done_wager_decreased",
+                seat=seat, wager=wager, change=change, amount=data["amount"],
+            )  # fmt: skip
         case "withdrawn" | "removed":
-            return f"{seat}: {change} on {wager} goes back"
+            return message("done_wager_goes_back", seat=seat, wager=wager, change=change)
         case "found_late":
-            return f"{seat}: {change} on {wager} is late and is not honoured"
+            return message("done_wager_found_late", seat=seat, wager=wager, change=change)
         case "taken_back":
-            return f"{seat}: {wager} is settled as if it stood"
+            return message("done_wager_as_if_it_stood", seat=seat, wager=wager)
         case _:
-            return f"{seat}: {wager} is recorded, {data['amount']} plays"
+            return message("done_wager_recorded", seat=seat, wager=wager, amount=data["amount"])
 
 
-def _restricted(data: Data) -> str:
+def _restricted(data: Data) -> Message:
     if data["number"] is None:
-        return "from the next round the number of wagers is not restricted"
-    return f"from the next round an area takes {data['number']} wagers at most"
+        return message("done_wagers_unrestricted")
+    return message("done_wagers_restricted", number=data["number"])
 
 
-def _passed(data: Data) -> str:
-    return f"{_hand(data['hand'])}'s cards are with {_seat_words(data)}"
+def _holder(data: Data) -> Message:
+    if data["holder"] == "player":
+        return message("done_player_has_shoe", player=_player(data))
+    return message("done_dealer_has_shoe")
 
 
-def _not_taken(data: Data) -> str:
-    return f"{_seat_words(data)} does not take {_hand(data['hand'])}'s cards"
-
-
-def _taken_back(data: Data) -> str:
-    return f"{_hand(data['hand'])}'s cards are taken back from {_seat_words(data)}"
-
-
-def _holder(data: Data) -> str:
-    return (
-        f"{_seat_words(data)} has the shoe"
-        if data["holder"] == "player"
-        else "the dealer has the shoe"
-    )
-
-
-def _opened_window(data: Data) -> str:
-    return f"a withdrawal window is open{_cited(data)}"
-
-
-def _closed_window(data: Data) -> str:
+def _closed_window(data: Data) -> Message:
     if data.get("whose") != "player":
-        return "the withdrawal window is closed"
-    seats = ", ".join(map(str, data["seats"]))
-    did = "withdraws" if data["answer"] == "withdrawn" else "lets the wagers stand"
-    return f"seat {seats} {did}"
+        return message("done_window_closed")
+    seats = list(data["seats"])
+    if data["answer"] == "withdrawn":
+        return message("done_seats_withdraw", seats=seats)
+    return message("done_seats_stand", seats=seats)
 
 
-def _raised(data: Data) -> str:
-    return f"{data['key']}: {data['seen']}"
+def _resolved(data: Data) -> Message:
+    how = data.get("how") or "ended"
+    return message("done_irregularity_resolved", key=data["key"], how=how).citing(data.get("rule"))
 
 
-def _resolved(data: Data) -> str:
-    how = str(data.get("how") or "ended").replace("_", " ")
-    return f"{data['key']}: {how}{_cited(data)}"
+def _counted(data: Data) -> Message:
+    if data["agrees"]:
+        return message("done_count_agrees", left=data["left"])
+    return message("done_count_differs", left=data["left"])
 
 
-def _counted(data: Data) -> str:
-    agrees = "agrees with the table" if data["agrees"] else "does not agree with the table"
-    return f"{data['left']} cards are left, which {agrees}"
-
-
-def _template(text: str) -> Callable[[Data], str]:
-    """Return a function that fills values of the event into the text, by name."""
-    return text.format_map
-
-
-_EACH: Mapping[str, Callable[[Data], str]] = {
-    "round.opened": _template("round {round_id} is open"),
-    "round.bets_closed": _template("bets are closed"),
-    "round.first_hand": lambda data: f"{_hand(data['hand'])}'s cards are turned first",
-    "round.card_corrected": lambda data: f"{_hand(data['hand'])}'s card is corrected",
+_EACH: Mapping[str, Callable[[Data], Message]] = {
+    "round.opened": lambda data: message("done_round_opened", round_id=data["round_id"]),
+    "round.bets_closed": lambda _: message("done_bets_closed"),
+    "round.first_hand": lambda data: message("done_first_hand", hand=data["hand"]),
+    "round.card_corrected": lambda data: message("done_card_corrected", hand=data["hand"]),
     "round.outcome": _outcome,
     "round.revised": _revised,
-    "round.settled": _template("the round is settled"),
-    "round.void": _void,
-    "cards.passed": _passed,
-    "cards.refused": _not_taken,
-    "cards.retrieved": _taken_back,
-    "cards.replaced": _template("the cards are replaced"),
-    "method.changed": _template("Method {to} is played from now on"),
-    "method.breached": _template("it is recorded: the shoe was out of full view"),
+    "round.settled": lambda _: message("done_round_settled"),
+    "round.void": lambda data: message("done_round_void").citing(data.get("rule")),
+    "cards.passed": lambda data: message(
+        "done_cards_passed", hand=data["hand"], player=_player(data)
+    ),
+    "cards.refused": lambda data: message(
+        "done_cards_refused", hand=data["hand"], player=_player(data)
+    ),
+    "cards.retrieved": lambda data: message(
+        "done_cards_retrieved", hand=data["hand"], player=_player(data)
+    ),
+    "cards.replaced": lambda _: message("done_cards_replaced"),
+    "method.changed": lambda data: message("done_method_changed", method=data["to"]),
+    "method.breached": lambda _: message("done_method_breached"),
     "wager.accepted": _accepted,
-    "wager.revised": lambda data: f"seat {data['seat']}: {data['wager']} is settled anew",
+    "wager.revised": lambda data: message(
+        "done_wager_revised", seat=data["seat"], wager=data["wager"]
+    ),
     "wagers.restricted": _restricted,
-    "withdrawal.opened": _opened_window,
+    "withdrawal.opened": lambda data: message("done_window_opened").citing(data.get("rule")),
     "withdrawal.closed": _closed_window,
-    "irregularity.raised": _raised,
+    "irregularity.raised": lambda data: message(
+        "done_irregularity_raised", key=data["key"], seen=data["seen"]
+    ),
     "irregularity.resolved": _resolved,
-    "table.halted": _template("the table is halted: {reason}"),
-    "table.resumed": _template("play goes on"),
-    "shoe.opened": _template("how the shoe was put in is recorded"),
+    "table.halted": lambda data: message("done_table_halted", reason=data["reason"]),
+    "table.resumed": lambda _: message("done_table_resumed"),
+    "shoe.opened": lambda _: message("done_shoe_recorded"),
     "shoe.counted": _counted,
-    "shoe.change_due": _template("no further round is dealt from these cards"),
-    "shoe.loaded": _template("the next cards are {shoe_id}"),
+    "shoe.change_due": lambda _: message("done_change_due"),
+    "shoe.loaded": lambda data: message("done_shoe_loaded", shoe_id=data["shoe_id"]),
     "shoe.holder_changed": _holder,
-    "shoe.draw_allowed": lambda data: f"{_seat_words(data)} may draw without a wager",
-    "shoe.told": lambda data: f"the shoe is told: {str(data['command']).replace('_', ' ')}",
+    "shoe.draw_allowed": lambda data: message("done_draw_allowed", player=_player(data)),
+    "shoe.told": lambda data: message("done_shoe_told", command=data["command"]),
 }
 
 
-def _hand(hand: object) -> str:
-    return str(hand).capitalize()
-
-
-def _seat_words(data: Data) -> str:
+def _player(data: Data) -> Message:
+    """Who at the table, as the room knows them: by seat."""
     seat = data.get("seat")
-    return "the Player" if seat is None else f"seat {seat}"
-
-
-def _cited(data: Data) -> str:
-    rule = data.get("rule")
-    return "" if rule is None else f" ({rule})"
+    return message("player_not_named") if seat is None else message("player_by_seat", seat=seat)

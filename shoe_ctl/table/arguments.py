@@ -1,6 +1,6 @@
-"""Arguments of commands: their types, reading them, and explaining what is wrong with them.
+"""Arguments of commands about hands and Players, read from what was asked.
 
-In: a command's arguments. Out: values, or one line that says what is wrong with them.
+In: a command's arguments. Out: values, or a message that says what is wrong with them.
 Must not know: what a command does.
 """
 
@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
+
+from shoe_ctl.texts.message import Message, message
 
 from .state import Player
 from .turn import Turn
@@ -70,7 +72,7 @@ class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
 _Args = TypeVar("_Args", bound=NoArgs)
 
 
-def read_args(turn: Turn, kind: type[_Args]) -> _Args | str:
+def read_args(turn: Turn, kind: type[_Args]) -> _Args | Message:
     """Read the command's arguments as this type and keep them in ``turn.args``.
 
     Return one line that says what is wrong with them, if something is.
@@ -81,7 +83,7 @@ def read_args(turn: Turn, kind: type[_Args]) -> _Args | str:
         return explain_bad_args(str(error), kind, turn.command.args)
     seat = getattr(args, "seat", None)
     if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
-        return f"the layout has no seat {seat}"
+        return message("refused_no_such_seat", seat=seat)
     turn.args = args
     return args
 
@@ -101,30 +103,14 @@ def find_player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> P
     return Player(id=name, seat=seat, designee=designee)
 
 
-def with_rule(why: str, rule: str | None) -> str:
-    """Return the reason with its rule in brackets, if there is one."""
-    return why if rule is None else f"{why} ({rule})"
-
-
-def check_reason(turn: Turn, rule: str | None) -> str | None:
+def check_reason(turn: Turn, rule: str | None) -> Message | None:
     """Return the objection that the game requires a reason for discretion, if none is given."""
     if turn.game.options.reason_for_discretion and not turn.command.reason:
-        return with_rule("this is at reasonable discretion: record it with a reason", rule)
+        return message("refused_discretion_without_reason").citing(rule)
     return None
 
 
 # Explaining what is wrong with them.
-
-_KIND_NAMES = {
-    "int": "a whole number",
-    "str": "text",
-    "bool": "true or false",
-    "null": "null",
-    "array": "a list",
-    "object": "a group of values",
-    "float": "a number with a fraction",
-}
-"""The decoder's name of a type → what people call it."""
 
 _LONGEST = 64
 """How many characters of an unknown argument's name a refusal repeats."""
@@ -132,27 +118,28 @@ _LONGEST = 64
 _AT = re.compile(r" - at `\$\.(\w+)[^`]*`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`)?")
+_BOUNDS = re.compile(r"Expected `([^`]*)` (of length )?([<>]=? \d+)")
 
 
-def explain_bad_args(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> str:
-    """Return one line: which arguments are missing or unknown, or which one is of a wrong type.
-
-    ``error`` is the decoder's message, ``given`` what it was given.
-    """
+def explain_bad_args(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> Message:
+    """Which arguments are missing, which are not asked for, which is of a wrong kind."""
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     values = {name: _values(field) for name, field in fields.items()}
     missing = [name for name, field in fields.items() if field.required and name not in given]
     if error.startswith("Object missing required field"):
-        return " ".join(["say", *(f"{name}={'|'.join(values[name]) or '...'}" for name in missing)])
+        typed = [f"{name}={'|'.join(values[name]) or '...'}" for name in missing]
+        return message("refused_arguments_missing", arguments=" ".join(typed))
     if (unknown := _UNKNOWN.search(error)) is not None:
-        takes = ", ".join(fields) or "no arguments"
-        return f"there is no {shorten(unknown[1])}=... here: it takes {takes}"
+        named = shorten(unknown[1])
+        if not fields:
+            return message("refused_takes_no_arguments", argument=named)
+        return message("refused_no_such_argument", argument=named, takes=list(fields))
     at = _AT.search(error)
     if at is None:
-        return error
+        return message("refused_arguments", detail=error)
     if one_of := values.get(at[1]):
-        return f"{at[1]}: it is {' or '.join(one_of)}"
-    return f"{at[1]}: {_EXPECTED.sub(_expected, error[: at.start()])}"
+        return message("refused_argument_is_one_of", argument=at[1], values=one_of)
+    return _wrong_kind(at[1], error[: at.start()])
 
 
 def shorten(name: str) -> str:
@@ -166,29 +153,37 @@ def _values(field: msgspec.structs.FieldInfo) -> tuple[str, ...]:
     return next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
 
 
-def _expected(found: re.Match[str]) -> str:
-    wanted = " or ".join(_KIND_NAMES.get(kind, kind) for kind in found[1].split(" | "))
-    return f"expected {wanted}" + (
-        f", not {_KIND_NAMES.get(found[2], found[2])}" if found[2] else ""
-    )
+def _wrong_kind(argument: str, error: str) -> Message:
+    """The argument has another kind than it should, or a value that is out of bounds."""
+    found = _EXPECTED.fullmatch(error)
+    if (out := _BOUNDS.fullmatch(error)) is not None:
+        wanted, bounds = out[1].split(" | "), out[3]
+        if out[2] is not None:
+            return message("refused_argument_length", argument=argument, bounds=bounds)
+        return message("refused_argument_bounds", argument=argument, wanted=wanted, bounds=bounds)
+    if found is None:
+        return message("refused_argument", argument=argument, detail=error)
+    wanted = found[1].split(" | ")
+    if found[2] is None:
+        return message("refused_argument_kind", argument=argument, wanted=wanted)
+    return message("refused_argument_other_kind", argument=argument, wanted=wanted, given=found[2])
 
 
 # Listing what a type asks for.
 
-_KINDS = {bool: "true or false", int: "a whole number", str: "text"}
+_KINDS: Mapping[Any, str] = {bool: "bool", int: "int", str: "str"}
 
 
 class Argument(NamedTuple):
-    """One argument of a command or a choice."""
+    """One argument of a command or a choice. ``values`` are all that it may be, where counted.
+
+    ``kinds`` (``str``, ``int``) are what it is else; ``optional``: it may be left out.
+    """
 
     name: str
-    """Its name."""
     values: tuple[str, ...]
-    """All values that it may have; empty if they cannot be listed."""
-    kind: str
-    """Its type in words, where the values cannot be listed."""
+    kinds: tuple[str, ...]
     optional: bool
-    """True if it may be left out."""
 
 
 def list_arguments(kind: type[msgspec.Struct]) -> list[Argument]:
@@ -199,14 +194,14 @@ def list_arguments(kind: type[msgspec.Struct]) -> list[Argument]:
     ]
 
 
-def _describe(kind: Any) -> tuple[tuple[str, ...], str]:
-    """Return all values of this type if they can be listed, and the type in words."""
+def _describe(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All values that there are, and the kinds that it may be."""
     parts = list(_parts(kind))
     values = tuple(v for part in parts if get_origin(part) is Literal for v in get_args(part))
     if not values and bool in parts:
         values = ("true", "false")
-    words = [_KINDS[part] for part in (str, int) if part in parts]
-    return values, " or ".join(words) or "text"
+    kinds = tuple(_KINDS[part] for part in (str, int) if part in parts)
+    return values, kinds or ("str",)
 
 
 def _parts(kind: Any) -> Iterator[Any]:

@@ -37,6 +37,7 @@ CardCase = Literal[
     "card.without_shoe",
     "card.burned",
     "card.of_missed_round",
+    "card.unarmed",
     "card.in_turn",
     "card.fourth",
     "card.set_aside",
@@ -56,11 +57,11 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
         return "card.no_card"  # a report of how many cards the shoe burned
     if card_check.is_repeat(turn):
         return "card.repeated"  # a second report of a card that lies in its slot
-    if gaps.was_entered(turn):  # people entered this draw (6.3)
+    if _was_entered(turn):  # people entered this draw (6.3)
         return "card.disputed" if gaps.contradicts_entry(turn) else "card.entered"
     if turn.state == "suspended":
         return _classify_in_halt(turn)
-    if turn.state in CARDS_OUT and unread_cards.awaits_reading(turn):
+    if turn.state in CARDS_OUT and _has_unread_card(turn) and unread_cards.awaits_reading(turn):
         return "card.read_late"  # an unread card lies in the slot that the shoe names
     if turn.state == "no_shoe":
         return "card.without_shoe"
@@ -71,7 +72,7 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
             return "card.of_missed_round"  # not aligned: no round begins with this card
     wrong = card_check.find_irregularity(turn)
     if wrong is None:  # it came in turn, for the slot that is due (3.12, 3.13)
-        return "card.fourth" if _completes_the_deal(turn) else "card.in_turn"
+        return "card.unarmed" if turn.drawn.armed is False else _case_in_turn(turn)
     if turn.state == "revealing" and pending_card.is_armed_to_set_aside(turn):
         return "card.set_aside"  # drawn ahead for a Player who left with cards (5.11.1)
     if wrong.key == overdraw.KEY:  # drawn early (5.7, 6.1)
@@ -97,8 +98,26 @@ def _classify_in_halt(turn: Turn) -> CardCase:
     return "card.in_halt"
 
 
-def _completes_the_deal(turn: Turn) -> bool:
-    return turn.state == "dealing" and len(turn.round.cards) == len(INITIAL_DEAL) - 1
+def _case_in_turn(turn: Turn) -> CardCase:
+    played = turn.now.round
+    dealt = 0 if played is None else len(played.cards)
+    fourth = turn.state == "dealing" and dealt == len(INITIAL_DEAL) - 1
+    return "card.fourth" if fourth else "card.in_turn"
+
+
+def take_turn(turn: Turn) -> None:
+    """Deal the card as one that is due, now that people were told what is odd about it."""
+    turn.then(_case_in_turn(turn))
+
+
+def _was_entered(turn: Turn) -> bool:
+    shoe = turn.now.shoe
+    return shoe is not None and bool(shoe.entered) and turn.drawn.number in shoe.entered
+
+
+def _has_unread_card(turn: Turn) -> bool:
+    played = turn.now.round
+    return played is not None and None in [dealt.card for dealt in played.cards]
 
 
 ErrorCase = Literal[
@@ -155,7 +174,7 @@ def classify_hello(turn: Turn) -> HelloCase:
     halted = turn.state == "suspended"
     if halted and step_accepts_event(turn):
         return "hello.answers_step"
-    if (halted or where == "cards") and reconstruct.is_shoe_sorted(turn):
+    if (halted or where == "cards") and turn.is_shoe_sorted():
         return "hello.shoe_sorted"  # its cards lie sorted: the round gets none of them (5.11)
     if where == "between" and card_set.holds_no_cards(turn):
         return "hello.another_set"  # the shoe was emptied
@@ -200,7 +219,7 @@ _NO_DRAW = ("no_shoe", "shoe_change", "resolved")
 CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "link_up": (("link_up.first_set", within(("no_shoe",), link.has_unnamed_sets)),),
     "link_lost": (
-        ("link_lost.shoe_sorted", reconstruct.is_shoe_sorted),
+        ("link_lost.shoe_sorted", Turn.is_shoe_sorted),
         ("link_lost.unheard", link.cannot_replay),
     ),
     "restarted": (
@@ -213,7 +232,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     ),
     "shoe_loaded": (
         ("shoe_loaded.known", within(("idle",), card_set.repeats_known_set)),
-        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), reconstruct.is_shoe_sorted)),
+        ("shoe_loaded.shoe_sorted", within((*CARDS_OUT, *HALTED), Turn.is_shoe_sorted)),
     ),
     "started": (
         ("started.new_shoe", within(BETWEEN, card_set.shows_new_shoe)),

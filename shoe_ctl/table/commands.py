@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, consent, decisions, entered_rounds, positions
 from .arguments import (
@@ -63,8 +64,8 @@ class Command(NamedTuple):
     do: Action | None
     """What it does in these states, or MOVES."""
 
-    reason: str = ""
-    """The refusal if no reason is given; empty where the command needs none."""
+    reason: Message | None = None
+    """The refusal if no reason is given; None where the command needs none."""
 
     discretion: Callable[[Turn, Any], str | None] | None = None
     """Returns the rule that leaves the command to somebody's discretion. Some games require a
@@ -79,7 +80,7 @@ class Command(NamedTuple):
     reads_itself: bool = False
     """True if the type of the arguments depends on what they name: then ``check`` reads them."""
 
-    elsewhere: Callable[[Turn], str | Objection | None] | None = None
+    elsewhere: Callable[[Turn], Message | Objection | None] | None = None
     """Finds the refusal in a state that does not take it, where there is more to say than that."""
 
     chosen_by: Callable[[Game, Mapping[str, Any]], str | None] | None = None
@@ -91,7 +92,7 @@ class Command(NamedTuple):
     def needs_reason(self, game: Game) -> bool:
         """Return True if a reason must be given in this game."""
         at_discretion = self.discretion is not None and game.options.reason_for_discretion
-        return bool(self.reason) or at_discretion
+        return self.reason is not None or at_discretion
 
 
 _NO_CARD_DUE = (*NO_ROUND, "betting", "resolved", "suspended")
@@ -177,17 +178,17 @@ _TABLE = (
             decisions.check_resume, decisions.resume, apart=True),
     Command("declare", "dealer", DeclarationArgs, _HALTABLE,
             decisions.check_declare, decisions.declare, reads_itself=True,
-            reason="a reason is missing: it says what was seen"),
+            reason=message("refused_declared_without_reason")),
     Command("decide", "dealer", ChoiceArgs, ("suspended", "idle"),
             decisions.check_decide, decisions.decide, reads_itself=True, apart=True,
             lowest_now=decisions.lowest_that_decides),
     Command("enter_round", "pit_supervisor", entered_rounds.EnteredRound, ("suspended",),
             entered_rounds.check_entry, entered_rounds.enter, consent=True,
-            reason="a reason is missing: what is entered is recorded with it"),
+            reason=message("refused_entry_without_reason")),
     Command("revise_round", "gaming_shift_manager", entered_rounds.Revision,
             ("resolved", *BETWEEN, "betting"),
             entered_rounds.check_revision, entered_rounds.revise, consent=True,
-            reason="a reason is missing: what is revised is recorded with it"),
+            reason=message("refused_revision_without_reason")),
     # Commands to the shoe.
     Command("reset_shoe", "dealer", NoArgs, _NO_CARD_DUE,
             device_reset.check_reset, device_reset.reset_shoe),
@@ -242,7 +243,10 @@ def refuse_by_check(turn: Turn) -> bool:
         return False  # the command's line in this state refuses it
     if given and command.args is NoArgs:
         named = shorten(next(iter(given)))
-        turn.refuse(f"{command.name} takes no arguments: there is no {named}=... here")
+        takes_none = message(
+            "refused_command_takes_no_arguments", command=command.name, argument=named
+        )
+        turn.refuse(takes_none)
         return True
     objection = _check(turn, command)
     if objection is not None:
@@ -250,7 +254,7 @@ def refuse_by_check(turn: Turn) -> bool:
     return objection is not None
 
 
-def _check(turn: Turn, command: Command) -> str | Objection | None:
+def _check(turn: Turn, command: Command) -> Message | Objection | None:
     """Return the first thing that stands against the command of this turn.
 
     Whether it can be given at all comes before what is wrong with its arguments.
@@ -258,14 +262,14 @@ def _check(turn: Turn, command: Command) -> str | Objection | None:
     args: Any = turn.command.args
     if not command.reads_itself:
         args = arguments.read_args(turn, command.args)
-        if isinstance(args, str):
+        if isinstance(args, Message):
             return command.check(turn, None) or args
     return command.check(turn, args) or _check_form(turn, command)
 
 
-def _check_form(turn: Turn, command: Command) -> str | Objection | None:
+def _check_form(turn: Turn, command: Command) -> Message | Objection | None:
     """Return what else is missing: a reason, or the consent of a second person."""
-    if command.reason and not turn.command.reason:
+    if command.reason is not None and not turn.command.reason:
         return command.reason
     if command.discretion is not None:
         lacks = arguments.check_reason(turn, command.discretion(turn, turn.args))
@@ -274,7 +278,7 @@ def _check_form(turn: Turn, command: Command) -> str | Objection | None:
     if not command.consent:
         return None
     lowest = lowest_position(command.name, turn.game, turn.command.args)
-    return consent.check_second_person(turn, "it", lowest)
+    return consent.check_second_person(turn, command.name, lowest)
 
 
 class CommandRow(NamedTuple):

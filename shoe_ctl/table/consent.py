@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from shoe_ctl.texts.message import message
+
 from . import positions
 from .inputs import SecondPerson
 from .turn import Objection, Turn
@@ -69,21 +71,21 @@ def check_consent(  # noqa: PLR0913 - who asks, who consents, and for what
     ``found`` is the second person as looked up among the users, None where nobody looked.
     ``highest`` is as in ``positions.is_sufficient``.
     """
-    needs = {"consent": "another person"}
-    wants = f"{what} needs the consent of another person"
+    needs = {"consent": "another_person"}
+    if not consented_by:
+        return Objection(message("refused_needs_consent", what=what), needs)
     if not is_another_person(person, consented_by):
-        same = f": {consented_by} is who asks" if consented_by else ""
-        return Objection(f"{wants}{same}", needs)
+        asks = message("refused_second_person_asks", name=consented_by)
+        return Objection(message("refused_no_consent", what=what, why=asks), needs)
     if found is None:
         return None
     if found.why_not is not None:
-        return Objection(f"{wants}: {found.why_not}", needs)
+        return Objection(message("refused_no_consent", what=what, why=found.why_not), needs)
     lowest = lowest_consenting(needed)
     if any(positions.is_sufficient(own, lowest, highest=highest) for own in found.positions):
         return None
-    acts = ", ".join(found.positions)
-    return Objection(
-        f"{what} needs the consent of {positions.position_name(lowest)} or above: "
-        f"{consented_by} acts up to {acts}",
-        {"consent": lowest},
-    )
+    low = message(
+        "refused_consent_too_low",
+        what=what, position=lowest, name=consented_by, positions=found.positions,
+    )  # fmt: skip
+    return Objection(low, {"consent": lowest})

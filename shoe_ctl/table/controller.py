@@ -16,8 +16,9 @@ from transitions import Event, EventData, Machine, MachineError, Transition
 
 from firmware_proto.events import Armed, Hello, Locked
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
-from . import answers, commands, positions, status, transitions
+from . import answers, commands, status, transitions
 from .answers import sentence
 from .cases import find_case
 from .effects import Answer, Effect, WakeAt
@@ -50,7 +51,7 @@ from .shoe import commands as shoe_commands
 from .situations import STATES, TO_THE_OUTCOME
 from .state import TableState, phase
 from .transitions import Line, lines
-from .turn import TableView, Turn, faces
+from .turn import TableView, Turn, is_handed
 
 _TRIGGERS = {
     LinkUp: "link_up",
@@ -106,15 +107,20 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        link.identify(turn)
-        shoe_commands.process_answer(turn)
+        names_device = isinstance(happened, ShoeSaid) and type(happened.event) in link.SAYS_WHO
+        if names_device or turn.now.link.claim is not None:
+            link.identify(turn)
+        if turn.now.outbox.waiting:
+            shoe_commands.process_answer(turn)
         if isinstance(happened, TableCommand):
             self._handle_command(turn, happened)
         elif isinstance(happened, ShoeSaid):
             name = happened.event.type
             run(turn, name if name in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
-                shoe_commands.resend(turn, happened.event)
+                turn.set_link(met=True)
+                if turn.now.outbox.waiting or turn.now.link.obeys:
+                    shoe_commands.resend(turn, happened.event)
         else:
             run(turn, _TRIGGERS[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:
@@ -153,36 +159,46 @@ def _refuse_in_any_state(turn: Turn, command: TableCommand) -> bool:
     """
     open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in commands.COMMANDS:
-        turn.refuse(f"no such command: {command.command}{_suggest_command(command.command)}")
+        turn.refuse(_unknown_command(command.command))
     elif not commands.can_give(
         command.position,
         command.command,
         needed := commands.lowest_position(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
-        turn.refuse(f"{command.command} needs {positions.position_name(needed)}", position=needed)
+        low = message("refused_position_too_low", what=command.command, position=needed)
+        turn.refuse(low, position=needed)
     elif command.round_id is not None and command.round_id != open_round:
-        turn.refuse(f"round {command.round_id} is not the open round (it is {open_round})")
+        turn.refuse(_not_the_open_round(command.round_id, open_round))
     return turn.refusal is not None
 
 
-def _suggest_command(unknown: str) -> str:
-    """Return a hint at the command that was likely meant, if one is spelt much alike."""
-    alike = difflib.get_close_matches(unknown, commands.COMMANDS, n=1, cutoff=0.75)
-    return f" (is it {alike[0]}?)" if alike else ""
+def _unknown_command(named: str) -> Message:
+    """Return the refusal of an unknown command, with the one that was likely meant."""
+    alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
+    if alike:
+        return message("refused_command_misspelt", command=named, meant=alike[0])
+    return message("refused_no_such_command", command=named)
+
+
+def _not_the_open_round(named: str, open_round: str | None) -> Message:
+    """Return the refusal of a command for a round that is not open."""
+    if open_round is None:
+        return message("refused_round_not_open", round_id=named)
+    return message("refused_another_round_open", round_id=named, open=open_round)
 
 
 def _accept(turn: Turn, command: TableCommand) -> Answer:
     """Return the answer to a command that was taken: what happened, what the table waits for."""
     halt, waits = turn.now.halt, stack.to_decide(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    todo = status.next_text(TableView(stands, turn.game, turn.settings, turn.procedures))
+    todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
     return Answer(
         command_id=command.command_id,
         accepted=True,
         halted=None if halt is None else turn.public_key(halt.top.key),
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
-        text=sentence(turn.effects, todo),
+        message=sentence(turn.effects, todo),
     )
 
 
@@ -232,10 +248,10 @@ def _wake_us(now: TableState, settings: TableSettings) -> int | None:
 def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
     """Return when the next card counts as seen, or when the shoe's own result is overdue."""
     if now.halt is not None:
-        return power_failure.shown_at_us(now, settings)
+        return power_failure.shown_at_us(now, settings) if settings.faces == "face_up" else None
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if faces(now, settings) == "face_up":
+    if settings.faces == "face_up" and not is_handed(now, settings):
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000
@@ -253,10 +269,12 @@ def run(turn: Turn, trigger: str) -> None:
     The case of a trigger is found when it is its turn, as the table stands then.
     """
     events, pending = machine().events, turn.triggers
-    pending.append(trigger)
-    while pending:
+    while True:
         turn.source = turn.state
-        events[find_case(turn, pending.popleft())].trigger(turn)
+        events[find_case(turn, trigger)].trigger(turn)
+        if not pending:
+            return
+        trigger = pending.popleft()
 
 
 @functools.cache
@@ -277,7 +295,7 @@ class Trigger(Event):
     looks up the state's lines and takes the first one whose conditions hold.
     """
 
-    def trigger(self, model: object, *args: object, **kwargs: object) -> bool:
+    def trigger(self, model: object, *_: object, **__: object) -> bool:
         """Take the line of the model's state.
 
         Raises:
@@ -287,9 +305,9 @@ class Trigger(Event):
         moves = self.transitions.get(model.state)
         if moves is None:
             raise MachineError(f"no line for {self.name} in the state {model.state}")
-        data = EventData(None, self, self.machine, model, args, kwargs)
-        for move in moves:  # noqa: SIM110 - a generator would cost more than the move
-            if move.execute(data):
+        for move in moves:
+            assert isinstance(move, Move)
+            if move.take(self.machine, model):
                 return True
         return False
 
@@ -307,14 +325,17 @@ class Move(Transition):
 
     def execute(self, event_data: EventData) -> bool:
         """Take the line if its conditions hold: change the state, then run its actions."""
-        turn = event_data.model
-        assert isinstance(turn, Turn)
+        assert isinstance(event_data.model, Turn)
+        return self.take(event_data.machine, event_data.model)
+
+    def take(self, machine: Machine, turn: Turn) -> bool:
+        """Take the line without the library's event data, which no line needs."""
         for holds in self._when:
             if not holds(turn):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            event_data.machine.set_state(to, turn)
+            machine.set_state(machine.states[to], turn)
         for act in self._do:
             act(turn)
         return True

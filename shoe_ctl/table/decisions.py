@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments, consent, positions
 from .inputs import StorageRestored
@@ -74,23 +75,23 @@ def _has_position(turn: Turn, needed: str) -> bool:
     return positions.is_sufficient(turn.command.position, needed, highest=highest)
 
 
-def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | str | None:
+def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
     """Return what stands against the choice that is named; with None, against every choice."""
     if stack.to_decide(turn) is None:
         return not_taken(("suspended",))
     if given is None:
         open_now = any(check_choice(turn, one) is None for one in stack.offered(turn))
-        return None if open_now else "there is nothing to decide now"
+        return None if open_now else message("refused_nothing_to_decide")
     if (choice := _named_choice(turn)) is None:
-        names = ", ".join(c.name for c in stack.offered(turn))
-        return f"the choice is one of {names}"
+        names = [c.name for c in stack.offered(turn)]
+        return message("refused_no_such_choice", choices=names)
     return _check_chosen(turn, choice)
 
 
 def check_choice(turn: Turn, choice: Choice) -> Objection | None:
     """Return what stands against this choice now, whoever takes it and with what arguments."""
     why = choice.unless(turn, None)
-    return Objection(why) if isinstance(why, str) else why
+    return Objection(why) if isinstance(why, Message) else why
 
 
 def lowest_that_decides(turn: Turn) -> str:
@@ -104,22 +105,19 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
     """Return the first thing that stands against the choice that this command takes."""
     command, needed = turn.command, stack.who_takes(choice, turn.game)
     if not _has_position(turn, needed):
-        return Objection(
-            f"{choice.name} needs {positions.position_name(needed)}", {"position": needed}
-        )
+        low = message("refused_position_too_low", what=choice.name, position=needed)
+        return Objection(low, {"position": needed})
     if choice.reason and not command.reason:
-        return Objection("a reason is missing: what is decided is recorded with it")
+        return Objection(message("refused_decided_without_reason"))
     lacks = consent.check_second_person(turn, choice.name, needed) if choice.second else None
     if lacks is not None:
         return lacks
-    if isinstance(args := arguments.read_args(turn, choice.takes), str):
-        return Objection(f"{choice.name}: {args}")
+    if isinstance(args := arguments.read_args(turn, choice.takes), Message):
+        return Objection(args)
     why = choice.unless(turn, args)
     if why is None and choice.discretion is not None:
         why = arguments.check_reason(turn, choice.discretion(turn, args))
-    if isinstance(why, Objection):
-        return why._replace(why=f"{choice.name}: {why.why}")
-    return None if why is None else Objection(f"{choice.name}: {why}")
+    return Objection(why) if isinstance(why, Message) else why
 
 
 # Declarations. Conditions.
@@ -132,48 +130,47 @@ def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | No
         recorded = (check_recorded(turn, key, None) for key in RECORDED)
         others = (_check_declarable(turn, key, one) for key, one in declarable.items())
         found = itertools.chain(recorded, others)
-        return None if None in found else Objection("there is nothing to declare now")
+        return None if None in found else Objection(message("refused_nothing_to_declare"))
     key = given.get("key")
     if isinstance(key, str) and key in RECORDED:
         return check_recorded(turn, key, given)
     declared = declarable.get(key) if isinstance(key, str) else None
     if declared is None:
-        return Objection(f"the key is one of {', '.join((*declarable, *RECORDED))}")
+        return Objection(message("refused_no_such_key", keys=[*declarable, *RECORDED]))
     return _check_declared(turn, str(key), declared)
 
 
-def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | str | None:
+def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | Message | None:
     """Return what stands against declaring this now, whoever does it and with what arguments."""
     if (out := _check_state(turn, key, declared)) is not None:
         return out
     if declared.subject is None and stack.is_open(turn, key):
-        return f"{key} is open already"
+        return message("refused_key_is_open", key=key)
     return declared.unless(turn, None)
 
 
 def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | None:
     """Return the first thing that stands against what this command declares."""
     if not _has_position(turn, declared.by):
-        return Objection(
-            f"{key} needs {positions.position_name(declared.by)}", {"position": declared.by}
-        )
+        low = message("refused_position_too_low", what=key, position=declared.by)
+        return Objection(low, {"position": declared.by})
     if (out := _check_state(turn, key, declared)) is not None:
         return out
-    if isinstance(args := arguments.read_args(turn, declared.takes), str):
-        return Objection(f"{key}: {args}")
+    if isinstance(args := arguments.read_args(turn, declared.takes), Message):
+        return Objection(args)
     if stack.is_open(turn, args.key, _subject(turn, declared)):
-        return Objection(f"{key} is open already")
+        return Objection(message("refused_key_is_open", key=key))
     against = declared.unless(turn, args)
-    return None if against is None else Objection(f"{key}: {against}")
+    return Objection(against) if isinstance(against, Message) else against
 
 
 def _check_state(turn: Turn, key: str, declared: Declared) -> Objection | None:
     """Return the objection that this cannot be declared in this state, or the one left."""
     if turn.state not in declared.states:
-        why = f"{key} cannot be declared now (the table is {turn.state})"
+        why = message("refused_key_in_this_state", key=key, state=turn.state)
         return Objection(why, {"state": ", ".join(declared.states)})
     if turn.state == "suspended" and turn.resume_state not in declared.states:
-        return Objection(f"{key} cannot be declared: the table was {turn.resume_state}")
+        return Objection(message("refused_key_of_halt", key=key, state=turn.resume_state))
     return None
 
 
@@ -207,7 +204,7 @@ def raise_declared(turn: Turn) -> None:
     subject = _subject(turn, declared)
     when, named = declared.begins or (never, None)
     step = named if when(turn) else None
-    seen = turn.command.reason
+    seen = message("seen_by_person", words=turn.command.reason)
     cause = Cause(key, seen, declared.seen, subject=subject, noted=noted, step=step)
     stack.raise_irregularity(turn, cause)
 
@@ -242,8 +239,8 @@ def halt_for_reading(turn: Turn) -> None:
 
     The choice itself is not taken.
     """
-    seen = "a card was entered that is not what the shoe read"
-    data = {"key": turn.current.key, "step": "the entry is not what the shoe read"}
+    seen = message("seen_entered_card_differs")
+    data = {"key": turn.current.key, "step": "entry_contradicts_reading"}
     turn.tell_restricted("irregularity.step", {**data, **stack.who_said(turn, "decide")})
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
@@ -317,11 +314,13 @@ def resume_play(turn: Turn) -> None:
         pending_card.lay_down_pending_card(turn)
         turn.then("set_shown")
         return
-    pending_card.deal_pending_card(turn)
-    if wager_commands.differential_has_changed(turn):
+    if turn.now.pending is not None:
+        pending_card.deal_pending_card(turn)
+    if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
         wager_commands.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
-        unread_cards.resolve_known(turn)
+        if turn.now.waiting:
+            unread_cards.resolve_known(turn)
         reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
         card_ledger.void_if_shoe_is_empty(turn)
@@ -353,8 +352,8 @@ def void_insufficient_cards(turn: Turn) -> None:
     """Void the round because the shoe is empty and a card is due (5.3)."""
     key = "insufficient_cards"
     rule = turn.game.rule(key, "void")
-    seen = "the shoe is empty and a card is due"
-    turn.tell("irregularity.raised", {"key": key, "seen": seen, "rule": rule})
+    seen = message("seen_shoe_empty")
+    turn.tell("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
     turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
     wager_commands.return_all(turn, rule)
     stack.void_waiting(turn, {"how": VOID, "rule": rule})
@@ -370,17 +369,17 @@ def is_table_paused(now: TableState) -> bool:
     return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
-def check_pause(turn: Turn, _args: object = None) -> str | None:
+def check_pause(turn: Turn, _args: object = None) -> Message | None:
     """Return the objection that the table is paused already."""
-    return "the table is paused for review already" if is_table_paused(turn.now) else None
+    return message("refused_paused_already") if is_table_paused(turn.now) else None
 
 
-def check_resume(turn: Turn, _args: object = None) -> str | None:
+def check_resume(turn: Turn, _args: object = None) -> Message | None:
     """Return what stands against resuming: something came since, or something is missing."""
     if not (is_table_paused(turn.now) or is_held(turn.now)):
-        return "the table is halted for another reason: decide"
+        return message("refused_halted_otherwise")
     if not is_paused(turn):
-        return "what came since is decided first"
+        return message("refused_decide_first")
     return something_is_missing(turn) if _ends_halt(turn) else None
 
 
@@ -399,7 +398,7 @@ def call_pause(turn: Turn) -> None:
 
 def pause(turn: Turn) -> None:
     """Halt the table for review: nothing is drawn or decided until it is over."""
-    stack.pause(turn, Cause(REVIEW.key, "the table is paused for review"))
+    stack.pause(turn, Cause(REVIEW.key, message("seen_review")))
 
 
 def halt_for_storage_fault(turn: Turn) -> None:
@@ -410,7 +409,7 @@ def halt_for_storage_fault(turn: Turn) -> None:
     if is_held(turn.now):
         turn.tell("outage.opened", {}, restricted=outage)
     else:
-        seen = "nothing could be stored for a while"
+        seen = message("seen_outage")
         stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
 
 

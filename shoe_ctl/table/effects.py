@@ -12,6 +12,7 @@ import msgspec
 
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message
 
 
 class TableEvent(msgspec.Struct, frozen=True):
@@ -44,7 +45,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the command."""
     accepted: bool
     """False if it was refused."""
-    error: str | None = None
+    error: Message | None = None
     """Why it was refused, one line for people."""
     needs: dict[str, str] = {}
     """What a refused command would need, by kind: a position, a state, a consent."""
@@ -52,8 +53,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What halts the table now that the command is done, by its public key."""
     asks: str | None = None
     """What the table asks now without being halted, by its public key."""
-    text: str | None = None
-    """What happened and what is next, one line for people."""
+    message: Message | None = None
+    """What happened and what is next."""
 
 
 class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.game import Settlement
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from . import arguments
 from .effects import TableEvent
@@ -62,7 +62,7 @@ class EnteredRound(arguments.NoArgs, frozen=True, kw_only=True):
 # A round finished by hand. Conditions.
 
 
-def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | str | None:
+def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | Message | None:
     """Return what stands against this entry; with None, against every entry.
 
     What only the shoe has read makes no difference.
@@ -74,31 +74,31 @@ def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | str | None
     return _check_entered_hands(turn, args)
 
 
-def _check_round(turn: Turn) -> str | None:
+def _check_round(turn: Turn) -> Message | None:
     """Return what stands against entering a round, whatever its cards are."""
     played, now = turn.now.round, turn.now
     begun = ("betting", "closed") if turn.implied else ("closed",)
     if played is None or now.shoe is None:
-        return "no round is open"
+        return message("refused_no_round")
     if turn.resume_state not in (*begun, *CARDS_OUT):
-        return f"no cards were being dealt: the table was {turn.resume_state}"
+        return message("refused_no_cards_were_dealt", state=turn.resume_state)
     if withdrawal.is_open(turn):
-        return "a withdrawal window is open: it is closed first"
+        return message("refused_window_is_open")
     return None
 
 
-def _check_entered_hands(turn: Turn, args: EnteredRound) -> str | None:
+def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
     """Return what is wrong with these hands, by what everybody at the table has seen."""
     entered = args.cards()
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return "a hand has two cards or three"
+        return message("refused_hand_size")
     seen = {(d.hand, d.index): d.card.code for d in turn.round.cards if d.revealed and d.card}
     for slot, code in seen.items():
         if entered.get(slot) != code:
-            return f"{slot[0].capitalize()}'s card {slot[1]} was seen to be {code}"
+            return message("refused_card_was_seen", hand=slot[0], index=slot[1], card=code)
     for dealt in turn.round.cards:
         if (dealt.hand, dealt.index) not in entered:
-            return f"{dealt.hand.capitalize()} has a card {dealt.index} on the table"
+            return message("refused_card_left_out", hand=dealt.hand, index=dealt.index)
     new = [code for slot, code in entered.items() if slot not in seen]
     for at, code in enumerate(new):
         if (wrong := card_entry.check_card(turn, code, besides=new[:at].count(code))) is not None:
@@ -112,13 +112,13 @@ def _split_hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[
     return hands[0], hands[1]
 
 
-def check_complete(entered: dict[tuple[str, int], str]) -> str | None:
+def check_complete(entered: dict[tuple[str, int], str]) -> Message | None:
     """Return what is wrong with these hands by the Table of Play: impossible, or not complete."""
     try:
         due = next_hand(*_split_hands(entered))
-    except InputRefused as refused:
-        return str(refused)
-    return None if due is None else f"the round is not complete: {due.title()} draws"
+    except ImpossibleRound as impossible:
+        return impossible.why
+    return None if due is None else message("refused_hand_must_draw", hand=due)
 
 
 def entry_contradicts_reading(turn: Turn) -> bool:
@@ -160,7 +160,7 @@ def halt_for_entry_dispute(turn: Turn) -> None:
     The round is not entered.
     """
     _emit_entered(turn)
-    seen = "the round that was entered by hand is not what the shoe read"
+    seen = message("seen_entered_round_differs")
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
@@ -169,7 +169,7 @@ def enter_round(turn: Turn) -> None:
     drawn_meanwhile = _cards_without_slot(turn)
     if not turn.round.cards:
         unplaced.drop_roles(turn, "opening")
-    stack.close_all(turn, "entered by hand")
+    stack.close_all(turn, "entered_by_hand")
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
     _emit_entered(turn)
@@ -289,15 +289,15 @@ class Revision(arguments.NoArgs, frozen=True, kw_only=True):
 # Correcting the last outcome. Conditions.
 
 
-def check_revision(turn: Turn, args: Revision | None) -> Objection | str | None:
+def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | None:
     """Return what stands against this revision; with None, against every revision."""
     last = _last_announced(turn)
     if last is None:
-        return "no outcome was told that can be revised"
+        return message("refused_no_outcome_to_revise")
     if args is None:
         return None
     if args.round not in (None, last.round.id):
-        return f"only the last round can be revised, {last.round.id}"
+        return message("refused_only_last_round", round_id=last.round.id)
     return _check_revised_hands(turn, last, args)
 
 
@@ -311,14 +311,14 @@ def _last_announced(turn: Turn) -> SettledRound | None:
     return now.last
 
 
-def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> str | None:
+def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
     """Return what is wrong with these hands."""
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
-        return "those are the cards that were told"
+        return message("refused_same_cards")
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return "a hand has two cards or three"
+        return message("refused_hand_size")
     new = list(entered.values())
     mine = list(before.values()) if _is_same_shoe(turn, last) else []
     for at, code in enumerate(new):

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import msgspec
 
 from firmware_proto.events import ShoeEvent, from_plain, to_plain
+from shoe_ctl.texts.message import Message
 
 
 class Happened(
@@ -43,7 +44,7 @@ class SecondPerson(
 
     positions: tuple[str, ...] = ()
     """The highest positions that the user may act in, and others."""
-    why_not: str | None = None
+    why_not: Message | None = None
     """Why that person cannot consent: no configured user, or who asks. One line for people."""
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message
+
 from . import arguments, decisions, turn
 from .commands import COMMANDS, Command
 from .procedures import stack
@@ -42,7 +44,7 @@ def commands_of_state(state: str) -> tuple[str, ...]:
     return tuple(name for name, command in COMMANDS.items() if state in command.states)
 
 
-def check_command(view: TableView, name: str) -> str | None:
+def check_command(view: TableView, name: str) -> Message | None:
     """Return what stands against this command now, whatever its arguments are."""
     found = COMMANDS[name].check(_turn_without_input(view), None)
     return found.why if isinstance(found, turn.Objection) else found
@@ -73,7 +75,7 @@ def list_choices(view: TableView) -> list[dict[str, Any]]:
     turn = _turn_without_input(view)
     offered = zip(stack.offered(view), stack.offers(view, open_step), strict=True)
     return [
-        offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why})
+        offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why.as_data()})
         for choice, offer in offered
         for why in (decisions.check_choice(turn, choice),)
     ]

@@ -26,11 +26,6 @@ POSITIONS = (*LADDER, BESIDE, APART)
 """Every position that somebody may act in."""
 
 
-def position_name(position: str) -> str:
-    """Return the position with its article, for use in a refusal."""
-    return f"{'an' if position[:1] in 'aeiou' else 'a'} {position}"
-
-
 def who_decides(game: Game) -> str:
     """Return the position that decides what the rules do not cover (6.1)."""
     return LADDER[-1] if game.decides is None else game.decides

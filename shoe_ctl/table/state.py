@@ -14,6 +14,7 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer
 from .wagers.types import Scope, Wagers
@@ -74,9 +75,11 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     """Who handles the cards in the Player's place, if that was allowed."""
 
     @property
-    def named(self) -> str:
-        """The Player in words: by seat, or by id where no seat is known."""
-        return f"Player {self.id}" if self.seat is None else f"seat {self.seat}"
+    def named(self) -> Message:
+        """The Player by seat, or by id where no seat is known."""
+        if self.seat is None:
+            return message("player_by_id", player=self.id)
+        return message("player_by_seat", seat=self.seat)
 
 
 class HandCustody(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,7 +262,10 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def all_revealed(self) -> bool:
         """True if every card dealt so far is revealed, and so known."""
-        return all(d.revealed for d in self.cards)
+        for dealt in self.cards:  # noqa: SIM110 - asked for each card: a generator costs more
+            if not dealt.revealed:
+                return False
+        return True
 
 
 class SettledRound(msgspec.Struct, frozen=True, kw_only=True):
@@ -492,13 +498,13 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
     """The key of its procedure."""
     step: str
     """The step of the procedure that is open."""
-    seen: str
+    seen: Message
     """What was seen, for the staff."""
     since_us: int
     """When it was raised."""
     subject: str | None = None
     """Tells it from others with the same key."""
-    publicly: str | None = None
+    publicly: Message | None = None
     """What the public was told of what was seen; None where nothing may be said."""
     covers: bool = False
     """True if the one below it on the stack is part of the same event and ends with it."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from . import answers, decisions, undelivered
-from .cases import CASES, CHECKS, list_cases
+from .cases import CASES, CHECKS, list_cases, take_turn
 from .commands import command_rows
 from .decisions import (
     apply_choice,
@@ -86,7 +86,7 @@ BY_CARDS: Destination = _phase
 RESUME: Destination = _resume_state
 """The state that the table left for the halt, or another one that the end of the halt names."""
 
-DEAL: tuple[Action, ...] = (record_unarmed_draw, deal_card, reveal_face_up_cards, advance_round)
+DEAL: tuple[Action, ...] = (deal_card, reveal_face_up_cards, advance_round)
 """Deal the drawn card into the slot that is due. Where cards are dealt face up, reveal those that
 the table has seen by now; once all cards of the round are seen, the round advances."""
 
@@ -120,9 +120,9 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("idle",        "place_your_bets",    "betting",     answer_cards_kept, open_round),    # 3.1
     ("idle",        "first_wager",        "betting",     answer_cards_kept, open_round,
                                                          apply_wager),
-    ("idle",        "card.in_turn",       "dealing",     answer_cards_kept, record_unarmed_draw,
-                                                         open_round, close_bets, deal_opening_cards,
-                                                         deal_card, measure_differential_after_card,
+    ("idle",        "card.in_turn",       "dealing",     answer_cards_kept, open_round, close_bets,
+                                                         deal_opening_cards, deal_card,
+                                                         measure_differential_after_card,
                                                          reveal_face_up_cards),
     ("idle",        "pull.opens_round",   "closed",      answer_cards_kept, open_round, close_bets,
                                                          raise_double_draw,
@@ -142,8 +142,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("betting",     "no_more_bets",       "closed",      close_bets, resume_with_cards_on_table,
                                                          measure_differential,
                                                          begin_with_opening_cards),         # 3.2
-    ("betting",     "card.in_turn",       "dealing",     record_unarmed_draw, close_bets,
-                                                         deal_opening_cards, deal_card,
+    ("betting",     "card.in_turn",       "dealing",     close_bets, deal_opening_cards, deal_card,
                                                          measure_differential_after_card,
                                                          reveal_face_up_cards),
     ("betting",     "pull.opens_round",   "closed",      close_bets, raise_double_draw,
@@ -167,7 +166,6 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("revealing",   "third_card.aside",   "revealing",   deal_card_set_aside),              # 5.11.1
     ("revealing",   "third_card.ran_out", "idle",        void_insufficient_cards),          # 5.3
     ("revealing",   "outcome_due",        "resolved",    announce_outcome),
-    ("revealing",   "cards_placed",       BY_CARDS,      *PLAY_ON),
     # -- drawing: a hand gets its third card -----------------------------------------------------
     ("drawing",     "card.in_turn",       "revealing",   *DEAL),
     ("drawing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
@@ -183,7 +181,6 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("shoe_change", "set.admitted",       "idle",        answer_cards_replaced, admit_pending_set),
     ("shoe_change", "set.refused",        "no_shoe",     answer_cards_replaced, refuse_set),
     ("shoe_change", "set.taken_out",      "no_shoe",     answer_cards_replaced, remove_shoe),
-    ("shoe_change", "cards_placed",       BY_CARDS,      *PLAY_ON),
 )
 # fmt: on
 
@@ -353,6 +350,7 @@ ALWAYS: Mapping[str, Cell] = {
     "card.in_pause": halts(overdraw.halt_while_paused),  # 6.1
     "card.in_halt": does(halt_causes.hold_another_card),
     "card.without_shoe": halts("no_shoe_known", halt_causes.hold_card),
+    "card.unarmed": does(record_unarmed_draw, take_turn),  # 5.7
     "card.burned": does(card_ledger.burn),
     "card.of_missed_round": does(card_ledger.count_unplaced),
     "card.set_aside": does(reconstruct.set_aside_next),  # 5.11.1

@@ -18,11 +18,12 @@ from msgspec.structs import replace
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer, Effect, TableEvent
 from .inputs import Input, ShoeSaid, TableCommand
 from .settings import TableSettings
-from .state import Halt, OpenIrregularity, Round, Shoe, TableState
+from .state import BEGUN_BY_A_CARD, DEALT_IN, Halt, OpenIrregularity, Round, Shoe, TableState
 from .wagers.limits import WagerRules
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Cause(NamedTuple):
 
     key: str
     """The key of the irregularity or pause."""
-    seen: str
-    """What was seen, in words that never name a card."""
-    publicly: str | None = None
+    seen: Message
+    """What was seen; it never names a card."""
+    publicly: Message | None = None
     """What the public may know of it, where that is less than ``seen``."""
     subject: str | None = None
     """Tells this irregularity from others with the same key."""
@@ -73,6 +74,7 @@ def implied(now: TableState, settings: TableSettings) -> bool:
     return settings.announcements == "implied" and not is_handed(now, settings)
 
 
+PUBLIC, RESTRICTED = Audience.PUBLIC, Audience.RESTRICTED
 _Event = TypeVar("_Event", bound=ShoeEvent)
 
 
@@ -142,6 +144,14 @@ class TableView:
         """True if announcements are inferred from the cards."""
         return implied(self.now, self.settings)
 
+    def is_shoe_sorted(self) -> bool:
+        """True if the round gets no card from the shoe any more: its cards lie on the table."""
+        return self.now.round is not None and self.now.round.shoe_sorted
+
+    def takes_card_in(self, state: str) -> bool:
+        """Return whether a card may be drawn in this state; implied announcements follow it."""
+        return state in DEALT_IN or (state in BEGUN_BY_A_CARD and self.implied)
+
     def public_key(self, key: str) -> str:
         """Return what public events call this irregularity or pause."""
         return self.procedures[key].public_key or key
@@ -159,7 +169,10 @@ class Turn(TableView):
         resumes_in: the state in which play resumes once the last irregularity has ended.
         refusal: the answer, if the command of this input was refused.
         args: the arguments of the command, once they were read.
+    ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
+
+    drawn: CardDrawn
 
     def __init__(
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
@@ -183,7 +196,11 @@ class Turn(TableView):
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.happened = happened
-        self._event = happened.event if isinstance(happened, ShoeSaid) else None
+        self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
+        if isinstance(event, CardDrawn):
+            self.drawn = event
+        else:
+            self.__dict__.pop("drawn", None)
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -202,13 +219,6 @@ class Turn(TableView):
         """Return the shoe event of this input, which must be of this type."""
         event = self.shoe_event
         assert isinstance(event, kind)
-        return event
-
-    @property
-    def drawn(self) -> CardDrawn:
-        """The drawn card that is this input's shoe event."""
-        event = self._event
-        assert isinstance(event, CardDrawn)
         return event
 
     @property
@@ -254,19 +264,18 @@ class Turn(TableView):
     @property
     def subject(self) -> str | None:
         """The id that events are about: the open round's, or else the shoe's."""
-        if self.now.round is not None:
-            return self.now.round.id
-        return self.now.shoe.id if self.now.shoe is not None else None
+        about = self.now.round or self.now.shoe
+        return None if about is None else about.id
 
     def tell(
         self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
     ) -> None:
         """Emit a public event; ``restricted`` is the data of its restricted copy if different."""
-        self.effects.append(TableEvent(kind, Audience.PUBLIC, self.subject, data, restricted))
+        self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
 
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """Emit an event that only the restricted stream carries."""
-        self.effects.append(TableEvent(kind, Audience.RESTRICTED, self.subject, data))
+        self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
 
     def emit_irregularity(
         self, kind: str, key: str, data: dict[str, Any], **restricted: object
@@ -280,12 +289,12 @@ class Turn(TableView):
         else:
             self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
-    def refuse(self, error: str, **needs: str) -> None:
+    def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input with the reason and what it would need."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
-        data = {"command_id": asked.command_id, "command": asked.command, "error": error}
-        self.tell_restricted("command.refused", data)
+        data = {"command_id": asked.command_id, "command": asked.command}
+        self.tell_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
         self,
@@ -298,23 +307,22 @@ class Turn(TableView):
         """Emit an announcement, marked *inferred* unless this input is the command ``by``."""
         asked = self.happened
         made = isinstance(asked, TableCommand) and asked.command == by
-        stamp = {} if made else {"inferred": True}
-        more = None if restricted is None else {**data, **stamp, **restricted}
-        self.tell(kind, {**data, **stamp}, restricted=more)
+        told = data if made else {**data, "inferred": True}
+        self.tell(kind, told, restricted=None if restricted is None else {**told, **restricted})
 
 
 class Objection(NamedTuple):
     """Why a command cannot be taken."""
 
-    why: str
-    """The reason, one line for people."""
+    why: Message
+    """The reason, for people."""
     needs: Mapping[str, str] = {}
     """What the command would need, by kind: a position, a state, a consent."""
     tell: Callable[[Turn], None] | None = None
     """Refuses the command where another event than ``command.refused`` says so."""
 
 
-Check = Callable[[Turn, Any], str | Objection | None]
+Check = Callable[[Turn, Any], Message | Objection | None]
 """Finds what stands against a command with these arguments; with None, whatever they are."""
 
 
@@ -322,11 +330,11 @@ def check_nothing(_turn: Turn, _args: object = None) -> None:
     """Return None: nothing stands against the command."""
 
 
-def refuse(turn: Turn, objection: str | Objection) -> None:
+def refuse(turn: Turn, objection: Message | Objection) -> None:
     """Refuse the command of this turn because of this objection."""
     why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
     if tell is None:
-        turn.refuse(f"{turn.command.command}: {why}", **needs)
+        turn.refuse(why, **needs)
     else:
         tell(turn)
 
@@ -337,7 +345,7 @@ class Refuse:
 
     states: tuple[str, ...]
     """The states that take it."""
-    why: Callable[[Turn], str | Objection | None] | None = None
+    why: Callable[[Turn], Message | Objection | None] | None = None
     """Finds a better reason than the state's name, or None."""
 
     def __call__(self, turn: Turn) -> None:
@@ -345,10 +353,10 @@ class Refuse:
         if self.why is not None and (objection := self.why(turn)) is not None:
             refuse(turn, objection)
             return
-        error = f"{turn.command.command} cannot be taken now (the table is {turn.state})"
+        error = message("refused_in_this_state", command=turn.command.command, state=turn.state)
         turn.refuse(error, state=", ".join(s for s in self.states if s != turn.state))
 
 
 def not_taken(states: tuple[str, ...]) -> Objection:
     """Return the objection that only these states take the command."""
-    return Objection("it cannot be taken now", tell=Refuse(states))
+    return Objection(message("refused_not_now"), tell=Refuse(states))

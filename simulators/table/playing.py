@@ -310,7 +310,7 @@ class Performance:
         if answer != first:
             raise Stuck(f"the same command was answered {answer}, and first {first}")
         if answer.get("accepted") is not True:
-            self._note(f"  refused: {answer.get('error')}")
+            self._note(f"  refused: {_error(answer)}")
             _check_refusal(said, answer)
             return
         if said.refused is not None:
@@ -379,15 +379,21 @@ class Performance:
         await self._bench.until(lambda: self._told(kind) >= count, kind)
 
 
+def _error(answer: Mapping[str, Any]) -> str | None:
+    """Why a command was refused, in words."""
+    error = answer.get("error")
+    return None if error is None else str(error["text"])
+
+
 def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
     """Raises Stuck unless it was to be refused for want of just this."""
     needs = answer.get("needs") or {}
     if said.refused is None:
-        raise Stuck(f"it was refused: {answer.get('error')} (needs {dict(needs)})")
+        raise Stuck(f"it was refused: {_error(answer)} (needs {dict(needs)})")
     if said.refused != "other" and said.refused not in needs:
-        raise Stuck(f"it was refused for another reason: {answer.get('error')} ({dict(needs)})")
+        raise Stuck(f"it was refused for another reason: {_error(answer)} ({dict(needs)})")
     if said.refused == "other" and needs:
-        raise Stuck(f"it was refused for want of {', '.join(needs)}: {answer.get('error')}")
+        raise Stuck(f"it was refused for want of {', '.join(needs)}: {_error(answer)}")
 
 
 def in_words(step: Step) -> str:

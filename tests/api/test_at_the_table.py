@@ -64,7 +64,7 @@ async def test_the_status_says_which_commands_are_taken_and_from_whom(tmp_path: 
         answer = await table.caller.asks(request="status")
         assert answer["position"] == "gaming_shift_manager"
         unknown = await table.caller.asks(request="status", table="bac-08")
-        assert unknown["error"] == "no table bac-08 is served here: there is bac-07"
+        assert unknown["error"]["text"] == "no table bac-08 is served here: there is bac-07"
 
 
 async def test_a_refused_command_says_what_it_needs_and_changes_nothing(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_a_refused_command_says_what_it_needs_and_changes_nothing(tmp_path
             (await gives("sing"), {}),
         ]  # fmt: skip
         stale = await gives("place_your_bets", round_id="bac-07-s0-r9")
-        assert stale["accepted"] is False and "bac-07-s0-r9" in stale["error"]
+        assert stale["accepted"] is False and "bac-07-s0-r9" in stale["error"]["text"]
         for refused, needs in refusals:
             assert refused["accepted"] is False
             assert refused["needs"] == needs, refused
@@ -125,11 +125,11 @@ async def test_a_repeated_id_gets_its_first_answer_again_after_restarts_too(
                 await again(table.caller, given)
                 other = await table.caller.gives("settle", command_id="a")
                 assert other["accepted"] is False
-                assert "command_id a was used before, for another command" in other["error"]
+                assert "command_id a was used before, for another command" in other["error"]["text"]
                 sent_by_another = await table.caller.gives(
                     "place_your_bets", command_id="a", person="Bo"
                 )
-                assert sent_by_another["error"] == other["error"]
+                assert sent_by_another["error"]["text"] == other["error"]["text"]
         async with served(tmp_path, rig, told, audience="restricted") as table:
             answer = await table.caller.gives("place_your_bets", command_id="a")
             assert answer["events"] == [restricted_id_of("round.opened", tmp_path)]
@@ -195,13 +195,13 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
         await table.deal(lambda h: h["state"] == "idle")
         monkeypatch.setattr(table.daemon.runners["bac-07"], "command", full)
         refused = await table.caller.gives("place_your_bets")
-        assert refused["accepted"] is False and refused["error"] == "journal: no space left"
+        assert refused["accepted"] is False and refused["error"]["text"] == "journal: no space left"
         assert await table.caller.is_hung_up()
         async with calling_back(tmp_path / "shoectl.sock") as caller:
             table.caller = caller
             refused = await caller.gives("place_your_bets", command_id="while")
             assert refused["accepted"] is False
-            assert refused["error"] == (
+            assert refused["error"]["text"] == (
                 "storage fault, nothing is stored, acknowledged or published: "
                 "journal: no space left"
             )
@@ -229,7 +229,10 @@ async def test_wagers_stand_in_the_status_by_seat_and_with_their_money_until_the
         for seat, player, wager in ((4, "cho", "player"), (2, "ann", "banker"), (2, "ben", "tie")):
             args = {"player": player, "seat": seat, "wager": wager, "amount": 1000 + seat}
             answer = await table.caller.gives("place_wager", args=args)
-            assert answer["text"] == f"seat {seat}: {1000 + seat} on {wager}; next: no more bets"
+            assert (
+                answer["message"]["text"]
+                == f"seat {seat}: {1000 + seat} on {wager}; next: no more bets"
+            )
         held = await table.status()
         assert [(w["seat"], w["wager"], w["amount"]) for w in held["wagers"]] == [
             (2, "banker", 1002), (2, "tie", 1002), (4, "player", 1004),
@@ -241,16 +244,18 @@ async def test_wagers_stand_in_the_status_by_seat_and_with_their_money_until_the
         await table.caller.gives("declare", **declared)
         await table.caller.gives("decide", args={"choice": "offer_withdrawal"})
         answer = await table.caller.gives("decide", args={"choice": "withdraw_all", "seat": 4})
-        assert answer["text"].startswith("seat 4: 1004 on player goes back; seat 4 withdraws; ")
+        assert answer["message"]["text"].startswith(
+            "seat 4: 1004 on player goes back; seat 4 withdraws; "
+        )
         refused = await table.caller.gives("decide", args={"choice": "stand", "seat": 2})
-        assert "several Players have wagers at seat 2: say player=..." in refused["error"]
+        assert "several Players have wagers at seat 2: say player=..." in refused["error"]["text"]
         await table.caller.gives("decide", args={"choice": "close_window"})
         await table.caller.gives("decide", args={"choice": "play_on"})
         held = await table.deal(lambda h: h["state"] == "resolved")
         before = held["wagers"]
         assert [w["wager"] for w in before] == ["banker", "tie"]
         done = await table.caller.gives("settle")
-        assert "; the round is settled; next: place your bets" in done["text"]
+        assert "; the round is settled; next: place your bets" in done["message"]["text"]
         assert (await table.status())["wagers"] == []
     with Reader.open(tmp_path / "journal.db") as reader:
         sees = Audience.PUBLIC if audience == "public" else Audience.RESTRICTED
@@ -292,19 +297,21 @@ async def test_during_a_storage_fault_the_status_shows_what_was_stored_and_what_
                 table.caller = caller
                 stood = await table.status()
             fault = stood.pop("fault")
-            assert fault["text"].startswith("storage fault, nothing is stored, acknowledged")
-            assert "the disk is full" in fault["text"] and fault["since"].endswith("Z")
+            assert fault["message"]["text"].startswith(
+                "storage fault, nothing is stored, acknowledged"
+            )
+            assert "the disk is full" in fault["message"]["text"] and fault["since"].endswith("Z")
             # what was exposed as the disk failed is not known to the room
             assert stood["round"]["hands"] == {"player": [None, None], "banker": [None, None]}
             changed = {"next", "takes"}
             assert {k: v for k, v in stood.items() if k not in changed} == {
                 k: v for k, v in before.items() if k not in changed
             }
-            assert stood["next"]["command"] is None and "resume" in stood["next"]["text"]
+            assert stood["next"]["command"] is None and "resume" in stood["next"]["message"]["text"]
             assert stood["takes"] == []
             async with calling_back(tmp_path / "shoectl.sock") as caller:
                 unknown = await caller.asks(request="status", table="bac-99")
-            assert unknown["error"] == "no table bac-99 is served here: there is bac-07"
+            assert unknown["error"]["text"] == "no table bac-99 is served here: there is bac-07"
             broken.broken = False
             await table.told.until(lambda: bool(table.told.data("outage.opened")))
             async with calling_back(tmp_path / "shoectl.sock") as caller:
@@ -346,7 +353,7 @@ async def test_a_command_that_cannot_be_handled_halts_the_table_and_is_answered(
 
         monkeypatch.setattr(controller, "handle", faulty)
         answer = await table.caller.gives("settle")
-        assert answer["error"] == "the command could not be handled; the table is halted"
+        assert answer["error"]["text"] == "the command could not be handled; the table is halted"
         held = await table.status()
         assert held["state"] == "suspended"
         assert "7D" not in json.dumps(held)
@@ -360,7 +367,7 @@ async def test_a_user_may_act_in_positions_that_its_highest_is_not_above(tmp_pat
         assert (await table.caller.gives("declare", args={"key": "other"}, reason="r"))["accepted"]
         asked = {"args": {"choice": "play_on"}, "reason": "r", "position": "surveillance"}
         answer = await table.caller.gives("decide", **asked)
-        assert answer["error"] == "decide: play_on needs a gaming_shift_manager"
+        assert answer["error"]["text"] == "play_on needs a gaming shift manager"
 
 
 def test_a_position_beside_that_there_is_not_is_a_wrong_configuration(tmp_path: Path) -> None:

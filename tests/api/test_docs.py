@@ -25,7 +25,7 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONFIGURATION = (DOCS / "integrator/configuration.md").read_text("utf-8")

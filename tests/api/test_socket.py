@@ -21,6 +21,8 @@ from shoe_ctl.api.asked import Caller as Known
 from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, serving
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.message import message
 from tests.api.caller import PATIENCE_S, calling, envelope
 
 ME = Known(user="me", position="pit_manager", sees=Audience.PUBLIC)
@@ -89,7 +91,7 @@ async def test_a_bad_line_gets_one_answer_and_the_next_is_read(path: Path, bad: 
     desk = Desk()
     async with serving(path, USERS, desk), calling(path) as caller:
         refused = await caller.says(bad)
-        assert refused["accepted"] is False and refused["error"] and refused["needs"] == {}
+        assert refused["accepted"] is False and refused["error"]["text"] and refused["needs"] == {}
         assert (await caller.says(STATUS))["accepted"] is True
     assert len(desk.asked) == 1
 
@@ -106,7 +108,7 @@ async def test_a_line_as_long_as_may_be_is_read_and_a_longer_one_ends_the_talk(p
             assert (await caller.says(b" " * (MOST_BYTES - len(STATUS)) + STATUS))["accepted"]
         async with calling(path) as caller:
             refused = await caller.says(b"{" * (4 * MOST_BYTES))
-            assert refused["error"] == f"a line may hold {MOST_BYTES} bytes"
+            assert refused["error"]["text"] == f"a line may hold {MOST_BYTES} bytes"
             assert await caller.is_hung_up()
     assert len(desk.asked) == 1
 
@@ -116,7 +118,7 @@ async def test_half_a_line_and_then_the_end_does_nothing(path: Path) -> None:
     async with serving(path, USERS, desk), calling(path) as caller:
         caller.writer.write(STATUS[:-1])
         caller.writer.write_eof()
-        assert (await caller.answer())["error"].startswith("the last line has no end")
+        assert (await caller.answer())["error"]["text"].startswith("the last line has no end")
         assert await caller.is_hung_up()
     assert desk.asked == []
 
@@ -147,7 +149,7 @@ async def test_an_error_of_ours_is_told_and_the_talk_goes_on(path: Path) -> None
         desk.raises = InputRefused("no such table")
         assert await caller.says(STATUS) == {
             "accepted": False,
-            "error": "no such table",
+            "error": with_texts(message("daemon_failed", detail="no such table").as_data()),
             "needs": {},
         }
         desk.raises = None
@@ -159,7 +161,7 @@ async def test_a_fault_is_logged_and_not_told(path: Path, caplog: pytest.LogCapt
     async with serving(path, USERS, desk), calling(path) as caller:
         desk.raises = KeyError("a secret")
         refused = await caller.says(STATUS)
-        assert refused["accepted"] is False and "secret" not in refused["error"]
+        assert refused["accepted"] is False and "secret" not in refused["error"]["text"]
     assert "a secret" in caplog.text
 
 
@@ -172,7 +174,7 @@ async def test_a_user_that_is_not_configured_is_refused_in_one_line(
             async with calling(path) as caller:
                 refused = await caller.answer()
                 said = f"user id {os.getuid()} has no position at this daemon's tables"
-                assert refused["error"] == said
+                assert refused["error"]["text"] == said
                 assert await caller.is_hung_up()
     assert desk.asked == []
     assert caplog.text.count("refused") == 1  # once a user: a log cannot be flooded this way
@@ -222,7 +224,7 @@ async def test_the_kernel_says_who_calls(open_folder: Path) -> None:
         out, _ = await call_as(NOBODY, path)
         assert json.loads(out)["user"] == "nobody"
         async with calling(path) as root:
-            assert "user id 0 has no position" in (await root.answer())["error"]
+            assert "user id 0 has no position" in (await root.answer())["error"]["text"]
 
 
 @as_root
@@ -238,7 +240,7 @@ async def test_a_user_has_so_many_connections_and_no_more(path: Path) -> None:
         for caller in callers:
             assert (await caller.says(STATUS))["accepted"] is True
         async with calling(path) as one_more:
-            assert "connections open already" in (await one_more.answer())["error"]
+            assert "connections open already" in (await one_more.answer())["error"]["text"]
             assert await one_more.is_hung_up()
         callers[0].writer.close()
         await callers[0].writer.wait_closed()

@@ -14,7 +14,7 @@ from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.bodies import Kind
 from tests.journal.making import records, spoil
-from tests.wiring.on_the_wire import dealt
+from tests.wiring.wire_table import dealt
 
 ROUNDS = 3
 CARD = b'"type":"card_drawn"'

@@ -100,10 +100,22 @@ DOUBT = f"journal j.db may have lost its newest records: it ends at record 7; {W
     ("answer", "lines"),
     [
         ({"tables": [{"table": "bac-07"}]}, 0),
-        ({"tables": [{"table": "bac-07", "fault": {"text": "the disk is full"}}] * 2}, 1),
+        (
+            {
+                "tables": [{"table": "bac-07", "fault": {"message": {"text": "the disk is full"}}}]
+                * 2
+            },
+            1,
+        ),
         ({"tables": [{"table": "bac-07", "doubt": DOUBT}]}, 1),
-        ({"accepted": False, "error": DOUBT}, 1),
-        ({"accepted": False, "error": "user id 7 has no position at this daemon's tables"}, 0),
+        ({"accepted": False, "error": {"text": DOUBT}}, 1),
+        (
+            {
+                "accepted": False,
+                "error": {"text": "user id 7 has no position at this daemon's tables"},
+            },
+            0,
+        ),
     ],
 )
 def test_a_daemon_that_serves_no_table_is_wrong_however_well_its_shoes_answer(

@@ -22,10 +22,11 @@ from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import text, with_texts
 from simulators.table.scenario import shipped
 from tests.scenarios.test_in_process import played_once
-from tests.table.playing import SHIFT
-from tests.table.told_shoes import at_work
+from tests.table.harness import SHIFT
+from tests.table.shoe_commands import at_work
 
 REACHED = ("--socket", "/run/a folder/shoectl.sock")
 
@@ -60,7 +61,7 @@ class AtTheTable:
         self.controller.state = self.state
         effects = self.controller.handle(TableCommand(**plain))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
-        return {**msgspec.structs.asdict(answer), "events": []}
+        return {**with_texts(msgspec.to_builtins(answer)), "events": []}
 
 
 def typed(words: list[str], monkeypatch: pytest.MonkeyPatch, at: AtTheTable) -> Result:
@@ -157,7 +158,7 @@ def _takes(controller: TableController, command: str) -> list[str] | None:
         consented_by="lee",
     )  # fmt: skip
     (answer,) = [e for e in controller.handle(asked) if isinstance(e, Answer)]
-    error = str(answer.error)
+    error = "" if answer.error is None else text(answer.error)
     if f"takes no arguments: there is no {UNKNOWN}=" in error:
         return []
     _, found, takes = error.partition(f"there is no {UNKNOWN}=... here: it takes ")

@@ -22,7 +22,7 @@ from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from tests.journal.making import records, spoil
-from tests.wiring.on_the_wire import DEVICE, KEY, dealt
+from tests.wiring.wire_table import DEVICE, KEY, dealt
 
 ROUNDS = 12
 

@@ -24,7 +24,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from simulators.table.scenario import find as scenario
 from tests.scenarios.through_the_daemon import played
-from tests.wiring.on_the_wire import dealt
+from tests.wiring.wire_table import dealt
 
 ROUNDS = 12
 SHOECTL = str(Path(sys.executable).parent / "shoectl")

@@ -18,10 +18,12 @@ from typing import Any
 import pytest
 
 from shoe_ctl.cli.table import Wire, refusal
+from shoe_ctl.daemon.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
+from shoe_ctl.texts.catalogue import with_texts
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 
 WIDTH = 80
 PATIENCE_S = 60.0
@@ -171,7 +173,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
     wants = "it needs the consent of another person"
-    refused = {"error": wants, "needs": {"consent": "another person"}}
+    refused = {"error": {"text": wants}, "needs": {"consent": "another_person"}}
     assert refusal(refused) == f"{wants} (say --consented-by NAME)"
 
 
@@ -309,7 +311,7 @@ async def test_who_does_not_answer_as_a_daemon_does_is_an_environment_fault(
 
 
 async def test_who_is_not_let_in_is_told_why(tmp_path: Path) -> None:
-    refused = {"accepted": False, "error": "user id 7 has no position", "needs": {}}
+    refused = {"accepted": False, "error": {"text": "user id 7 has no position"}, "needs": {}}
     async with answering(tmp_path / "s.sock", lambda _: refused):
         ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
     assert ran == Ran(1, "", "shoectl: user id 7 has no position\n")
@@ -322,9 +324,9 @@ def test_the_last_word_of_one_who_hung_up_is_still_read(tmp_path: Path) -> None:
         listener.listen()
         with Wire(path) as wire:
             daemon, _ = listener.accept()
-            daemon.sendall(b'{"accepted": false, "error": "no"}\n')
+            daemon.sendall(b'{"accepted": false, "error": {"text": "no"}}\n')
             daemon.close()
-            assert wire.ask({"request": "status"}) == {"accepted": False, "error": "no"}
+            assert wire.ask({"request": "status"}) == {"accepted": False, "error": {"text": "no"}}
 
 
 FAULT = "storage fault, nothing is stored, acknowledged or published: the disk is full"
@@ -341,7 +343,7 @@ async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
     held = {
         "user": "u",
         "position": "dealer",
-        "tables": [in_storage_fault(stood, FAULT, since_us)],
+        "tables": [with_texts(in_storage_fault(stood, fault_of("the disk is full"), since_us))],
     }
     async with answering(tmp_path / "s.sock", lambda _: held):
         words = ("status", "--socket", str(tmp_path / "s.sock"), *(["--json"] if as_json else []))
@@ -374,7 +376,7 @@ async def test_an_argument_beyond_any_is_one_line(
     tmp_path: Path, word: str, code: int, says: str
 ) -> None:
     def refused(_: dict[str, Any]) -> dict[str, Any]:
-        return {"accepted": False, "error": "no"}
+        return {"accepted": False, "error": {"text": "no"}}
 
     async with answering(tmp_path / "s", refused):
         place = ("--socket", str(tmp_path / "s"), "--table", "t1", "--position", "dealer")

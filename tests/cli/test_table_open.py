@@ -10,11 +10,11 @@ import pytest
 from firmware_proto.events import CuttingCard
 from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.table.status import restricted, status
-from tests.table.playing import Playing
-from tests.table.staking import bets, betting
+from tests.table.harness import Playing
 from tests.table.test_after_void import voided
 from tests.table.test_procedures import declares
 from tests.table.test_withdrawal import opened
+from tests.table.wager_table import bets, betting
 from tests.table.wagers.test_differential_at_the_table import decides, exceeded
 
 
@@ -137,18 +137,18 @@ def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_
     table = Playing(announcements="explicit").open_shoe()
     table.does("place_your_bets")
     asked = table.asks("place_wager", player=9)
-    assert asked.error == "place_wager: say seat=... wager=... amount=..."
+    assert asked.error == "say seat=... wager=... amount=..."
     asked = table.asks("place_wager", player=9, seat=2, wager="tie", amount="10.5")
-    assert asked.error == "place_wager: amount: expected a whole number, not text"
+    assert asked.error == "amount: expected a whole number, not text"
     asked = table.asks("place_wager", player=9, seat=2, wager="tie", amount=10, chips=3)
     assert asked.error == (
-        "place_wager: there is no chips=... here: it takes player, seat, wager, on_behalf, amount"
+        "there is no chips=... here: it takes player, seat, wager, on_behalf, amount"
     )
     bets(table, "player", 500)
     table.does("no_more_bets")
     table.deal("2D 3C TS TH")
-    assert table.asks("expose").error == "expose: say hand=player|banker"
-    assert table.asks("expose", hand="dealer").error == "expose: hand: it is player or banker"
+    assert table.asks("expose").error == "say hand=player|banker"
+    assert table.asks("expose", hand="dealer").error == "hand: it is player or banker"
 
 
 @pytest.mark.parametrize(

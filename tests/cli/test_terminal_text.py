@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.terminal_text import printable
 from tests.journal.making import records, spoil
-from tests.wiring.on_the_wire import dealt
+from tests.wiring.wire_table import dealt
 
 
 @given(st.text())

@@ -21,9 +21,9 @@ from simulators.table.scenario import Scenario, find, shipped
 from tests.corpus.corpus import Run, record
 from tests.end_to_end.at_a_table import Table
 from tests.scenarios.in_process import InProcess
-from tests.table import tried
+from tests.table import sample_inputs
+from tests.table.harness import Playing
 from tests.table.offers import At
-from tests.table.playing import Playing
 from tests.table.sessions import WAYS, goes_on, kind_of
 
 ANY_ORDER_SEEDS = 300
@@ -106,7 +106,7 @@ def _wandered(seed: int) -> Run:
             else:
                 continue
         at = At(table.now, table.game, table.settings)
-        _, happened = chance.choice(list(tried.inputs(at)))
+        _, happened = chance.choice(list(sample_inputs.inputs(at)))
         table.feed(happened)
     return record(f"seed:{seed}", table.controller, table.inputs)
 

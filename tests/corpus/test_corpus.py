@@ -9,7 +9,7 @@ import pytest
 
 from tests.corpus import corpus
 from tests.corpus.corpus import Run, Step, compare, record
-from tests.table.playing import ROUNDS, Playing
+from tests.table.harness import ROUNDS, Playing
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,7 @@ def test_an_altered_value_is_found_at_its_step_and_named_by_its_path(run: Run) -
     assert found.kinds == [
         "event round.outcome: data winner",
         "event round.outcome: restricted_data winner",
+        "answer: message args happened [] args winner",
     ]
     assert '"winner":"banker"' in str(found)
 

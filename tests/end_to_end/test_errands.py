@@ -23,6 +23,7 @@ from shoe_ctl.journal.bodies import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.link.key_file import read_keys
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import text as english
 from simulators.shoe.reference import ReferenceDevice
 from tests.api.caller import Caller, calling
 from tests.end_to_end.served import (
@@ -104,7 +105,8 @@ async def test_errands_are_done_once_answered_journaled_and_replayed(tmp_path: P
                 assert answered.answer.accepted, answered
                 await told.times(number, "shoe.answered")
             refused = await command(daemon, "c9", "rotate_key", key_id=2)
-            assert "the link to this one has none" in str(refused.answer.error)
+            assert refused.answer.error is not None
+            assert "the link to it has none" in english(refused.answer.error)
     assert [type(c).__name__ for c in done.commands if not isinstance(c, SetTime)] == [
         "TestSelf", "Reset", "Query"
     ]  # fmt: skip

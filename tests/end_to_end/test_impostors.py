@@ -19,6 +19,7 @@ import pytest
 
 from firmware_proto.reference.keys import ShoeKeys
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import text as english
 from tests.end_to_end.served import (
     PATIENCE_S,
     SOCKET,
@@ -172,7 +173,7 @@ async def test_an_impostor_is_refused_and_never_told_as_connected(
         stands = await runner(daemon).status(Audience.PUBLIC)
     assert told.data("shoe.refused")[0] == {"reason": reason}
     assert (stands["link"], stands["link_reason"]) == ("refused", reason)
-    assert "refused" in stands["next"]["text"]
+    assert "refused" in english(stands["next"]["message"])
     kinds = {event["type"] for event in streams(tmp_path)}
     assert "shoe.refused" in kinds
     assert not kinds & {"shoe.connected", "shoe.loaded", "shoe.lost"}

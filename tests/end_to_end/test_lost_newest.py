@@ -169,19 +169,19 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
         async with held(config, told) as (daemon, lines):
             async with calling(tmp_path / SOCKET) as caller:
                 for asked in ({"request": "status"}, ruling(command="resume")):
-                    assert (await caller.asks(**asked))["error"] == lines[0]
+                    assert (await caller.asks(**asked))["error"]["text"] == lines[0]
                 for wrong, why in (
-                    ({"reason": None}, "needs a reason"),
+                    ({"reason": None}, "a reason is missing"),
                     ({"consented_by": None}, "another person"),
                     ({"consented_by": "Ines"}, "another person"),
-                    ({"position": "pit_manager"}, "takes a gaming_shift_manager"),
+                    ({"position": "pit_manager"}, "needs a gaming shift manager"),
                     ({"position": "surveillance"}, "acts up to"),
                     ({"args": {"x": 3}}, "accept_loss takes no x"),
                     ({"round_id": "zzz"}, "accept_loss takes no round"),
                 ):
                     answer = await caller.asks(**ruling(**wrong))
                     assert not answer["accepted"]
-                    assert why in answer["error"], answer
+                    assert why in answer["error"]["text"], answer
                 now = {p.name: p.read_bytes() for p in tmp_path.glob("journal.db*")}
                 assert {name: now[name] for name in before} == before
                 assert keys(told.events) == known
@@ -197,7 +197,7 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                 again = await caller.asks(**ruling())
                 assert again == {"command_id": "ruled-1", "accepted": True, "events": []}
                 other = await caller.asks(**ruling(reason="another"))
-                assert "was used before, for another command" in other["error"]
+                assert "was used before, for another command" in other["error"]["text"]
         async with serving(config, told), calling(tmp_path / SOCKET) as caller:
             assert await caller.asks(**ruling()) == again
     keys(told.events)
@@ -274,7 +274,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                 assert status["tables"][0]["doubt"] == doubt
                 for refused in ("pause", "place_your_bets"):
                     answer = await caller.asks(**ruling(command=refused, command_id=refused))
-                    assert answer["error"] == doubt
+                    assert answer["error"]["text"] == doubt
                 answer = await caller.asks(**ruling(position="pit_manager", command_id="low"))
                 assert answer["needs"] == {"position": "gaming_shift_manager"}
                 assert keys(told.events) == known  # what was published before may come again
@@ -284,9 +284,12 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                 assert done["accepted"]
                 assert await caller.asks(**ruling()) == done
                 other = await caller.asks(**ruling(reason="another"))
-                assert "was used before, for another command" in other["error"]
+                assert "was used before, for another command" in other["error"]["text"]
                 new = await caller.asks(**ruling(command_id="ruled-2"))
-                assert "this journal shows no loss; there is nothing to rule on" in new["error"]
+                assert (
+                    "this journal shows no loss; there is nothing to rule on"
+                    in new["error"]["text"]
+                )
             assert runner(daemon)._journal.last_n > last_n
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
             fresh = [event for event in told.events if (event["source"], event["id"]) not in known]
@@ -473,7 +476,7 @@ async def test_a_doubt_outlasts_an_outage_of_the_storage(
                         status = await again.asks(request="status", table=TABLE)
                         assert status["tables"][0]["doubt"] == doubt
                     answer = await again.asks(**ruling(command="resume", command_id="r1"))
-                    assert answer["error"] == doubt
+                    assert answer["error"]["text"] == doubt
                     under_another_source(told.events, but=known)
                     assert (await again.asks(**ruling()))["accepted"]
                     for number, table in enumerate((TABLE, OTHER)):

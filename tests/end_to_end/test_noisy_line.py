@@ -23,6 +23,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.link.allowance import KEPT_A_MINUTE
 from shoe_ctl.link.descriptor import READ_SIZE
 from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import text as english
 from tests.end_to_end.served import (
     SOCKET,
     Told,
@@ -130,7 +131,7 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
     [resumed] = told.data("shoe.line_resumed")
     assert resumed["unkept"] > READ_SIZE
     assert (stands["link"], stands["link_reason"]) == ("suspended", "garbage")
-    assert "suspended until" in stands["next"]["text"]
+    assert "suspended until" in english(stands["next"]["message"])
     assert "link        suspended: the line brings too much garbage" in shown[1]
     assert any("the line is suspended for 5 s" in r.getMessage() for r in caplog.records)
     came = wires(journal)
@@ -176,7 +177,7 @@ async def test_a_line_too_slow_to_say_hello_shows_so_in_the_status(tmp_path: Pat
                 stands = await runner(daemon).status(Audience.PUBLIC)
                 await asyncio.sleep(0.05)
     assert (stands["link"], stands["link_reason"]) == ("unidentified", "no_hello")
-    assert "no shoe has said who it is: is the line too slow" in stands["next"]["text"]
+    assert "no shoe has said who it is: is the line too slow" in english(stands["next"]["message"])
     assert told.data("shoe.connected") == []
 
 

@@ -112,7 +112,7 @@ async def test_a_round_that_was_open_waits_for_a_person_and_loses_no_card(
         await told.times(6, "round.outcome")
     told_of = once_each(lines_of(tmp_path / "public.jsonl"))
     reasons = [data["reason"] for data in of_type(told_of, "shoe.lost")]
-    assert reasons[0] == "the controller was restarted"  # as it was, after the outage
+    assert reasons[0] == "controller_restarted"  # as it was, after the outage
     all_agree(of_type(told_of, "round.outcome"), at_table.rounds)
     assert nothing_is_wrong_with(tmp_path / "journal.db") == len(at_table.rounds)
 

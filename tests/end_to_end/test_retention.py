@@ -13,7 +13,7 @@ from tests.end_to_end.rounds import lines_of, of_type, once_each
 from tests.end_to_end.served import PATIENCE_S, ShoeAtTable, Told, serving
 from tests.journal.making import verified
 from tests.link.ends import until
-from tests.wiring.at_a_journal import replayed
+from tests.wiring.journal_table import replayed
 
 pytestmark = pytest.mark.slow
 

@@ -131,7 +131,7 @@ class Evening:
             all_agree(of_type(stream, "round.outcome"), self.shoe.rounds)
         told = lines_of(self.folder / "restricted.jsonl")
         lost = of_type(once_each(told), "shoe.lost")
-        why = "the storage failed, and the controller closed the link"
+        why = "storage_failed"
         # A shoe that had not said who it is yet when the storage failed was never connected.
         connected = of_type(once_each(told), "shoe.connected")
         assert [data["reason"] for data in lost] == [why] * (len(connected) - 1)

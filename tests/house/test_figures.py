@@ -1,4 +1,4 @@
-"""The counts of ``bench/house.py``: those recorded of an earlier commit, and how they are made."""
+"""The counts of ``bench/house.py``, and what ``bench/controller.py`` measures: no times here."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import house
-from bench._table import BEFORE, ROOT, packages_at
+from bench import controller, house
+from bench._table import BEFORE, ROOT, Table, packages_at
 
 RECORDED = {
     "card_files": 20,
@@ -106,3 +106,22 @@ def test_a_promise_is_missed_above_its_limit_only() -> None:
     kept = {each.key: each.most or 0 for each in house.FIGURES}
     assert house.missed(kept) == []
     assert [each.key for each in house.missed({**kept, "link_files": 21})] == ["link_files"]
+
+
+@pytest.mark.parametrize("way", controller.WAYS)
+def test_the_shoe_that_is_measured_is_dealt_without_a_halt(way: str) -> None:
+    inputs = controller.shoe_of(implied=way == "implied")
+    table = Table(implied=way == "implied")
+    for happened in inputs:
+        table.controller.handle(happened)
+    stands = table.controller.state
+    assert (stands.state, stands.halt, stands.rounds) == ("idle", None, controller.ROUNDS)
+    assert 4 * controller.ROUNDS <= sum(map(controller.is_card, inputs)) <= 6 * controller.ROUNDS
+
+
+def test_a_ratio_is_held_from_what_is_promised_on_and_always_where_nothing_is() -> None:
+    measured = controller.compared([(9.0, 3.0), (8.0, 2.0), (6.0, 3.0)])
+    assert measured == {"before": 8.0, "now": 3.0, "ratio": 3.0}
+    assert controller.is_held(measured)
+    assert controller.is_held({**measured, "promised": 3.0})
+    assert not controller.is_held({**measured, "promised": 3.1})

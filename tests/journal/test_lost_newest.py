@@ -212,6 +212,20 @@ def test_one_bit_anywhere_in_any_frame_is_noticed_or_loses_nothing(
             is_noticed(laid(tmp_path / "left", spoilt), 4 * COMMITS)
 
 
+def test_one_bit_anywhere_in_the_head_file_hides_no_lost_commit(
+    images: list[Image], tmp_path: Path
+) -> None:
+    """The journal ends one commit or two earlier, and one slot of the head file is damaged."""
+    for upto in (2, 3, 4, COMMITS):
+        head = images[upto - 1]["journal.db-head"]
+        for earlier in {max(0, upto - 2), max(0, upto - 3)}:
+            for slot in range(0, len(head), head_file.SLOT_BYTES):
+                for offset in (0, 15, 23, 27, 33, 300, head_file.SLOT_BYTES - 1):
+                    spoilt = flipped(head, slot + offset, 0)
+                    left = images[earlier] | {"journal.db-head": spoilt}
+                    assert is_noticed(laid(tmp_path / "left", left), 4 * upto)
+
+
 def test_what_a_killed_writer_left_opens_without_a_doubt(
     images: list[Image], tmp_path: Path
 ) -> None:

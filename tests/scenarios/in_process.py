@@ -40,6 +40,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
+from shoe_ctl.texts.catalogue import text, with_texts
 from simulators.ports.memory import MemoryPort
 from simulators.shoe.device import Device
 from simulators.table.bench import Stuck
@@ -106,7 +107,7 @@ class InProcess:
         while not so():
             if self.now >= end:
                 where = self.controller.state
-                halt = f", {where.halt.top.seen}" if where.halt is not None else ""
+                halt = f", {text(where.halt.top.seen)}" if where.halt is not None else ""
                 raise Stuck(f"{what} did not come (the table is {where.state}{halt})")
             self._advance(end)
 
@@ -218,7 +219,8 @@ class InProcess:
         said: dict[str, Any] = {"command_id": asked.command_id, "accepted": answer.accepted}
         if answer.accepted:
             return said | {"events": [t.id for t in self._public[told:]]}
-        return said | {"error": answer.error, "needs": answer.needs}
+        assert answer.error is not None
+        return said | {"error": with_texts(answer.error.as_data()), "needs": answer.needs}
 
     def _happened(self, happened: Input) -> list[Effect]:
         self.inputs.append(happened)

@@ -12,7 +12,7 @@ from tests.end_to_end.served import nothing_is_wrong_with
 from tests.scenarios.test_in_process import played as in_process
 from tests.scenarios.test_in_process import says_again
 from tests.scenarios.through_the_daemon import played
-from tests.table.playing import game
+from tests.table.harness import game
 
 CONDUCTED = [(name, method) for name in catalog.shipped() for method in game(name).methods]
 

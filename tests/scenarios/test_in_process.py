@@ -13,7 +13,7 @@ from simulators.table.bench import Stuck
 from simulators.table.playing import Performance
 from simulators.table.scenario import Scenario, find, shipped
 from tests.scenarios.in_process import InProcess
-from tests.table.reached import Reached, ends_reached
+from tests.table.reached_ends import Reached, ends_reached
 
 
 async def played(scenario: Scenario) -> tuple[InProcess, str | None]:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
+from shoe_ctl.texts.catalogue import text
 from simulators.table.scenario import Scenario, parse
 from tests.scenarios import through_the_daemon
 from tests.scenarios.through_the_daemon import played
@@ -64,7 +65,7 @@ def with_users(patch: pytest.MonkeyPatch, users: list[SocketUser]) -> None:
 async def errors(folder: Path, *steps: str) -> list[str]:
     _, restricted, stuck = await played(scenario(*steps), folder)
     assert stuck is None
-    return [told.data["error"] for told in restricted if told.type == "command.refused"]
+    return [text(told.data["error"]) for told in restricted if told.type == "command.refused"]
 
 
 OTHERS = "name Lee Ann or Dora or Sue or Pat"
@@ -76,8 +77,8 @@ REFUSED = {
     (ME, "Kim"): f"{ME} is who asks; {OTHERS}",
     (str(os.getuid()), "Kim"): f"{os.getuid()} is who asks; {OTHERS}",
     (str(LEE), "lee  ann"): f"{LEE} is who asks; {OTHERS}",  # by another of the person's names
-    ("dora", "Kim"): "needs the consent of a pit_supervisor or above: dora acts up to dealer",
-    ("Sue", "Kim"): "needs the consent of a pit_supervisor or above: Sue acts up to surveillance",
+    ("dora", "Kim"): "needs the consent of a pit supervisor or above: dora acts up to dealer",
+    ("Sue", "Kim"): "needs the consent of a pit supervisor or above: Sue acts up to surveillance",
 }
 
 

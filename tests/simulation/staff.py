@@ -11,6 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from shoe_ctl.texts.catalogue import text
 from tests.simulation.desk import Answer, Desk, NoAnswer
 
 PACE_S = (0.05, 0.8)
@@ -235,7 +236,7 @@ class Staff:
 
     def _named(self, halt: Mapping[str, Any]) -> str | None:
         """What lies there; now and then somebody misspeaks of a card that came with others."""
-        seen = halt.get("seen", "")
+        seen = text(halt["seen"]) if "seen" in halt else ""
         if halt.get("reason") == "misread":
             return self._room.unread_card(seen)
         if (halt.get("reason"), halt.get("step")) == ("double_draw", "name"):

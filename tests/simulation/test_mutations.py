@@ -15,7 +15,6 @@ from typing import Any
 import apsw
 import pytest
 
-from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal import schema
@@ -81,7 +80,7 @@ def events_are_acknowledged_as_they_are_heard(patch: pytest.MonkeyPatch) -> None
 def tables_are_not_told_of_an_outage(patch: pytest.MonkeyPatch) -> None:
     honest = TableRunner.start
 
-    async def start(self: TableRunner, host_boot: str, _: Outage | None = None) -> None:
+    async def start(self: TableRunner, host_boot: str, *_: object) -> None:
         await honest(self, host_boot)
 
     patch.setattr(TableRunner, "start", start)

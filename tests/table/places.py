@@ -13,10 +13,10 @@ from firmware_proto.events import CardPushedBack, CuttingCard, Reply, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.following import plays_out
+from tests.table.harness import Playing, game, settings
 from tests.table.offers import At
-from tests.table.playing import Playing, game, settings
 from tests.table.sessions import KINDS, WAYS, kind_of, played
+from tests.table.status_staff import plays_out
 
 HLGA = "Paiza Club"
 LIMITS = TableLimits(maximum=1000, differential=800)

@@ -22,7 +22,7 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.state import TableState
-from tests.table.playing import ROUNDS, Playing
+from tests.table.harness import ROUNDS, Playing
 
 Session = Callable[[Playing], None]
 

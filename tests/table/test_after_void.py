@@ -12,9 +12,9 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
-from tests.table.playing import Playing
-from tests.table.staking import bets, betting
+from tests.table.harness import Playing
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting
 
 FACE_DOWN: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
 
@@ -129,7 +129,7 @@ def test_cards_that_shall_be_replaced_are_not_asked_for() -> None:
 def test_no_other_choice_is_known_and_none_where_nothing_is_asked() -> None:
     table = voided()
     refused = table.asks("decide", choice="play_on", reason="r")
-    assert refused.error == "decide: the choice is one of replace_cards, keep_cards"
+    assert refused.error == "the choice is one of replace_cards, keep_cards"
     table.does("decide", choice="keep_cards")
     refused = table.asks("decide", choice="keep_cards")
     assert refused.error == "decide cannot be taken now (the table is idle)"

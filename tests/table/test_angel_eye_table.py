@@ -11,7 +11,7 @@ from firmware_proto.events import CardDrawn, CardOutsideGame, Redesignated, Resu
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]
@@ -41,7 +41,7 @@ def test_a_person_aligns_it_and_then_its_order_is_held_to() -> None:
     table = shoe()
     assert not table.asks("align", position="dealer").accepted
     table.does("align", position="pit_supervisor")
-    assert table.asks("align").error == "align: the shoe is aligned"
+    assert table.asks("align").error == "the shoe is aligned already"
     table.draw("9C", hand="banker", index=1)
     assert table.key == "wrong_order"
 
@@ -79,7 +79,7 @@ def test_the_dealers_announcement_waits_for_the_shoes_result_too() -> None:
     table.turn_over()
     table.does("announce_totals")
     refused = table.asks("announce_outcome")
-    assert refused.error == "announce_outcome: the shoe's own result has not come yet"
+    assert refused.error == "the shoe's own result has not come yet"
     table.judges()
     table.does("announce_outcome")
     assert len(table.told("round.outcome")) == 1
@@ -104,9 +104,7 @@ def test_a_result_that_does_not_come_in_time_halts() -> None:
     table.feed(Tick(t_us=wake.t_us))
     assert table.key == "result_missing"
     table.judges("player")
-    assert table.told("frame.discarded", Audience.RESTRICTED) == [
-        {"reason": "a result that no round awaits"}
-    ]
+    assert table.told("frame.discarded", Audience.RESTRICTED) == [{"reason": "result_not_awaited"}]
     table.rules("play_on")
     assert table.told("irregularity.resolved")[-1]["rule"] == "6.3"
     assert table.told("round.outcome")[0]["winner"] == "tie"

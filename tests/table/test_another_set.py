@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardDrawn
-from tests.table.playing import Playing, balanced
+from tests.table.harness import Playing, balanced
 
 
 def closed() -> Playing:

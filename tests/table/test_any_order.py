@@ -29,9 +29,9 @@ from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import APART
 from shoe_ctl.table.wagers.declared import RECORDED
-from tests.table.playing import SHIFT, Playing
+from tests.table.harness import SHIFT, Playing
+from tests.table.round_invariants import Watch
 from tests.table.sessions import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
-from tests.table.watching import Watch
 
 CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
 FACES = ("9C", "2D", "KD", "3H", "7S", "8H", "4f")

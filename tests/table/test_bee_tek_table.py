@@ -10,7 +10,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Discarded, Error, Warned
 from shoe_ctl.records import Audience
 from shoe_ctl.table.status import status
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]
@@ -45,7 +45,7 @@ def test_the_draw_order_says_whose_card_it_is(way: int, codes: str) -> None:
 
 def test_no_card_aligns_it_and_until_a_person_does_no_round_begins() -> None:
     table = fresh()
-    assert table.told("shoe.not_aligned") == [{"until": "a person's decision"}]
+    assert table.told("shoe.not_aligned") == [{"until": "align"}]
     for code in STAND.split():
         table.draw(code)
     assert (table.now.state, table.now.round, table.now.link.aligned) == ("idle", None, False)
@@ -62,7 +62,7 @@ def test_no_bets_are_taken_before_a_person_has_aligned_it() -> None:
     assert shown["next"]["command"] == "align"
     refused = table.asks("place_your_bets")
     assert refused.error is not None
-    assert refused.error.endswith("a person has to say first where the shoe stands: align")
+    assert refused.error.endswith("a person must say first where the shoe stands: align")
     table.does("align")
     table.does("place_your_bets")
 
@@ -321,7 +321,7 @@ def test_staff_say_that_the_cutting_card_came_and_that_another_set_is_in() -> No
     table.deal("2D 3C")
     table.does("declare_cutting_card", position="dealer")
     again = table.asks("declare_cutting_card")
-    assert again.error == "declare_cutting_card: it is out already"
+    assert again.error == "the cutting card is out already"
     assert table.now.state == "dealing"
     table.deal("TS TH 4C 5D")
     table.finish()
@@ -340,5 +340,5 @@ def test_a_shoe_that_names_its_set_is_not_changed_by_word_of_mouth() -> None:
     table = Playing(**WAYS[0]).open_shoe()
     table.does("change_shoe")
     refused = table.asks("declare_new_shoe")
-    assert refused.error == "declare_new_shoe: the shoe says itself which cards it holds"
+    assert refused.error == "the shoe says itself which cards it holds"
     assert table.now.state == "shoe_change"

@@ -9,7 +9,9 @@ import pytest
 from firmware_proto.events import Armed, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
-from tests.table.leaving_with_cards import (
+from tests.table.harness import SHIFT, Playing, balanced
+from tests.table.methods.method_tables import BOTH_DRAW, dealt, refused, secret
+from tests.table.taken_cards import (
     EYES,
     GAMES,
     PIT,
@@ -22,8 +24,6 @@ from tests.table.leaving_with_cards import (
     resolved,
     taken,
 )
-from tests.table.methods.handing import BOTH_DRAW, dealt, refused, secret
-from tests.table.playing import SHIFT, Playing, balanced
 
 # The value is known.
 
@@ -54,18 +54,18 @@ def test_it_takes_a_pit_supervisor_and_another_person() -> None:
     answer = table.asks("decide", choice="value_known", source="shoe", position="dealer")
     assert answer.needs == {"position": PIT}
     answer = table.asks("decide", choice="value_known", source="shoe", position=PIT)
-    assert answer.needs == {"consent": "another person"}
+    assert answer.needs == {"consent": "another_person"}
 
 
 def test_surveillance_says_what_it_saw_and_is_counted_on_when_the_pit_says_so() -> None:
     table = taken()
     why = refused(table, "decide", choice="value_known", source=EYES, consented_by="lee")
-    assert why.endswith("surveillance did not say yet what was seen: seen")
+    assert why.endswith("surveillance has not said yet what was seen: choose seen first")
     answer = table.asks("decide", choice="seen", cards="2D", position=SHIFT)
     assert answer.needs == {"position": EYES}
     decides(table, "seen", EYES, cards="2D")
     assert opinions(table)[-1] == {
-        "key": "card_taken", "step": "surveillance saw", "cards": ["2D"], "shoe": "agrees",
+        "key": "card_taken", "step": "surveillance_saw", "cards": ["2D"], "shoe": "agrees",
     }  # fmt: skip
     decides(table, "value_known", PIT, source=EYES)
     assert resolved(table)["rule"] == "5.11"
@@ -260,7 +260,7 @@ def test_who_counted_and_who_saw_it_are_on_record_and_the_shift_manager_is_prese
         assert not answer.accepted
     decides(table, "sorted")
     answer = table.asks("decide", choice="determined", cards="2D")
-    assert answer.needs == {"consent": "another person"}
+    assert answer.needs == {"consent": "another_person"}
     decides(table, "determined", cards="2D")
     step = secret(table, "irregularity.step")[-1]
     assert (step["person"], step["position"], step["consented_by"]) == ("kim", SHIFT, "lee")

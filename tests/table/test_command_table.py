@@ -10,8 +10,9 @@ from shoe_ctl.table.commands import COMMANDS, MOVES
 from shoe_ctl.table.status import status
 from shoe_ctl.table.transitions import ROUND
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.methods.handing import dealt
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
+from tests.table.methods.method_tables import dealt
 from tests.table.sessions import WAYS
 
 
@@ -52,10 +53,10 @@ def test_a_command_that_moves_the_table_has_its_line_in_just_the_states_that_tak
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("ask_shoe", "ask_shoe: an angel_eye shoe cannot be asked anything"),
-        ("pass_cards", "pass_cards: in Method B no Player handles the cards"),
+        ("ask_shoe", "the angel_eye shoe cannot be asked anything"),
+        ("pass_cards", "in Method B no Player handles the cards"),
         ("enter_round", "enter_round cannot be taken now (the table is revealing)"),
-        ("expose", "expose: say hand=player|banker"),
+        ("expose", "say hand=player|banker"),
     ],
 )
 def test_what_stands_against_a_command_is_said_before_what_is_wrong_with_its_arguments(
@@ -86,16 +87,16 @@ def test_a_wager_of_an_earlier_round_can_be_declared_whatever_halts_the_table() 
 def test_of_a_hand_that_is_not_named_it_is_said_what_stands_against_each() -> None:
     table = dealt(("ann", 1, "player", 100), ("ben", 3, "banker", 100))
     table.does("pass_cards", hand="player")
-    assert str(table.asks("pass_cards").error) == "pass_cards: say hand=player|banker"
+    assert str(table.asks("pass_cards").error) == "say hand=player|banker"
     table.does("pass_cards", hand="banker")
-    held = "seat 1 holds the player hand; seat 3 holds the banker hand"
-    assert str(table.asks("pass_cards").error) == f"pass_cards: {held}"
+    held = "seat 1 holds Player's cards; seat 3 holds Banker's cards"
+    assert str(table.asks("pass_cards").error) == held
 
 
 def test_a_choice_says_what_stands_against_it_whatever_it_is_given() -> None:
     table = missed(0, "2D 3C TS TH")  # face down: their third card is not due before they are seen
     why = "no card is due before those on the table are seen"
-    assert choice(table, "enter")["not_now"] == why
+    assert english(choice(table, "enter")["not_now"]) == why
 
 
 @pytest.mark.parametrize("way", [0, 1])
@@ -120,6 +121,6 @@ def test_a_choice_at_somebodys_discretion_wants_a_reason_where_the_game_does(
     unreasoned = table.asks("decide", choice="pass_on", seat=6, position="pit_supervisor")
     assert unreasoned.accepted is not wants
     if wants:
-        error = "decide: pass_on: this is at reasonable discretion: record it with a reason"
+        error = "this is at reasonable discretion: record it with a reason"
         assert str(unreasoned.error).startswith(error)
         table.does("decide", choice="pass_on", seat=6, position="pit_supervisor", reason="asked")

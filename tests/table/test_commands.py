@@ -16,7 +16,9 @@ from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
 from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.playing import Playing, game
+from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
+from tests.table.harness import Playing, game
 from tests.table.sessions import WAYS
 
 LADDER = positions.LADDER
@@ -46,7 +48,8 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
         assert answer.accepted or "needs a" not in (answer.error or "")
     else:
         assert (answer.accepted, answer.needs) == (False, {"position": needed})
-        assert answer.error == f"{command} needs {positions.position_name(needed)}"
+        article = "an" if needed[:1] in "aeiou" else "a"
+        assert answer.error == f"{command} needs {article} {needed.replace('_', ' ')}"
 
 
 def test_who_decides_is_the_games_to_say() -> None:
@@ -77,7 +80,7 @@ def test_surveillance_decides_nothing_that_is_not_named_for_it() -> None:
     table = table_at_idle()
     table.does("declare", key="other", reason="a fire alarm")
     refused = table.asks("decide", choice="play_on", reason="r", position="surveillance")
-    assert refused.error == "decide: play_on needs a gaming_shift_manager"
+    assert refused.error == "play_on needs a gaming shift manager"
     assert refused.needs == {"position": "gaming_shift_manager"}
 
 
@@ -146,7 +149,8 @@ def test_an_id_that_comes_again_with_another_command_or_user_is_refused_and_chan
     refused = answer_to(table, msgspec.structs.replace(asked, **other))
     why = "by another user" if "user" in other else "for another command"
     said = f"command_id k-1 was used before, {why}: give each command an id of its own"
-    assert (refused.accepted, refused.error, refused.needs) == (False, said, {})
+    assert refused.error is not None and english(refused.error) == said
+    assert (refused.accepted, refused.needs) == (False, {})
     assert msgspec.structs.replace(table.now, t_us=0, inputs=0) == before
     assert [e.type for e in table.events] == ["command.refused"]
     assert answer_to(table, asked) == first
@@ -285,7 +289,7 @@ def test_a_refusal_is_told_to_those_who_may_know_and_to_nobody_else() -> None:
     assert table.events[-1].data == {
         "command_id": "k-1",
         "command": "settle",
-        "error": "settle cannot be taken now (the table is idle)",
+        "error": message("refused_in_this_state", command="settle", state="idle").as_data(),
     }
 
 
@@ -316,9 +320,9 @@ def test_a_ruling_without_a_reason_is_refused() -> None:
     table = table_at_idle()
     table.fails()
     without = table.asks("decide", choice="play_on")
-    assert without.error == "decide: a reason is missing: what is decided is recorded with it"
+    assert without.error == "a reason is missing: what is decided is recorded with it"
     no_round = table.asks("decide", choice="void", reason="r")
-    assert no_round.error == "decide: the choice is one of play_on, set_aside"
+    assert no_round.error == "the choice is one of play_on, set_aside"
     table.rules("play_on")
 
 
@@ -340,7 +344,7 @@ def test_what_is_exposed_is_named_rightly_or_no_card_is_turned(
     table.open_round()
     table.deal("2D 3C TS TH")
     before = table.now.round
-    assert table.asks("expose", **asked).error == f"expose: {why}"
+    assert table.asks("expose", **asked).error == f"{why}"
     assert table.now.round == before
     assert "round.card_revealed" not in table.kinds
 

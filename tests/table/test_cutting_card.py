@@ -9,7 +9,8 @@ import pytest
 from firmware_proto.cards import FRENCH52, card
 from firmware_proto.events import Armed, CardDrawn, CuttingCard, Locked, Started
 from shoe_ctl.records import Audience
-from tests.table.playing import ROUNDS, Playing, balanced
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]
@@ -46,7 +47,7 @@ def test_a_cutting_card_between_rounds_lets_the_next_round_be_the_last() -> None
     table = shoe()
     table.play(STAND)
     table.says(CuttingCard())
-    assert table.told("irregularity.raised")[0]["seen"].endswith("before the first card")
+    assert english(table.told("irregularity.raised")[0]["seen"]).endswith("before the first card")
     table.play(STAND)
     assert table.now.state == "shoe_change"
 
@@ -142,7 +143,7 @@ def test_a_set_that_does_not_fit_the_table_is_refused_by_hello(wrong: dict[str, 
     table.connect()
     table.hello(**{"resumed": False, "set_id": "set-1", **wrong})  # type: ignore[arg-type]
     assert (table.now.state, table.now.shoe) == ("no_shoe", None)
-    assert "8 decks of french52" in table.told("irregularity.raised")[0]["seen"]
+    assert "8 decks of french52" in english(table.told("irregularity.raised")[0]["seen"])
     table.load("set-2")
     assert table.now.state == "idle"
 

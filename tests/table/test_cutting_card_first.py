@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import CuttingCard
-from tests.table.playing import Playing, game
-from tests.table.staking import bets, playing
+from tests.table.harness import Playing, game
+from tests.table.wager_table import bets, playing
 
 ALLOWED = ("dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4")
 RULES = {
@@ -136,4 +136,4 @@ def test_declared_by_the_dealer_it_gives_the_same_leave() -> None:
     assert table.told("withdrawal.opened")[0]["rule"] == "3.16.1"
     table.does("decide", choice="close_window", position="dealer")
     again = table.asks("declare_cutting_card", position="dealer")
-    assert again.error == "declare_cutting_card: it is out already"
+    assert again.error == "the cutting card is out already"

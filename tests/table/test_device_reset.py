@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Armed, Locked, ResetDone, Started
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
-from tests.table.staking import bets, betting
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting
 
 
 def reset(codes: str = "", *, shown: bool = False, **given: Any) -> Playing:
@@ -97,7 +97,7 @@ def test_exposed_cards_never_open_it(codes: str, given: dict[str, Any]) -> None:
     ready(table)
     assert offered(table) == ["set_aside", "void"]
     refused = table.asks("decide", choice="open_round", reason="r")
-    assert refused.error == "decide: the choice is one of set_aside, void"
+    assert refused.error == "the choice is one of set_aside, void"
 
 
 def test_cards_set_aside_stay_counted_and_the_round_begins_with_the_next() -> None:

@@ -9,7 +9,7 @@ import pytest
 from firmware_proto.events import Armed, CardsDrawn
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
-from tests.table.playing import ROUNDS, Playing, balanced, cards
+from tests.table.harness import ROUNDS, Playing, balanced, cards
 from tests.table.sessions import WAYS
 from tests.table.test_overdraw import table_at
 

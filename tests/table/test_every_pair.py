@@ -10,24 +10,15 @@ from firmware_proto.events import EVENTS
 from shoe_ctl.table import cases, controller, transitions
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
-from shoe_ctl.table.situations import (
-    BEGUN,
-    BETWEEN,
-    CARDS_OUT,
-    LEFT_FOR_A_HALT,
-    NO_ROUND,
-    SITUATIONS,
-    STATES,
-    situation,
-)
+from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STATES, situation
 from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
 from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
-from tests.table.holding import holds
+from tests.table.harness import Playing, game, settings
+from tests.table.invariants import holds
 from tests.table.offers import At
-from tests.table.playing import Playing, game, settings
+from tests.table.sample_inputs import EVENTS_TRIED, FACTS, inputs
 from tests.table.sessions import WAYS, at, goes_on, passed_through
-from tests.table.tried import EVENTS_TRIED, FACTS, inputs
 
 OUTSIDE = tuple(sorted(transitions.triggers() - transitions.OWN_TRIGGERS))
 OF_THE_ROUND = {(state, trigger) for state, trigger, *_ in transitions.ROUND}
@@ -127,7 +118,7 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "card.in_turn": {"idle", "betting", "closed", "dealing", "drawing"},
         "card.fourth": {"dealing"},
         "pull.opens_round": {"idle", "betting"},
-        "cards_placed": {*BETWEEN, *BEGUN, *CARDS_OUT},
+        "cards_placed": {"idle", "betting", "closed", "dealing", "drawing"},
         "deal.ran_out": {"dealing"},
         "third_card_due": {"revealing"},
         "third_card.early": {"revealing"},

@@ -8,7 +8,7 @@ import pytest
 
 from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
-from tests.table.playing import ROUNDS, Playing
+from tests.table.harness import ROUNDS, Playing
 from tests.table.sessions import WAYS
 
 GAMES = [name for name in catalog.shipped() if catalog.load(name).deck.name == "french52"]

@@ -25,7 +25,7 @@ def test_every_halt_is_raised_by_a_line_or_by_an_action_that_chooses_it() -> Non
 def test_every_halt_raises_an_irregularity_that_has_a_procedure(name: str) -> None:
     cause = HALTS[name]
     procedure = PROCEDURES[cause.key]
-    assert not procedure.pause and cause.seen
+    assert not procedure.pause and cause.seen.code.startswith("seen_")
     assert cause.step in (None, procedure.steps[0].name, *procedure.begins)
 
 

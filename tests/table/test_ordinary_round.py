@@ -11,7 +11,7 @@ from firmware_proto.events import Armed, CardDrawn, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
-from tests.table.playing import ROUNDS, Playing, balanced, game
+from tests.table.harness import ROUNDS, Playing, balanced, game
 
 EXPLICIT: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
 FACE_UP: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
@@ -165,7 +165,7 @@ def test_a_hand_or_one_card_of_it_can_be_exposed_once() -> None:
     table.does("expose", hand="player", index=2)
     table.does("expose", hand="player")
     refused = table.asks("expose", hand="player")
-    assert refused.error == "expose: no such card of the round lies face down"
+    assert refused.error == "no such card lies face down"
     assert [d["index"] for d in table.told("round.card_revealed")] == [2, 1]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from firmware_proto.events import Locked
 from shoe_ctl.table.inputs import Restarted, StorageRestored, from_bytes, to_bytes
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 from tests.table.test_review import at, pauses, resumes, shown
 
@@ -39,18 +40,22 @@ def test_it_stands_still_until_a_person_resumes_it_and_goes_on_with_its_shoe(cod
     assert table.desired == desired
 
 
-CLOSED = "the storage failed, and the controller closed the link"
+CLOSED = "the storage failed and the controller closed the link in a round"
 
 
 @pytest.mark.parametrize(
-    ("reopened", "why"), [(True, CLOSED), (False, "the controller was restarted")]
+    ("reopened", "code", "why"),
+    [
+        (True, "storage_failed", CLOSED),
+        (False, "controller_restarted", "the controller was restarted in a round"),
+    ],
 )
-def test_what_cost_the_link_is_said_as_it_was(reopened: bool, why: str) -> None:
+def test_what_cost_the_link_is_said_as_it_was(reopened: bool, code: str, why: str) -> None:
     table = at("2D 3C TS")
     table.restart(reopened=reopened)
-    assert [lost["reason"] for lost in table.told("shoe.lost")] == [why]
+    assert [lost["reason"] for lost in table.told("shoe.lost")] == [code]
     raised = table.told("irregularity.raised")[-1]
-    assert (raised["key"], raised["seen"]) == ("link_lost", f"{why} in a round")
+    assert (raised["key"], english(raised["seen"])) == ("link_lost", why)
     assert why in shown(table)
 
 

@@ -11,7 +11,7 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Result
 from shoe_ctl.table.situations import TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
-from tests.table.playing import Playing
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 ROUND = [("", "closed"), ("2D", "dealing"), ("2D 3C TS", "dealing"), ("2D 3C TS TH", "revealing")]

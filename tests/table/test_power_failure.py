@@ -11,11 +11,12 @@ from firmware_proto.events import Armed, Locked, Started
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.status import status
-from tests.table.following import plays_out
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
-from tests.table.staking import bets, betting
+from tests.table.status_staff import plays_out
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting
 
 
 def loses_power_after(codes: str, *, name: str = "tiger", **given: Any) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def test_nobody_is_asked_to_rule_where_the_rules_say_what_follows() -> None:
     table = dark()
     raised = table.told("irregularity.raised")[-1]
     assert choices(raised) == {"offer_withdrawal": "dealer", "refer": "dealer"}
-    assert raised["rule"] == "5.17.1" and "no wager is decided" in raised["prompt"]
+    assert raised["rule"] == "5.17.1" and "no wager is decided" in english(raised["prompt"])
 
 
 def choices(told: dict[str, Any]) -> dict[str, str]:
@@ -172,10 +173,10 @@ def test_with_a_wager_decided_play_goes_on_and_no_void_is_offered_whoever_holds_
     assert raised["decided"]["tiger_pair"] == "win"
     assert (raised["end"], raised["rule"]) == ("continued", "5.17.2")
     assert choices(raised) == {"play_on": "dealer"}
-    assert "a wager is decided" in raised["prompt"]
+    assert "a wager is decided" in english(raised["prompt"])
     for choice in ("void", "refer", "offer_withdrawal", "take_hands_back"):
         refused = table.asks("decide", choice=choice, reason="r")
-        assert refused.error == "decide: the choice is one of play_on"
+        assert refused.error == "the choice is one of play_on"
     table.does("decide", choice="play_on", position="dealer")
     assert table.told("irregularity.resolved")[-1]["rule"] == "5.17.2"
     assert table.now.round.hands.banker.holder.seat == 4  # who holds a hand goes on holding it
@@ -191,7 +192,7 @@ def test_with_nothing_decided_a_held_hand_is_taken_back_before_players_are_asked
     declares(table, "power_failure")
     raised = table.told("irregularity.raised")[-1]
     assert choices(raised) == {"take_hands_back": "dealer", "refer": "dealer"}
-    assert raised["rule"] == "5.17.1" and "take back" in raised["prompt"]
+    assert raised["rule"] == "5.17.1" and "take back" in english(raised["prompt"])
     table.does("decide", choice="take_hands_back", position="dealer")
     back = [(told["hand"], told["seat"], told["rule"]) for told in table.told("cards.retrieved")]
     assert back == [("player", 3, "5.17.1"), ("banker", 4, "5.17.1")]
@@ -212,7 +213,7 @@ def test_a_hand_taken_back_goes_to_whom_the_wagers_name_that_are_left() -> None:
     table.does("decide", choice="close_window", position="dealer")
     table.does("decide", choice="play_on", position="dealer")
     refused = table.asks("pass_cards", hand="player", seat=3)
-    assert "a Pit Supervisor names who does" in str(refused.error)
+    assert "a pit supervisor names who does" in str(refused.error)
 
 
 def test_a_hand_that_everyone_has_seen_is_held_by_nobody() -> None:
@@ -314,7 +315,7 @@ def test_the_first_card_takes_its_slot_though_it_came_as_the_power_went() -> Non
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="close_window", position="dealer")
     refused = table.asks("decide", choice="play_on", position="dealer")
-    assert refused.error == "decide: play_on: the shoe counts more cards than were heard of"
+    assert refused.error == "the shoe counts cards that it did not report"
     table.draw("TH", number=1, armed=True)
     table.does("decide", choice="play_on", position="dealer")
     assert (table.now.state, table.desired) == ("dealing", Armed(2, "banker", 1))
@@ -338,7 +339,7 @@ def test_before_the_first_card_too_play_goes_on_only_with_the_shoe_connected() -
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="close_window", position="dealer")
     refused = table.asks("decide", choice="play_on", position="dealer")
-    assert refused.error == "decide: play_on: the link to the shoe is down"
+    assert refused.error == "the link to the shoe is down"
     table.connect()
     table.hello(boot=8)
     assert len(table.told("irregularity.raised")) == 1
@@ -357,9 +358,7 @@ def test_a_shoe_that_names_no_hand_is_aligned_by_a_person_before_its_first_card(
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="close_window", position="dealer")
     refused = table.asks("decide", choice="play_on", position="dealer")
-    assert refused.error == (
-        "decide: play_on: the shoe is not aligned: a pit supervisor says align"
-    )
+    assert refused.error == ("the shoe is not aligned: a pit supervisor says align")
     table.does("align")
     table.does("decide", choice="play_on", position="dealer")
     assert table.now.state == "closed"
@@ -389,7 +388,7 @@ def test_a_card_that_the_shoe_was_armed_for_takes_its_slot_by_replay() -> None:
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="close_window", position="dealer")
     refused = table.asks("decide", choice="play_on", position="dealer")
-    assert refused.error == "decide: play_on: the shoe counts more cards than were heard of"
+    assert refused.error == "the shoe counts cards that it did not report"
     table.draw("TH", armed=True)
     assert len(table.now.round.cards) == 4
     table.does("decide", choice="play_on", position="dealer")
@@ -485,12 +484,10 @@ def test_a_shoe_that_is_not_aligned_is_aligned_by_a_person_before_play_goes_on()
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="close_window", position="dealer")
     refused = table.asks("decide", choice="play_on", position="dealer")
-    assert refused.error == (
-        "decide: play_on: the shoe is not aligned: a pit supervisor says align"
-    )
+    assert refused.error == ("the shoe is not aligned: a pit supervisor says align")
     shown = status(table.now, table.game, table.settings)["next"]
     assert (shown["command"], shown["args"]) == ("align", {})
-    assert shown["text"].endswith("if none is, align the shoe")
+    assert english(shown["message"]).endswith("if none is, align the shoe")
     table.does("align", reason="no card was drawn")
     assert status(table.now, table.game, table.settings)["next"]["command"] == "decide"
     table.does("decide", choice="play_on", position="dealer")

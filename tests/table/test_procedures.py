@@ -16,7 +16,9 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures.procedure import BACK, DECIDES, VOID, Procedure, Step
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.turn import check_nothing
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 IRREGULARITIES = {key: p for key, p in PROCEDURES.items() if not p.pause}
@@ -90,7 +92,7 @@ def test_every_end_has_its_rule_in_every_game(procedure: Procedure) -> None:
 
 @pytest.mark.parametrize(("procedure", "step"), STEPS)
 def test_every_choice_is_a_known_positions(procedure: Procedure, step: Step) -> None:
-    assert step.prompt and procedure.covers != (procedure.key,)
+    assert english(step.prompt) and procedure.covers != (procedure.key,)
     for choice in step.choices:
         assert choice.by == DECIDES or choice.by in positions.POSITIONS
         end = procedure.end(choice.then)
@@ -123,7 +125,7 @@ def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: P
 
 def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
     asks = PROCEDURES["link_lost"]._replace(
-        steps=(PROCEDURES["link_lost"].steps[0]._replace(prompt="look at the cable"),)
+        steps=(PROCEDURES["link_lost"].steps[0]._replace(prompt=message("prompt_other")),)
     )
     table = Playing(**WAYS[0])
     table.controller = TableController(
@@ -133,7 +135,7 @@ def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
     table.open_round()
     table.deal("2D 3C TS")
     table.disconnect()
-    assert table.told("irregularity.raised")[-1]["prompt"] == "look at the cable"
+    assert table.told("irregularity.raised")[-1]["prompt"] == message("prompt_other").as_data()
 
 
 def test_what_is_declared_is_declared_in_states_of_the_table() -> None:
@@ -154,13 +156,13 @@ def test_what_is_declared_halts_says_what_is_open_and_keeps_the_words_from_the_r
     table.does("declare", key=key, reason="the 9C lay open")
     assert (table.now.state, table.key) == ("suspended", key)
     raised = table.told("irregularity.raised")[-1]
-    assert "declared" in raised["seen"]
-    assert raised["prompt"] == PROCEDURES[key].step(raised["step"]).prompt
+    assert "declared" in english(raised["seen"])
+    assert raised["prompt"] == PROCEDURES[key].step(raised["step"]).prompt.as_data()
     assert {"void", "refer"} & {c["choice"] for c in raised["choices"]}
     assert not any("9C" in str(e.data) for e in table.public)
     told = next(e for e in table.events if e.type == "irregularity.raised")
     assert told.restricted_data is not None
-    assert (told.restricted_data["seen"], told.restricted_data["person"]) == (
+    assert (english(told.restricted_data["seen"]), told.restricted_data["person"]) == (
         "the 9C lay open",
         "kim",
     )
@@ -174,11 +176,11 @@ def test_what_is_declared_halts_says_what_is_open_and_keeps_the_words_from_the_r
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"key": "bad_luck", "reason": "r"}, "declare: the key is one of "),
-        ({"key": "gap", "reason": "r"}, "declare: the key is one of "),
-        ({"key": ["other"], "reason": "r"}, "declare: the key is one of "),
-        ({"reason": "r"}, "declare: the key is one of "),
-        ({"key": "other"}, "declare: a reason is missing: it says what was seen"),
+        ({"key": "bad_luck", "reason": "r"}, "the key is one of "),
+        ({"key": "gap", "reason": "r"}, "the key is one of "),
+        ({"key": ["other"], "reason": "r"}, "the key is one of "),
+        ({"reason": "r"}, "the key is one of "),
+        ({"key": "other"}, "a reason is missing: say what was seen"),
     ],
 )
 def test_what_cannot_be_declared_is_refused_and_says_why(more: dict[str, str], why: str) -> None:
@@ -194,9 +196,9 @@ def test_what_belongs_to_a_round_is_not_declared_between_rounds_nor_twice() -> N
     refused = table.asks("declare", key="wrong_order", reason="r")
     assert not refused.accepted and "dealing" in refused.needs["state"]
     declares(table, "other")
-    assert table.asks("declare", key="other", reason="r").error == "declare: other is open already"
+    assert table.asks("declare", key="other", reason="r").error == "other is open already"
     nested = table.asks("declare", key="wrong_order", reason="r")
-    assert nested.error == "declare: wrong_order cannot be declared: the table was idle"
+    assert nested.error == "wrong_order cannot be declared: the table was idle"
 
 
 # Decided.
@@ -207,7 +209,7 @@ def test_a_choice_names_the_position_it_needs() -> None:
     declares(table, "other")
     refused = table.asks("decide", choice="void", reason="r", position="pit_manager")
     assert refused.needs == {"position": "gaming_shift_manager"}
-    assert refused.error == "decide: void needs a gaming_shift_manager"
+    assert refused.error == "void needs a gaming shift manager"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_one_that_comes_during_another_is_decided_first_and_leads_back(
     ended, again = table.public[before:]
     assert (ended.type, ended.data["key"]) == ("irregularity.resolved", second)
     assert (again.type, again.data["key"]) == ("irregularity.step", first)
-    assert again.data["prompt"] == PROCEDURES[first].steps[0].prompt
+    assert again.data["prompt"] == PROCEDURES[first].steps[0].prompt.as_data()
     table.rules("play_on")
     assert (table.now.state, table.now.halt) == ("dealing", None)
     assert table.told("table.resumed") == [{}]
@@ -265,7 +267,7 @@ def test_each_decides_on_the_cards_that_came_with_it() -> None:
     declares(table, "unshuffled")
     table.draw("5C")
     refused = table.asks("decide", choice="play_on", reason="r")
-    assert refused.error == "decide: play_on: cards were drawn that have no place in the round"
+    assert refused.error == "cards were drawn that have no place in the round"
 
 
 def test_a_lost_link_nested_in_another_ends_by_itself_and_leads_back() -> None:
@@ -329,8 +331,8 @@ def test_a_card_found_face_up_before_the_first_is_ruled_on(opened: bool) -> None
     declares(table, "face_up_in_shoe")
     refused = table.asks("decide", choice="play_face_down", position="dealer")
     known = "the choice is one of play_on, set_aside"
-    why = "play_face_down: no card of the round was dealt before it" if opened else known
-    assert refused.error == f"decide: {why}"
+    why = "no card of the round was dealt before it" if opened else known
+    assert refused.error == f"{why}"
     table.rules("play_on")
     assert table.told("irregularity.resolved")[-1]["rule"] == "6.1"
 
@@ -349,6 +351,6 @@ def test_a_card_missing_in_a_round_makes_it_void() -> None:
     table = dealt()
     declares(table, "missing_card_in_shoe")
     refused = table.asks("decide", choice="earlier_stand", reason="r")
-    assert refused.error == "decide: the choice is one of play_on, set_aside, void"
+    assert refused.error == "the choice is one of play_on, set_aside, void"
     table.rules("void")
     assert table.told("round.void")[-1]["rule"] == "5.1"

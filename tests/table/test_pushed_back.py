@@ -6,7 +6,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardPushedBack
-from tests.table.playing import ROUNDS, Playing, balanced
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 from tests.table.test_double_draw import offered, slots
 

@@ -8,7 +8,8 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardDrawn, Error, Gap, Locked, Status
-from tests.table.playing import ROUNDS, Playing, balanced
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 
 STAND = ROUNDS["both stand"]
@@ -117,7 +118,7 @@ def test_cards_that_were_drawn_unheard_of_are_a_gap_and_the_next_draw_has_its_nu
     table.hello(resumed=False, drawn=5)
     assert table.key == "gap"
     refused = table.asks("decide", choice="play_on", reason="r")
-    assert refused.error == "decide: play_on: the shoe counts more cards than were heard of"
+    assert refused.error == "the shoe counts cards that it did not report"
     table.rules("void")
     assert table.desired == Armed(6, "player", 1)
     assert balanced(table.now)
@@ -128,7 +129,10 @@ def test_a_gap_between_rounds_halts_and_the_table_goes_on_with_the_shoes_own_cou
     table.play(STAND)
     table.says(Gap(first=7, last=9))
     assert table.key == "gap"
-    assert table.told("irregularity.raised")[-1]["seen"] == "the shoe's events 7 to 9 are lost"
+    assert (
+        english(table.told("irregularity.raised")[-1]["seen"])
+        == "the shoe's events 7 to 9 are lost"
+    )
     table.says(Status(drawn=6, unacknowledged=0))
     table.rules("play_on")
     assert table.desired == Armed(7, "player", 1)

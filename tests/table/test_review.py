@@ -8,7 +8,8 @@ from firmware_proto.events import Locked
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 WATCHES = "surveillance"
@@ -129,7 +130,7 @@ def test_what_comes_meanwhile_is_decided_first_and_leads_back_to_it() -> None:
     pauses(table)
     table.does("declare", key="other", reason="r")
     refused = table.asks("resume")
-    assert refused.error == "resume: what came since is decided first"
+    assert refused.error == "what came since is decided first"
     table.rules("play_on")
     assert (table.key, table.kinds[-1]) == ("review", "review.opened")
     resumes(table)
@@ -172,10 +173,10 @@ def test_it_is_paused_once_and_resumed_only_when_paused() -> None:
     assert table.asks("resume").needs == {"state": "suspended"}
     pauses(table)
     again = table.asks("pause", position=WATCHES)
-    assert again.error == "pause: the table is paused for review already"
+    assert again.error == "the table is paused for review already"
     resumes(table)
     table.fails()
-    assert table.asks("resume").error == "resume: the table is halted for another reason: decide"
+    assert table.asks("resume").error == "the table is halted for another reason: decide"
 
 
 def test_the_status_shows_it_and_what_ends_it() -> None:
@@ -194,7 +195,7 @@ def test_the_status_says_what_resume_waits_for_and_shows_no_command_that_is_refu
     assert not table.asks("resume", position=WATCHES).accepted
     told = status(table.now, table.game, table.settings)["next"]
     assert told["command"] is None
-    assert "resume waits for this: the link to the shoe is down" in told["text"]
+    assert "resume is not possible yet: the link to the shoe is down" in english(told["message"])
     assert "if it stays so, declare other" in shown(table)
     table.connect()
     table.hello(resumed=True)

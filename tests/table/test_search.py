@@ -9,11 +9,11 @@ import pytest
 
 from shoe_ctl.table import turn
 from shoe_ctl.table.inputs import TableCommand
-from tests.table.following import plays_out
-from tests.table.holding import holds
+from tests.table.invariants import holds
 from tests.table.places import Place, of_one_round, places
-from tests.table.searching import Search, Way
-from tests.table.test_offered import choices_say_what_they_want
+from tests.table.search import Search, Way
+from tests.table.status_staff import plays_out
+from tests.table.test_offers import choices_say_what_they_want
 
 DEEPEST = 2
 """An irregularity inside an irregularity."""

@@ -7,6 +7,7 @@ import pytest
 from shoe_ctl.table import positions
 from shoe_ctl.table.consent import is_another_person, lowest_consenting, normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
+from shoe_ctl.texts.message import message
 
 ONE = [
     ("Ann", "ann"), ("Ann", " ANN "), ("Ann Lee", "ann\u00a0 \tlee"), ("Ann", "\uff21nn"),
@@ -41,6 +42,10 @@ def test_a_dealer_consents_to_what_is_the_dealers_and_a_pit_supervisor_to_all_el
 def test_what_was_found_of_the_second_person_is_stored_and_read_again() -> None:
     from shoe_ctl.table.inputs import from_bytes, to_bytes
 
-    for found in (None, SecondPerson(positions=("dealer",)), SecondPerson(why_not="Zoe is nobody")):
+    for found in (
+        None,
+        SecondPerson(positions=("dealer",)),
+        SecondPerson(why_not=message("refused_second_person_asks", name="Zoe")),
+    ):
         command = TableCommand(t_us=1, command_id="c", command="x", second_person=found)
         assert from_bytes(to_bytes(command)) == command

@@ -13,7 +13,9 @@ from firmware_proto.events import CardDrawn, CardOutsideGame, Error, ErrorCleare
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import LinkUp
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
+from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
@@ -115,9 +117,9 @@ def test_the_hands_that_a_shoe_names_out_of_turn_are_not_public() -> None:
     table = face_down("2D 3C", angel_eye=True)
     table.draw("TS", hand="banker", index=2)
     raised = next(e for e in table.events if e.type == "irregularity.raised")
-    assert raised.data["seen"] == "the shoe named another place than the one due"
+    assert english(raised.data["seen"]) == "the shoe named another place than the one that is due"
     assert raised.restricted_data is not None
-    assert "banker 2 where player 2" in raised.restricted_data["seen"]
+    assert "Banker's card 2 where Player's card 2" in english(raised.restricted_data["seen"])
 
 
 def test_when_a_halted_shoe_counts_a_new_round_is_not_public() -> None:
@@ -137,7 +139,7 @@ def test_what_failed_in_the_controller_is_not_public() -> None:
     assert not any(b"8S" in data for _, _, data in in_public(table))
     raised = next(e for e in table.events if e.type == "irregularity.raised")
     assert raised.restricted_data is not None
-    assert raised.restricted_data["seen"] == "ShoeSaid failed: KeyError: 8S"
+    assert english(raised.restricted_data["seen"]) == "ShoeSaid failed: KeyError: 8S"
 
 
 def test_who_ruled_and_why_is_not_public() -> None:
@@ -155,6 +157,13 @@ def test_who_ruled_and_why_is_not_public() -> None:
 
 def codes_in(event: TableEvent) -> set[str]:
     return set(CODE.findall(msgspec.json.encode(event.data).decode()))
+
+
+def test_a_card_among_the_arguments_of_a_message_is_found_like_any_other() -> None:
+    inner = message("refused_card_was_seen", hand="player", index=1, card="7D")
+    seen = message("refused_each", reasons=[inner]).as_data()
+    told = TableEvent("irregularity.raised", Audience.PUBLIC, None, {"seen": seen})
+    assert codes_in(told) == {"7D"}
 
 
 @pytest.mark.parametrize("codes", ALIKE)

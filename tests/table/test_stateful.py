@@ -25,16 +25,16 @@ from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.alphabet import by_hand
-from tests.table.following import at, follow
-from tests.table.holding import holds
+from tests.table.harness import Playing, game
+from tests.table.invariants import holds
 from tests.table.offers import decisions, declarations, found_on_the_layout, spares
 from tests.table.places import LIMITS
-from tests.table.playing import Playing, game
+from tests.table.possible_inputs import by_hand
+from tests.table.round_invariants import Watch
+from tests.table.sample_inputs import ASKED, EVENTS_TRIED, WAGER_COMMANDS
 from tests.table.sessions import KINDS, WAYS, kind_of
+from tests.table.status_staff import at, follow
 from tests.table.test_any_order import told
-from tests.table.tried import ASKED, EVENTS_TRIED, WAGER_COMMANDS
-from tests.table.watching import Watch
 
 SHOES = [shoe for shoe, _ in KINDS]
 HLGA = "Paiza Club"

@@ -16,10 +16,11 @@ from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import restricted as status_restricted
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.limits import WagerRules
-from tests.table.playing import ROUNDS, Playing
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import ROUNDS, Playing
 from tests.table.sessions import KINDS, WAYS, Session, kind_of, played
-from tests.table.staking import bets, betting, secret
-from tests.table.wagers.asking import STAFFED
+from tests.table.wager_table import bets, betting, secret
+from tests.table.wagers.ledger_requests import STAFFED
 
 OTHER, ONE_MORE = card("KS"), card("4H")
 
@@ -95,8 +96,8 @@ def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> No
     said.append(shown(table, table.now)["next"])
     table.hello(set_id=None, drawn=0)
     said.append(shown(table, table.now)["next"])
-    texts = [one["text"] for one in said]  # type: ignore[index]
-    assert [text.partition(":")[0] for text in texts] == [
+    texts = [english(one["message"]) for one in said]  # type: ignore[index]
+    assert [text.partition(";")[0] for text in texts] == [
         "connect the shoe", "wait for the shoe to say who it is", "push a shoe in",
     ]  # fmt: skip
     assert "shoectl doctor" in texts[1]
@@ -132,7 +133,7 @@ def held_round(table: Playing) -> dict[str, object]:
 def next_of(table: Playing) -> str:
     found = shown(table, table.now)["next"]
     assert isinstance(found, dict)
-    return str(found["text"])
+    return english(found["message"])
 
 
 def halt_of(table: Playing) -> dict[str, object]:
@@ -252,6 +253,6 @@ def test_a_shoe_that_judges_is_waited_for() -> None:
     table.deal(ROUNDS["both stand"])
     table.turn_over()
     table.does("announce_totals")
-    assert next_of(table) == "the shoe's own result"
+    assert next_of(table) == "wait for the shoe's own result"
     table.judges()
     assert next_of(table) == "announce the outcome"

@@ -7,7 +7,8 @@ from typing import Any
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LineResumed, LineSuspended
 from shoe_ctl.table.status import status
-from tests.table.playing import Playing
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
 
 
 def shown(table: Playing) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def test_a_suspended_line_is_told_to_everyone_and_then_the_loss() -> None:
     assert table.kinds[-2:] == ["shoe.line_suspended", "shoe.lost"]
     assert table.told("shoe.line_suspended") == [{"reason": "garbage", "wait_s": 5}]
     assert (shown(table)["link"], shown(table)["link_reason"]) == ("suspended", "garbage")
-    assert "the line is suspended until" in shown(table)["next"]["text"]
+    assert "the line is suspended until" in english(shown(table)["next"]["message"])
 
 
 def test_that_it_is_as_noisy_as_before_is_told_to_staff_alone() -> None:
@@ -76,7 +77,7 @@ def test_a_shoe_that_does_not_say_who_it_is_shows_in_the_status_in_time() -> Non
     later = table.now.t_us + 7_000_000
     stands = status(table.now, table.game, table.settings, later)
     assert (stands["link"], stands["link_reason"]) == ("unidentified", "no_hello")
-    todo = stands["next"]["text"]
+    todo = english(stands["next"]["message"])
     assert "the port is open for 7 s and no shoe has said who it is" in todo
     # The doctor shows this text while a daemon has the port: it must not lead back to the doctor.
     assert "profile, port and baud in [table.shoe]" in todo

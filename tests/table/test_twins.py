@@ -20,11 +20,11 @@ from firmware_proto.cards import CARDS
 from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.status import status
-from tests.table.following import at, comes_back
+from tests.table.harness import Playing, game
 from tests.table.offers import MOST_CARDS, decisions, declarations
 from tests.table.places import STAKES
-from tests.table.playing import Playing, game
 from tests.table.sessions import KINDS, WAYS, kind_of
+from tests.table.status_staff import at, comes_back
 from tests.table.twins import Faces, Twins
 
 HLGA = "Paiza Club"

@@ -10,6 +10,7 @@ from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.state import DealtCard, OpenIrregularity, TableState, UnplacedCard
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.message import message
 
 
 def turn_with(*roles: str) -> Turn:
@@ -26,7 +27,9 @@ def numbers(cards: tuple[UnplacedCard, ...]) -> list[int | None]:
 
 
 def opened(number: int) -> OpenIrregularity:
-    return OpenIrregularity(number=number, key="gap", step="ruling", seen="seen", since_us=0)
+    return OpenIrregularity(
+        number=number, key="gap", step="ruling", seen=message("seen_illegible"), since_us=0
+    )
 
 
 def test_cards_of_a_role_stand_in_the_order_in_which_they_came_to_it() -> None:

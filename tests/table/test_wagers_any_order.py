@@ -14,8 +14,8 @@ from shoe_ctl.table.irregularities.differential import DIFFERENTIAL_KEY
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.table.wagers.differential import assess
 from shoe_ctl.table.wagers.limits import WagerRules
-from tests.table.playing import Playing
-from tests.table.staking import IMPLIED, PLAYER_WINS, playing
+from tests.table.harness import Playing
+from tests.table.wager_table import IMPLIED, PLAYER_WINS, playing
 
 values = st.sampled_from(["ann", "ben", "tie", "player", "dragon", 1, 3, 99, 500, -5, None, True])
 arguments = st.dictionaries(

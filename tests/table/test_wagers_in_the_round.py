@@ -10,8 +10,17 @@ import pytest
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
 from shoe_ctl.table.effects import TableEvent
-from tests.table.playing import Playing
-from tests.table.staking import BANKER_WINS, IMPLIED, PLAYER_WINS, bets, betting, playing, secret
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
+from tests.table.wager_table import (
+    BANKER_WINS,
+    IMPLIED,
+    PLAYER_WINS,
+    bets,
+    betting,
+    playing,
+    secret,
+)
 
 
 def plays_out(table: Playing, codes: str) -> None:
@@ -102,9 +111,12 @@ def test_a_refused_wager_says_under_which_rule_and_changes_nothing() -> None:
     before = table.now.wagers
     answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=99)
     assert not answer.accepted
-    assert answer.error == "place_wager: 99 on tie is under the minimum of 100 (3.5.1)"
+    assert answer.error == "99 on tie is under the minimum of 100 (3.5.1)"
     (told,) = secret(table, "wager.refused")
-    assert (told["rule"], told["error"]) == ("3.5.1", "99 on tie is under the minimum of 100")
+    assert (told["rule"], english(told["error"])) == (
+        "3.5.1",
+        "99 on tie is under the minimum of 100",
+    )
     assert told["asked"] == {"amount": 99, "player": "ann", "seat": 3, "wager": "tie"}
     assert (told["person"], told["command"]) == ("kim", "place_wager")
     assert table.now.wagers == before
@@ -191,7 +203,7 @@ def test_between_rounds_no_wager_is_taken_before_place_your_bets(command: str) -
     args: dict[str, Any] = {} if amount is None else {"amount": amount}
     table = playing()
     answer = table.asks(command, player="ann", seat=3, wager=wager, **args)
-    assert answer.error == f"{command}: no round is open (3.1)"
+    assert answer.error == "no round is open (3.1)"
     assert secret(table, "wager.refused")[0]["round_id"] is None
 
 
@@ -303,7 +315,7 @@ def test_the_royal_game_caps_a_win_and_takes_one_player() -> None:
     table = playing({"payout_cap": 300}, **royal)
     table.does("place_wager", player="ann", seat=1, wager="player", amount=500)
     answer = table.asks("place_wager", player="ben", seat=1, wager="tie", amount=5)
-    assert answer.error == "place_wager: dragon_bonus_royal takes 1 Player at once"
+    assert answer.error == "dragon_bonus_royal takes 1 Player at once"
     table.play(PLAYER_WINS)
     (line,) = table.told("wager.settled")
     assert (line["pays"], line["returned"]) == (300, 500)
@@ -320,9 +332,7 @@ def test_a_pit_manager_restricts_the_wagers_of_an_area_from_the_next_round() -> 
     low = table.asks("restrict_wagers", position="pit_supervisor", number=1)
     assert low.needs == {"position": "pit_manager"}
     table.does("restrict_wagers", position="pit_manager", number=1)
-    assert table.told("wagers.restricted") == [
-        {"number": 1, "from": "the next round", "rule": "3.7.1"}
-    ]
+    assert table.told("wagers.restricted") == [{"number": 1, "from": "next_round", "rule": "3.7.1"}]
     assert secret(table, "wagers.restricted")[0]["person"] == "kim"
     bets(table)
     bets(table, player="ben")
@@ -330,7 +340,7 @@ def test_a_pit_manager_restricts_the_wagers_of_an_area_from_the_next_round() -> 
     table.does("place_your_bets")
     bets(table)
     answer = table.asks("place_wager", player="ben", seat=3, wager="player", amount=5)
-    assert answer.error == "place_wager: seat 3 takes 1 wager on player (3.7.1)"
+    assert answer.error == "seat 3 takes 1 wager on player (3.7.1)"
 
 
 def test_a_game_may_leave_the_restriction_to_a_higher_position(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from shoe_ctl.table.procedures.shared import halt_of
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
-from tests.table.playing import Playing
-from tests.table.staking import bets, betting, secret
+from tests.table.harness import Playing
 from tests.table.test_procedures import declares
+from tests.table.wager_table import bets, betting, secret
 
 ON_A_FELT: dict[str, Any] = {"announcements": "explicit"}
 
@@ -74,16 +74,14 @@ def test_who_withdraws_all_has_all_back_and_has_answered() -> None:
         "withdrawn",
     )
     refused = table.asks("decide", choice="withdraw_all", player="ann")
-    assert refused.error == (
-        "decide: withdraw_all: ann has answered: the window is closed for them"
-    )
+    assert refused.error == ("ann has answered: the window is closed for them")
 
 
 def test_all_or_none_lets_no_part_go() -> None:
     table = opened()
     refused = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
     assert refused.error == (
-        "withdraw_wager: ann withdraws all wagers or none: decide choice=withdraw_all (5.17.1)"
+        "ann withdraws all wagers or none: decide choice=withdraw_all (5.17.1)"
     )
     assert len(stakes(table)) == 3
 
@@ -112,7 +110,7 @@ def test_without_an_answer_the_wagers_stand_when_the_dealer_closes() -> None:
     assert (closed["whose"], closed["seats"], closed["answer"]) == ("players", [3], "stands")
     assert len(stakes(table)) == 3
     refused = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
-    assert refused.error == ("withdraw_wager: after no more bets no wager may be withdrawn (5.5)")
+    assert refused.error == ("after no more bets no wager may be withdrawn (5.5)")
 
 
 def test_the_status_says_who_may_still_answer() -> None:
@@ -283,7 +281,7 @@ def test_one_wager_goes_by_its_seat_alone() -> None:
     table.does("withdraw_wager", seat=3, wager="tie")
     assert stakes(table) == {("ann", "player"): 500, ("bo", "banker"): 300}
     refused = table.asks("withdraw_wager", seat=4, wager="tie")
-    assert refused.error == "withdraw_wager: there is no wager on tie at seat 4"
+    assert refused.error == "there is no wager on tie at seat 4"
     table = shared_seat()
     rescoped(table, "double_draw")
     refused = table.asks("withdraw_wager", seat=3, wager="player")

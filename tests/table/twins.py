@@ -20,8 +20,8 @@ from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent, Wake
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import next_slot
 from shoe_ctl.table.status import status
-from tests.table.following import at
-from tests.table.playing import Playing
+from tests.table.harness import Playing
+from tests.table.status_staff import at
 
 Faces = tuple[str | None, str | None]
 """What the one shoe reads of a card, and what the other does."""
@@ -149,7 +149,7 @@ def _public(effect: Effect) -> object:
         return effect.type, effect.subject, msgspec.json.encode(effect.data)
     if isinstance(effect, Answer):
         said = (effect.accepted, effect.error, effect.needs, effect.halted, effect.asks)
-        return (*said, effect.text)
+        return (*said, effect.message)
     return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.wiring.lines import ROUNDS, TABLES
-from tests.wiring.on_the_wire import WiredTable, dealt
+from tests.wiring.wire_journals import ROUNDS, TABLES
+from tests.wiring.wire_table import WiredTable, dealt
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from shoe_ctl.journal import export, schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from tests.journal.making import opened, records, spoil, verified
-from tests.wiring.at_a_journal import AtAJournal, at_a_journal, replayed
+from tests.wiring.journal_table import AtAJournal, at_a_journal, replayed
 from tests.wiring.test_start_records import dealt_by, meta
 
 SETS = 3

@@ -17,7 +17,7 @@ from shoe_ctl.history.shoe_sections import find_section
 from shoe_ctl.journal import export
 from shoe_ctl.journal.reader import Reader
 from tests.journal.making import verified
-from tests.wiring.at_a_journal import replayed
+from tests.wiring.journal_table import replayed
 from tests.wiring.test_snapshots import counted_reads
 
 MOST_READ = snapshots.MOST_RECORDS + 100

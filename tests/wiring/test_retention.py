@@ -29,7 +29,7 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from tests.journal.disk import Call, Do, disk
 from tests.journal.making import dealt, opened, records, spoil, verified
-from tests.wiring.at_a_journal import at_a_journal, replayed
+from tests.wiring.journal_table import at_a_journal, replayed
 from tests.wiring.test_start_records import dealt_by, meta
 
 SETS = 8

@@ -21,7 +21,7 @@ from shoe_ctl.table import state as states
 from shoe_ctl.table.inputs import Input, Restarted, TableCommand
 from tests.end_to_end.at_a_table import Table
 from tests.journal.making import records, spoil, verified
-from tests.wiring.at_a_journal import AtAJournal, at_a_journal, replayed
+from tests.wiring.journal_table import AtAJournal, at_a_journal, replayed
 from tests.wiring.test_start_records import dealt_by, meta
 
 FEW = 7

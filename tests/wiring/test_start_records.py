@@ -21,7 +21,7 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Input
-from tests.table.playing import Playing, game, settings
+from tests.table.harness import Playing, game, settings
 
 IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
 

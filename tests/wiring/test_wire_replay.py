@@ -24,8 +24,8 @@ from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.replay.wire_resync import SHOE_INPUT
 from simulators.faults import CleanLine
 from tests.journal.making import records, spoil
-from tests.wiring.lines import TABLES, drawn, said
-from tests.wiring.on_the_wire import WiredTable, both_replays, wired
+from tests.wiring.wire_journals import TABLES, drawn, said
+from tests.wiring.wire_table import WiredTable, both_replays, wired
 
 
 @pytest.mark.parametrize("name", TABLES)

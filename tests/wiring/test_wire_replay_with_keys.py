@@ -15,8 +15,8 @@ from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import to_bytes
 from simulators.faults import CleanLine
 from tests.journal.making import records, spoil
-from tests.wiring.lines import drawn, said
-from tests.wiring.on_the_wire import DEVICE, KEY, KEYS, WiredTable, both_replays, wired
+from tests.wiring.wire_journals import drawn, said
+from tests.wiring.wire_table import DEVICE, KEY, KEYS, WiredTable, both_replays, wired
 
 CRC_BYTES = 4
 

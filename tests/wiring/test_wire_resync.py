@@ -24,8 +24,8 @@ from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
 from tests.journal.making import records
-from tests.wiring.lines import TABLES, cards_of
-from tests.wiring.on_the_wire import WiredTable, wired
+from tests.wiring.wire_journals import TABLES, cards_of
+from tests.wiring.wire_table import WiredTable, wired
 
 
 def begun_late(rows: list[Record]) -> tuple[WireReplay, list[Difference]]:

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, DeclarationArgs, require_args
 from ..procedures.procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Step
@@ -94,20 +95,20 @@ def public_missing_places(standing: TableView) -> dict[str, Any]:
     return {"gone": [dealt.place for dealt in missing_cards(standing)]}
 
 
-def check_taken(turn: Turn, args: TakenCards | None) -> str | None:
+def check_taken(turn: Turn, args: TakenCards | None) -> Message | None:
     """What stands against declaring that a Player left with these cards."""
     hand, index = ("both", None) if args is None else (args.hand, args.index)
     if _face_down(turn.round, hand, index):
         return None
-    return "no such card lies face down: what was seen is known"
+    return message("refused_no_such_card_gone")
 
 
-def check_seen(turn: Turn, args: CardCodes | None) -> str | None:
+def check_seen(turn: Turn, args: CardCodes | None) -> Message | None:
     """What is wrong with the cards that surveillance names."""
     return None if args is None else _check_codes(turn, args.cards)
 
 
-def check_source(turn: Turn, args: ValueSource | None) -> Objection | str | None:
+def check_source(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
     """What stands against going on with the value: whoever is named does not know it."""
     if args is None:
         why = _check_surveillance(turn)
@@ -117,16 +118,16 @@ def check_source(turn: Turn, args: ValueSource | None) -> Objection | str | None
     return _check_surveillance(turn) if args.source == "surveillance" else _check_shoe(turn)
 
 
-def _check_surveillance(turn: Turn) -> str | None:
+def _check_surveillance(turn: Turn) -> Message | None:
     known = "cards" in turn.current.noted
-    return None if known else "surveillance did not say yet what was seen: seen"
+    return None if known else message("refused_surveillance_first")
 
 
-def _check_shoe(turn: Turn) -> str | None:
+def _check_shoe(turn: Turn) -> Message | None:
     unknown = [dealt for dealt in missing_cards(turn) if dealt.card is None]
     if any(pulls.find_pull(turn.now, dealt.number) is not None for dealt in unknown):
-        return "it was drawn with others, and the shoe does not know which of them it is"
-    return "the shoe could not read it" if unknown else None
+        return message("refused_drawn_with_others")
+    return message("refused_shoe_did_not_read") if unknown else None
 
 
 def sighting_contradicts_reading(turn: Turn) -> bool:
@@ -146,7 +147,7 @@ def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     return not pulls.can_be_named(turn.now, unknown)
 
 
-def check_count(turn: Turn, args: MissingCards | None) -> str | None:
+def check_count(turn: Turn, args: MissingCards | None) -> Message | None:
     """What is wrong with the cards that were counted."""
     if args is None:
         return None
@@ -156,17 +157,19 @@ def check_count(turn: Turn, args: MissingCards | None) -> str | None:
     return _check_cards(turn, args.short, wanted)
 
 
-def _check_codes(turn: Turn, codes: str) -> str | None:
+def _check_codes(turn: Turn, codes: str) -> Message | None:
     return _check_cards(turn, codes, len(missing_cards(turn)))
 
 
-def _check_cards(turn: Turn, codes: str, wanted: int) -> str | None:
+def _check_cards(turn: Turn, codes: str, wanted: int) -> Message | None:
     """Whether so many cards of the deck are named. Nothing that lies face down is looked at."""
     for code in codes.split():
         if (why := card_entry.check_card_of_deck(turn, code)) is not None:
             return why
     named = len(codes.split())
-    return None if named == wanted else f"{named} cards are named, and {wanted} are missing"
+    if named == wanted:
+        return None
+    return message("refused_cards_named", named=named, missing=wanted)
 
 
 # What is done.
@@ -176,7 +179,7 @@ def note_seen(turn: Turn) -> None:
     """Surveillance says what it saw; those who may know it are told whether the shoe agrees."""
     codes = require_args(turn, CardCodes).cards.split()
     note(turn, cards=codes)
-    _tell_opinion(turn, "surveillance saw", codes, shoe=_shoes_opinion(turn, codes))
+    _tell_opinion(turn, "surveillance_saw", codes, shoe=_shoes_opinion(turn, codes))
 
 
 def accept_value(turn: Turn) -> None:
@@ -280,7 +283,7 @@ def _draws(index: int, then: str) -> Step:
 
     return Step(
         f"{words}_aside",
-        f"draw the {words} of two cards and lay it aside, face down; keep them in the order drawn",
+        message("prompt_card_taken_draw", card=index),
         (
             Choice("shoe_is_empty", DECIDES, "sort", when=_shoe_is_empty, reason=False),
             GO_ON,
@@ -323,14 +326,14 @@ def _first_is(which: str) -> tuple[Choice, Choice]:
     return to_window, to_window._replace(then="sort", when=_asks_nobody)
 
 
-def _check_known(turn: Turn, args: ValueSource | None) -> Objection | str | None:
+def _check_known(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
     return check_source(turn, args) or something_is_missing(turn)
 
 
-def _why_not_unknown(turn: Turn, _args: object = None) -> str | None:
+def _why_not_unknown(turn: Turn, _args: object = None) -> Message | None:
     """What stands against going by the count: two cards could not complete the round."""
     if turn.resume_state != "revealing":
-        return "the initial deal is not complete, and two cards might not do"
+        return message("refused_initial_deal_open")
     return something_is_missing(turn)
 
 
@@ -348,7 +351,7 @@ CARD_TAKEN = Procedure(
     (
         Step(
             "value",
-            "ask surveillance what was seen; is the value known, from the shoe or from them?",
+            message("prompt_card_taken_value"),
             (
                 Choice(
                     "seen", "surveillance", "value", (note_seen,), check_seen,
@@ -372,23 +375,21 @@ CARD_TAKEN = Procedure(
         _draws(2, "sort"),
         Step(
             "ordering",
-            "both came in one pull: leave them as they lie, unseen; the pit manager says which "
-            "comes first, the upper or the lower",
+            message("prompt_card_taken_ordering"),
             (*_first_is("upper"), *_first_is("lower"), CALL_VOID),
             facts=public_missing_places,
             cites=("double_draw", "ordered"),
         ),
         window_step(
             "remaining",
-            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            message("prompt_remaining_window"),
             ORDERED,
             "sort",
             CALL_VOID,
         ),
         Step(
             "sort",
-            "sort the cards left in the shoe and the discards into decks, and display them to all "
-            "and to surveillance",
+            message("prompt_card_taken_sort"),
             (
                 Choice(
                     "sorted", DECIDES, "determine", (note_sorted, _must_be_replaced),
@@ -401,15 +402,14 @@ CARD_TAKEN = Procedure(
         ),
         Step(
             "determine",
-            "say which cards are missing, by the sorted decks, the cards in play and the two laid "
-            "aside: the count decides",
+            message("prompt_card_taken_determine"),
             (_COUNTED, CALL_VOID),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "determined"),
         ),
         Step(
             "replace",
-            "take cards of the same face from a complete deck and lay them down in their place",
+            message("prompt_card_taken_replace"),
             (
                 Choice(
                     "replaced", DECIDES, "finished", (replace_taken_cards,), cards_have_no_place,
@@ -431,7 +431,7 @@ CARD_TAKEN = Procedure(
     Declared(
         "dealer",
         ("dealing", "revealing", "suspended"),
-        "it is declared that a Player left with cards",
+        message("seen_card_taken_declared"),
         TakenCards,
         check_taken,
     ),

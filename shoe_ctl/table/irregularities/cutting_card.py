@@ -5,6 +5,8 @@ In: nothing. Out: its procedure. Must not know: how the card is found, rounds af
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import message
+
 from ..procedures import stack, withdrawal
 from ..procedures.procedure import Choice, End, Procedure, Step
 from ..procedures.withdrawal import window_step
@@ -19,7 +21,7 @@ CUTTING_CARD = Procedure(
     (
         Step(
             ALLOW,
-            "lay the cutting card aside; the dealer may allow Players to withdraw their wagers",
+            message("prompt_cutting_card_allow"),
             (
                 Choice("offer_withdrawal", "dealer", WINDOW, reason=False),
                 Choice("play_on", "dealer", "removed", reason=False),
@@ -27,7 +29,7 @@ CUTTING_CARD = Procedure(
         ),
         window_step(
             WINDOW,
-            "lay the cutting card aside; ask each Player: withdraw or stand; then close the window",
+            message("prompt_cutting_card_window"),
             CUTTING_CARD_KEY,
             "removed",
         ),
@@ -57,7 +59,7 @@ def offer_withdrawal(turn: Turn) -> None:
     """It is laid aside and counts as the first card; Players are asked before it goes on."""
     turn.set_shoe(cutting_card_out=True)
     of_right = turn.game.windows[CUTTING_CARD_KEY].opened == "of_right"
-    seen = "the cutting card came before the first card"
+    seen = message("seen_cutting_card_first")
     stack.raise_irregularity(
         turn, Cause(CUTTING_CARD_KEY, seen, step=WINDOW if of_right else ALLOW)
     )

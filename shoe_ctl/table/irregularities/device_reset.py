@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Hello, ResetDone
+from shoe_ctl.texts.message import Message, message
 
 from .. import turn
 from ..procedures.procedure import DECIDES, Choice, Declared, End, Hears, Procedure, Step
@@ -142,14 +143,14 @@ DEVICE_RESET = Procedure(
     (
         window_step(
             "window",
-            "ask each Player: withdraw or stand; then close the window and reset the shoe",
+            message("prompt_device_reset_window"),
             DEVICE_RESET_KEY,
             "reset",
             CALL_VOID,
         ),
         Step(
             RESET_STEP,
-            "reset the shoe, if it is not told to reset itself; when it is ready again, say so",
+            message("prompt_device_reset_reset"),
             (_RESET._replace(then="again", when=_none_is_out), _RESET, CALL_VOID),
             # A shoe that starts anew now does what it was asked to: no power was lost.
             (
@@ -165,7 +166,7 @@ DEVICE_RESET = Procedure(
         ),
         Step(
             "cards",
-            "look at the cards that were drawn: they open the round, or are set aside",
+            message("prompt_device_reset_cards"),
             (
                 Choice("open_round", DECIDES, "opens", unless=cards_have_no_place, when=_may_open),
                 Choice("set_aside", DECIDES, "aside"),
@@ -174,7 +175,7 @@ DEVICE_RESET = Procedure(
         ),
         Step(
             "ruling",
-            "leave the cards as they lie, and call whoever decides",
+            message("prompt_leave_cards_and_call"),
             (GO_ON, CALL_VOID),
         ),
     ),
@@ -192,18 +193,18 @@ DEVICE_RESET = Procedure(
     Declared(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
-        "it is declared that the shoe must be reset",
+        message("seen_device_reset_declared"),
         begins=(_has_no_rule, "ruling"),
     ),
     begins=("ruling",),
 )  # fmt: skip
 
 
-def check_reset(turn: Turn, _args: object = None) -> str | None:
+def check_reset(turn: Turn, _args: object = None) -> Message | None:
     """The same; once bets are closed a reset is a procedure, with a window first (5.9)."""
     halt = turn.now.halt
     if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset_step(turn):
-        return "bets are closed: declare device_reset first, its step resets the shoe"
+        return message("refused_declare_device_reset")
     return check_told(turn, "reset")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shoe_ctl.texts.message import Message, message
+
 from .. import arguments
 from ..arguments import ChoiceArgs, Name
 from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
@@ -119,12 +121,12 @@ def _change(name: str, by: str, step: str, act: Callable[..., LedgerAnswer], met
             return asked
         return act(turn.now.wagers, asked, turn.wager_rules)
 
-    def check(turn: Turn, args: WagerArgs | None) -> str | None:
+    def check(turn: Turn, args: WagerArgs | None) -> Message | None:
         if args is None:
             return _check_any(turn, name) or cards_have_no_place(turn)
         made = answer(turn)
         if isinstance(made, Refused):
-            return arguments.with_rule(made.why, made.rule)
+            return made.why.citing(made.rule)
         return cards_have_no_place(turn)
 
     def change(turn: Turn) -> None:
@@ -141,11 +143,13 @@ def _change(name: str, by: str, step: str, act: Callable[..., LedgerAnswer], met
     )  # fmt: skip
 
 
-def _check_any(turn: Turn, name: str) -> str | None:
+def _check_any(turn: Turn, name: str) -> Message | None:
     """No wager may be decreased, or none increased; on the higher hand one can be removed."""
     found = _assess(turn)
     rooms = {"decrease": found.decrease, "increase": found.increase}
-    return None if rooms.get(name, found.exceeded) else f"there is no wager to {name}"
+    if rooms.get(name, found.exceeded):
+        return None
+    return message("refused_no_wager_to_change", change=name)
 
 
 def _asked(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
@@ -176,8 +180,7 @@ TABLE_DIFFERENTIAL = Procedure(
     (
         Step(
             "changing",
-            "ask the Players on the hand with more on it to decrease; those on the other hand may "
-            "increase; draw no card before it is met",
+            message("prompt_differential_changing"),
             (
                 _change(
                     "decrease",
@@ -202,7 +205,7 @@ TABLE_DIFFERENTIAL = Procedure(
         ),
         Step(
             "removing",
-            "the pit manager names the wagers that are removed",
+            message("prompt_differential_removing"),
             (
                 _change(
                     "remove",
@@ -218,7 +221,7 @@ TABLE_DIFFERENTIAL = Procedure(
         ),
         Step(
             DIFFERENTIAL_RULING,
-            "a card is out: leave the wagers as they lie, and call whoever decides",
+            message("prompt_differential_ruling"),
             (GO_ON, CALL_VOID),
             facts=_what_lies_there,
         ),
@@ -233,7 +236,7 @@ TABLE_DIFFERENTIAL = Procedure(
     Declared(
         "dealer",
         ("closed", "dealing", "revealing", "drawing", "resolved", "suspended"),
-        "it is declared that the table differential is exceeded",
+        message("seen_differential_declared"),
         begins=(_a_card_is_out, DIFFERENTIAL_RULING),
     ),
     begins=(DIFFERENTIAL_RULING,),

@@ -11,6 +11,7 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import DeclarationArgs
 from ..procedures import stack, withdrawal
@@ -147,31 +148,31 @@ def may_miss_cards(at: TableView) -> bool:
     return at.resume_state in _PLAYS and (missed or _is_declared(at))
 
 
-def check_together(turn: Turn, args: TogetherCards | None) -> str | None:
+def check_together(turn: Turn, args: TogetherCards | None) -> Message | None:
     """Fewer cards of the round are out than came together."""
     count = _FEWEST if args is None else args.cards
     out = len(reconstruct.last_drawn(turn.now, count))
-    return None if out == count else f"{out} cards of the round are out"
+    return None if out == count else message("refused_fewer_cards_out", cards=out)
 
 
-def why_not_laid(turn: Turn, _args: object = None) -> str | None:
+def why_not_laid(turn: Turn, _args: object = None) -> Message | None:
     """What keeps them from being laid in order by rule, without anyone's ruling."""
     if turn.now.shoe is None:
-        return "no shoe is known: the cards can only be set aside"
+        return message("refused_no_shoe_set_aside")
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     if turn.now.loaded is not None:
-        return "the shoe holds another set of cards than the round began with"
+        return message("refused_another_set")
     if unplaced.held_before(turn.now, turn.current):
-        return "cards that were drawn before them have no place yet"
+        return message("refused_earlier_cards_first")
     numbers = [card.number for card in own_kept(turn) if card.number is not None]
     if not numbers or turn.resume_state not in _PLAYS:
         return None
     if numbers_in_place(turn) & {*numbers}:
-        return "by the shoe's count they lie in their places already"
+        return message("refused_cards_in_place")
     missed = first_missed(turn)
     if missed is not None and missed < max(numbers):
-        return "a card before them was missed: enter that one first"
+        return message("refused_enter_missed_first")
     return None
 
 
@@ -234,7 +235,7 @@ DOUBLE_DRAW = Procedure(
     (
         Step(
             "order",
-            "leave the cards as they lie, unseen: ask in which order they left the shoe",
+            message("prompt_double_draw_order"),
             (
                 _SHOE,
                 _SHOE._replace(then="reconstruct", when=told_without_window),
@@ -250,15 +251,14 @@ DOUBLE_DRAW = Procedure(
         ),
         window_step(
             "window",
-            "before the cards are put in order ask each Player: withdraw or stand; then close the "
-            "window",
+            message("prompt_double_draw_window"),
             DOUBLE_DRAW_KEY,
             "reconstruct",
             CALL_VOID,
         ),
         Step(
             "reconstruct",
-            "put the cards in the order in which they were drawn, and let none be seen",
+            message("prompt_double_draw_reconstruct"),
             (
                 _LAY,
                 exchange_cards("reconstruct"),
@@ -270,7 +270,7 @@ DOUBLE_DRAW = Procedure(
         ),
         Step(
             "ordering",
-            "the pit manager says which card comes first, the upper or the lower",
+            message("prompt_double_draw_ordering"),
             (
                 _UPPER,
                 _LOWER,
@@ -282,20 +282,19 @@ DOUBLE_DRAW = Procedure(
         ),
         window_step(
             "remaining",
-            "ask each Player: withdraw all that is not decided, or play on; then close the window",
+            message("prompt_remaining_window"),
             ORDERED,
             "lay",
             CALL_VOID,
         ),
         Step(
             NAMING_STEP,
-            "say which card it is once it lies open, with a second person; never take it from a "
-            "Player",
+            message("prompt_double_draw_name"),
             (NAME_CARD._replace(then="named"), CALL_VOID),
         ),
         Step(
             "lay",
-            "put the cards in the order that the pit manager gave; each is named when it lies open",
+            message("prompt_double_draw_lay"),
             (
                 _LAY._replace(then="ordered", do=(_forget, _lay)),
                 _ENTER._replace(then="lay"),
@@ -317,7 +316,7 @@ DOUBLE_DRAW = Procedure(
     Declared(
         "dealer",
         (*CARDS_OUT, "suspended"),
-        "it is declared that cards were drawn together",
+        message("seen_double_draw_declared"),
         TogetherCards,
         check_together,
     ),
@@ -349,35 +348,35 @@ def halt_for_double_draw(turn: Turn) -> None:
     event, halted = turn.shoe_event, turn.now.halt
     assert isinstance(event, CardsDrawn)
     awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
-    seen = f"{len(event.cards)} cards were drawn together"
+    seen = message("seen_drawn_together", cards=len(event.cards))
     if halted is not None and DRAWN_AS_ONE in halted.top.noted:
         _join(turn, event, seen)
     else:
         _raise(turn, event, seen)
     strange = [_hold(turn, place, card) for place, card in enumerate(event.cards)]
     if awaited is not None and event.number not in (None, awaited):
-        passed = f"draw {event.number} came where draw {awaited} was next"
+        passed = message("seen_draw_out_of_turn", draw=event.number, next=awaited)
         raise_irregularity(turn, Cause("gap", passed))
     for cause in strange:
         if cause is not None:
             raise_irregularity(turn, cause)
 
 
-def _raise(turn: Turn, event: CardsDrawn, seen: str) -> None:
+def _raise(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     noted = {ORDER_KNOWN: event.order_known, DRAWN_AS_ONE: _numbers(turn, event)}
     raise_irregularity(
         turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), noted=noted)
     )
 
 
-def _join(turn: Turn, event: CardsDrawn, seen: str) -> None:
+def _join(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """More came before the order of the first was settled: all are put in order as one."""
     top = halt_of(turn).top
     known = event.order_known and top.noted[ORDER_KNOWN]
     draws = [*top.noted[DRAWN_AS_ONE], *_numbers(turn, event)]
     withdrawal.tell_ended(turn, top, "stands")
     note(turn, **{ORDER_KNOWN: known, DRAWN_AS_ONE: draws})
-    stack.go_to(turn, "order", more=seen)
+    stack.go_to(turn, "order", more=seen.as_data())
 
 
 def _numbers(turn: Turn, event: CardsDrawn) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from firmware_proto.events import CardPushedBack
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, require_args
 from ..procedures import shared, stack
@@ -79,7 +80,7 @@ def _is_decided_on(at: TableView, card: CardOnTable) -> bool:
     return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
 
 
-def _why_not_altered(turn: Turn, _args: object = None) -> str | None:
+def _why_not_altered(turn: Turn, _args: object = None) -> Message | None:
     if not turn.now.link.aligned:
         return ALIGN_FIRST
     return shoe_cannot_go_on(turn)
@@ -117,7 +118,7 @@ ORDER_ALTERED = Procedure(
     (
         Step(
             "ruling",
-            "leave the shoe as it is; if the order cannot be found again the round is void",
+            message("prompt_order_altered"),
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
@@ -143,7 +144,7 @@ ORDER_ALTERED = Procedure(
     Declared(
         "dealer",
         ("betting", "closed", *CARDS_OUT, "suspended"),
-        "it is declared that the order of the cards was altered",
+        message("seen_order_altered_declared"),
     ),
 )  # fmt: skip
 
@@ -182,20 +183,20 @@ def _lying(at: TableView) -> dict[str, CardOnTable]:
     return lying
 
 
-def _check_exchange(turn: Turn, args: TwoPlaces | None) -> str | None:
+def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
     if args is None:
         known = [one for one in _lying(turn).values() if one.card and not one.seen]
-        return None if len(known) > 1 else "no two cards that are known lie there unseen"
+        return None if len(known) > 1 else message("refused_no_two_cards")
     if args.one == args.other:
-        return "name two cards"
+        return message("refused_name_two_cards")
     lying = _lying(turn)
     for place in (args.one, args.other):
         if place not in lying:
-            return f"no card lies there: {place}"
+            return message("refused_no_card_there", place=place)
         if lying[place].seen:
-            return f"everyone has seen {place}: it stays where it is"
+            return message("refused_card_stays", place=place)
         if lying[place].card is None:
-            return f"it is not known what {place} is: it is named when it lies open"
+            return message("refused_card_not_known", place=place)
     return None
 
 
@@ -245,7 +246,7 @@ def _may_be_void(at: TableView) -> bool:
     return at.now.loaded is not None or at.resume_state in (*CARDS_OUT, "resolved")
 
 
-def _why_not_reconstructed(turn: Turn, _args: object = None) -> str | None:
+def _why_not_reconstructed(turn: Turn, _args: object = None) -> Message | None:
     """A card still lies nowhere, or the round could not go on."""
     return shoe_is_not_ready(turn)
 
@@ -260,7 +261,7 @@ WRONG_ORDER = Procedure(
     (
         Step(
             "ruling",
-            "put every card where the order of the draws wants it, and let none be seen",
+            message("prompt_wrong_order"),
             (_RECONSTRUCT, PLACE._replace(when=_awaits_cards), exchange_cards("ruling"), GO_ON,
              LAY_ASIDE_UNPLAYED, CALL_VOID),
         ),
@@ -271,7 +272,7 @@ WRONG_ORDER = Procedure(
         aside(),
         void(("wrong_order", "void")),
     ),
-    Declared("dealer", _CARDS_DRAWN, "cards in a wrong order are declared"),
+    Declared("dealer", _CARDS_DRAWN, message("seen_wrong_order_declared")),
     of_cards=True,
 )  # fmt: skip
 
@@ -280,7 +281,7 @@ MISSED_DRAW = Procedure(
     (
         Step(
             "ruling",
-            "leave the cards and the chips as they lie; a card that was due is drawn after all",
+            message("prompt_missed_draw"),
             (
                 _RECONSTRUCT,
                 GO_ON,
@@ -298,7 +299,7 @@ MISSED_DRAW = Procedure(
     Declared(
         "dealer",
         ("idle", "betting", "closed", *CARDS_OUT, "resolved", "suspended"),
-        "it is declared that a card was due and not drawn",
+        message("seen_missed_draw_declared"),
     ),
     of_cards=True,
 )
@@ -322,7 +323,7 @@ def halt_for_pushed_back(turn: Turn) -> None:
     note_pushed_back(turn)
     noted = {} if number is None else {PUSHED_BACK: number}
     subject = None if number is None else early_cards.overdraw_subject(number)
-    seen = "a card was pushed back into the shoe in a round"
+    seen = message("seen_pushed_back")
     stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, noted=noted))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Hello, Status
+from shoe_ctl.texts.message import Message, message
 
 from .. import turn
 from ..arguments import require_args
@@ -56,21 +57,21 @@ def has_no_entries(standing: TableView) -> bool:
     return not has_entries(standing)
 
 
-def why_not_enterable(turn: Turn, args: card_entry.MissedCardArgs | None) -> str | None:
+def why_not_enterable(turn: Turn, args: card_entry.MissedCardArgs | None) -> Message | None:
     """No card was missed, none is due, or the one that is named cannot be it."""
     number, kept = first_missed(turn), turn.now.held
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if number is None:
-        return "no card was missed"
+        return message("refused_no_card_missed")
     if kept and unplaced.draw_of(kept[0]) < number:
-        return "a card that was kept was drawn before it: place that one first"
+        return message("refused_place_kept_first")
     if args is None:
         return None
     code = args.card
     if turn.faces != "face_up":
-        return None if code is None else "it lies face down: it is named when it is exposed"
-    return "it lies open: name the card" if code is None else card_entry.check_card(turn, code)
+        return None if code is None else message("refused_card_face_down")
+    return message("refused_name_open_card") if code is None else card_entry.check_card(turn, code)
 
 
 def _wants_card(at: TableView) -> dict[str, Any]:
@@ -78,32 +79,32 @@ def _wants_card(at: TableView) -> dict[str, Any]:
     return {"card": None} if turn.faces(at.now, at.settings) == "face_up" else {}
 
 
-def why_not_placeable(turn: Turn, _args: object = None) -> str | None:
+def why_not_placeable(turn: Turn, _args: object = None) -> Message | None:
     """No card was kept, none is due, or one before it was missed."""
     kept = turn.now.held
     if not kept:
-        return "no card was kept"
+        return message("refused_no_card_kept")
     if any(turn.procedures[opened.key].inspection for opened in turn.halt.stack):
-        return "a card is under inspection"
+        return message("refused_card_inspected")
     if (no_slot := _no_slot(turn)) is not None:
         return no_slot
     if _came_together(turn):
-        return "it was drawn together with others: they are put in order first"
+        return message("refused_order_them_first")
     number = kept[0].number
     if number is not None and number in numbers_in_place(turn):
-        return "that card lies in its place already"
+        return message("refused_card_in_place")
     missed = first_missed(turn)
     if number is not None and missed is not None and missed < number:
-        return "a card before it was missed: enter that one first"
+        return message("refused_enter_missed_first")
     return None
 
 
-def _no_slot(turn: Turn) -> str | None:
+def _no_slot(turn: Turn) -> Message | None:
     takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
     if turn.resume_state not in takes or turn.now.shoe is None:
-        return "no card of a round is awaited"
+        return message("refused_no_card_awaited")
     if reconstruct.free_slot(turn) is None:
-        return "no card is due before those on the table are seen"
+        return message("refused_see_cards_first")
     return None
 
 
@@ -134,21 +135,21 @@ def first_missed(turn: Turn) -> int | None:
     return None if counts_no_more else shoe.drawn + 1
 
 
-def why_not_takable(turn: Turn, _args: object = None) -> str | None:
+def why_not_takable(turn: Turn, _args: object = None) -> Message | None:
     """What was made of the card, or came after it, stands on it."""
     last, played = card_ledger.last_entered(turn), turn.round
     assert last is not None, "else it is no choice"
     if turn.now.held or turn.now.early or last.number != turn.shoe.drawn:
-        return "a card was drawn after it"
+        return message("refused_card_drawn_after")
     if played.totals_announced and (last.hand, last.index) in INITIAL_DEAL:
-        return "the totals were announced with it"
+        return message("refused_totals_with_card")
     return None
 
 
-def counts_differ(turn: Turn, _args: object = None) -> str | None:
+def counts_differ(turn: Turn, _args: object = None) -> Message | None:
     """The shoe would refuse the next draw; else what keeps the table from going on."""
     if card_ledger.shoe_has_fewer(turn):
-        return "the shoe counts fewer cards than were entered: take_back, or recount"
+        return message("refused_shoe_counts_fewer")
     return something_is_missing(turn)
 
 
@@ -277,7 +278,7 @@ def halt_for_counts(turn: Turn) -> None:
     """The shoe shows that it counts other cards out than the table: people count them."""
     event = turn.shoe_event
     assert isinstance(event, Hello | Status)
-    seen = f"cards drawn: {event.drawn} by the shoe's count, {turn.shoe.drawn} by the table's"
+    seen = message("seen_counts_differ", shoe=event.drawn, table=turn.shoe.drawn)
     raise_irregularity(turn, Cause("gap", seen, subject=COUNT_PROFILES, step=COUNT_PROFILES))
 
 
@@ -311,15 +312,14 @@ LINK_LOST = Procedure(
     (
         Step(
             "ruling",
-            "connect the shoe again; if nothing was missed the round goes on by itself; "
-            "where it is connected and silent, shoectl doctor says why",
+            message("prompt_link_lost"),
             (*CHOICES, LAY_ASIDE, CALL_VOID),
             (Hears("hello", same_shoe_is_back, "resumed"),),
             facts=card_ledger.public_counts,
         ),
     ),
     (
-        End("resumed", "link back, nothing missed", ("link_lost", "resumed")),
+        End("resumed", "link_is_back", ("link_lost", "resumed")),
         is_all_entered("link_lost"),
         stands(("link_lost", "ruled")),
         aside(("link_lost", "ruled")),
@@ -332,14 +332,13 @@ GAP = Procedure(
     (
         Step(
             "ruling",
-            "compare the cards on the table with the status; cards that were missed count",
+            message("prompt_gap"),
             (*CHOICES, LAY_ASIDE, CALL_VOID),
             facts=card_ledger.public_counts,
         ),
         Step(
             card_ledger.COUNT_PROFILES,
-            "count the cards that lie there: one that was entered and never drawn is taken back; "
-            "where all lie there, recount: the shoe missed them",
+            message("prompt_gap_counts"),
             (*CHOICES, LAY_ASIDE, CALL_VOID),
             facts=card_ledger.public_counts,
         ),

@@ -25,6 +25,7 @@ from firmware_proto.events import (
     UnknownFirmware,
     Warned,
 )
+from shoe_ctl.texts.message import message
 
 from .. import state
 from ..inputs import Fault, Restarted
@@ -39,56 +40,44 @@ from . import pending_card
 
 HALTS: Mapping[str, Cause] = {
     # The link and the power.
-    "link_lost": Cause("link_lost", "the link to the shoe was lost in a round"),
-    "restarted": Cause("link_lost", "the controller was restarted in a round"),
-    "storage_failed": Cause(
-        "link_lost", "the storage failed, and the controller closed the link in a round"
-    ),
-    "host_power_lost": Cause("power_failure", "the host lost power in a round"),
-    "started_anew": Cause("power_failure", "the shoe started anew in a round"),
-    "rebooted": Cause("power_failure", "the shoe lost power in a round, or another took its place"),
+    "link_lost": Cause("link_lost", message("seen_link_lost")),
+    "restarted": Cause("link_lost", message("seen_restarted_in_round")),
+    "storage_failed": Cause("link_lost", message("seen_storage_failed_in_round")),
+    "host_power_lost": Cause("power_failure", message("seen_host_power_lost")),
+    "started_anew": Cause("power_failure", message("seen_shoe_started_again")),
+    "rebooted": Cause("power_failure", message("seen_shoe_power_lost")),
     # The shoe itself.
-    "lid_opened": Cause("other", "the shoe was opened in a round"),
-    "tampered": Cause("other", "the shoe says that someone meddled with it in a round"),
-    "self_test_failed": Cause("other", "a part of the shoe failed its test in a round"),
-    "not_authenticated": Cause("other", "what speaks could not prove to be this table's shoe"),
-    "firmware_not_allowed": Cause("other", "the shoe runs a firmware that is not allowed"),
-    "shoe_reset": Cause("other", "the shoe was reset in a round"),
-    "shoe_fault": Cause("other", "the shoe reports a fault"),
+    "lid_opened": Cause("other", message("seen_shoe_opened")),
+    "tampered": Cause("other", message("seen_shoe_tampered")),
+    "self_test_failed": Cause("other", message("seen_shoe_test_failed")),
+    "not_authenticated": Cause("other", message("seen_shoe_not_proved")),
+    "firmware_not_allowed": Cause("other", message("seen_firmware_not_allowed")),
+    "shoe_reset": Cause("other", message("seen_shoe_reset")),
+    "shoe_fault": Cause("other", message("seen_shoe_fault")),
     # Its set of cards.
-    "set_loaded": Cause("other", "a set of cards was loaded in a round"),
-    "another_set": Cause(
-        "other", "the shoe does not hold the set of cards that the round began with"
-    ),
+    "set_loaded": Cause("other", message("seen_set_loaded")),
+    "another_set": Cause("other", message("seen_another_set")),
     # A card.
-    "no_shoe_known": Cause("other", "a card was drawn and no shoe is known"),
-    "outside_game": Cause("other", "a card was drawn outside the game in a round"),
-    "entry_disputed": Cause(
-        "other", "the shoe's record of a card does not bear out what was entered"
-    ),
-    "unreadable_message": Cause(
-        "gap", "what the shoe said could not be read: a card may be missing"
-    ),
-    "card_unreadable": Cause("misread", "the shoe could not read a card"),
-    "reverse_run": Cause("order_altered", "a card ran back into the shoe"),
-    "hand_dealt_anew": Cause("other", "the shoe deals a hand anew after a card drawn early"),
-    "card_moved": Cause("other", "the shoe gave a card another place"),
+    "no_shoe_known": Cause("other", message("seen_drawn_without_shoe")),
+    "outside_game": Cause("other", message("seen_drawn_outside")),
+    "entry_disputed": Cause("other", message("seen_record_differs")),
+    "unreadable_message": Cause("gap", message("seen_illegible")),
+    "card_unreadable": Cause("misread", message("seen_shoe_cannot_read")),
+    "reverse_run": Cause("order_altered", message("seen_ran_back")),
+    "hand_dealt_anew": Cause("other", message("seen_hand_dealt_again")),
+    "card_moved": Cause("other", message("seen_card_moved")),
     # The round's first card lay face up: no rule says that it plays (6.1).
     "first_card_face_up": Cause(dealing.FACE_UP_KEY, dealing.SEEN_IN_SHOE, step=dealing.FIRST_STEP),
-    "too_many_of_a_face": Cause(
-        "extra_card", "more cards of one face were counted than the decks hold"
-    ),
-    "card_of_another_deck": Cause("foreign_card", "a card of another deck was counted"),
+    "too_many_of_a_face": Cause("extra_card", message("seen_too_many_counted")),
+    "card_of_another_deck": Cause("foreign_card", message("seen_foreign_counted")),
     # The shoe's own result.
-    "no_result": Cause("result_missing", "the shoe's own result did not come"),
-    "result_forced": Cause("result_disagrees", "the shoe was told to quit the round"),
-    "result_disagrees": Cause(
-        "result_disagrees", "the shoe judged the round otherwise than its cards do"
-    ),
-    "result_too_early": Cause("result_disagrees", "the shoe judged the round while a card is due"),
+    "no_result": Cause("result_missing", message("seen_no_result")),
+    "result_forced": Cause("result_disagrees", message("seen_round_quit")),
+    "result_disagrees": Cause("result_disagrees", message("seen_result_differs")),
+    "result_too_early": Cause("result_disagrees", message("seen_result_too_early")),
     # The wagers.
     "differential_exceeded": Cause(
-        differential_halt.DIFFERENTIAL_KEY, "the table differential is exceeded"
+        differential_halt.DIFFERENTIAL_KEY, message("seen_differential_exceeded")
     ),
 }
 """Name of a halt → the irregularity that it raises, and what was seen."""
@@ -202,7 +191,7 @@ def halt_for_card(turn: Turn) -> None:
 def halt_for_gap(turn: Turn) -> None:
     """Events are missing that nobody can send again."""
     event = turn.event(Gap)
-    seen = f"the shoe's events {event.first} to {event.last} are lost"
+    seen = message("seen_events_lost", first=event.first, last=event.last)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -210,7 +199,7 @@ def halt_for_missed_cards(turn: Turn) -> None:
     """Cards were drawn that were not heard of and will not be."""
     event = turn.event(Hello)
     missed = event.drawn - turn.shoe.drawn
-    seen = f"{missed} cards were drawn that were not heard of"
+    seen = message("seen_cards_missed", cards=missed)
     raise_irregularity(turn, Cause("gap", seen))
 
 
@@ -250,8 +239,8 @@ def halt_for_fault(turn: Turn) -> None:
     """A part of this program failed on an input: its raw bytes are kept."""
     event = turn.happened
     assert isinstance(event, Fault)
-    seen = f"{event.where} failed: {event.what}"
-    raise_irregularity(turn, Cause("other", seen, "a part of the controller failed"))
+    seen = message("seen_fault", where=event.where, what=event.what)
+    raise_irregularity(turn, Cause("other", seen, message("seen_controller_failed")))
 
 
 def emit_shoe_fault(turn: Turn) -> None:
@@ -280,13 +269,14 @@ def halt_for_too_many(turn: Turn) -> None:
 
 def emit_unexpected(turn: Turn) -> None:
     """The shoe said something that this table has no step for, where it can do no harm."""
-    turn.tell_restricted("frame.discarded", {"reason": f"not foreseen: {turn.shoe_event.type}"})
+    told = {"reason": "not_foreseen", "event": turn.shoe_event.type}
+    turn.tell_restricted("frame.discarded", told)
 
 
 def halt_for_unexpected(turn: Turn) -> None:
     """The shoe said something that this table has no step for."""
-    seen = f"the shoe said what no step is known for: {turn.shoe_event.type}"
-    raise_irregularity(turn, Cause("other", seen, "the shoe said what no step is known for"))
+    seen = message("seen_unforeseen_event", event=turn.shoe_event.type)
+    raise_irregularity(turn, Cause("other", seen, message("seen_unforeseen")))
 
 
 def emit_fault_cleared(turn: Turn) -> None:
@@ -315,7 +305,7 @@ def hold_another_card(turn: Turn) -> None:
         raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
     elif is_paused(turn):
         # The next card has a line of its own; this one is not it.
-        raise_irregularity(turn, Cause("gap", "a card came that is not the shoe's next one"))
+        raise_irregularity(turn, Cause("gap", message("seen_not_the_next_card")))
     hold_card(turn)
 
 
@@ -325,7 +315,7 @@ def hold_card(turn: Turn) -> None:
     if card_check.is_unaligned(turn) and card_check.can_align(turn):
         turn.set_link(aligned=True)
         # Which card the shoe takes for a round's first follows from cards nobody may have seen.
-        data = {"key": _top_key(turn), "step": "the shoe is aligned again"}
+        data = {"key": _top_key(turn), "step": "aligned_again"}
         turn.tell_restricted("irregularity.step", data)
     before = turn.now.shoe
     card_ledger.count_unplaced(turn)
@@ -341,7 +331,7 @@ def align(turn: Turn) -> None:
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
         who = {"person": turn.command.person}
-        data = {"step": "aligned by a person"}
+        data = {"step": "aligned_by_person"}
         turn.emit_irregularity("irregularity.step", _top_key(turn), data, **who)
 
 

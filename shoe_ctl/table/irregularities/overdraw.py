@@ -5,6 +5,8 @@ In: nothing. Out: its procedure. Must not know: which card it is, when its turn 
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import Message, message
+
 from ..inputs import ShoeSaid
 from ..procedures import stack
 from ..procedures.procedure import DECIDES, Choice, End, Procedure, Step
@@ -48,20 +50,20 @@ def _may_be_exposed(at: TableView) -> bool:
     return _is_of_no_round(at) and card is not None and not card.seen
 
 
-def _why_not_first(turn: Turn, _args: object = None) -> str | None:
+def _why_not_first(turn: Turn, _args: object = None) -> Message | None:
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
     card = _card(turn)
     assert card is not None
     if card.card is None:
-        return "it is not known which card it is"
+        return message("refused_card_unknown")
     if card.seen:
-        return "a card that was seen never opens a round"
+        return message("refused_seen_card_opens")
     if turn.now.opening:
-        return "a card lies there already that opens the round"
+        return message("refused_opening_card_lies")
     begun = turn.resume_state == "betting"
     if not begun and card_ledger.is_last_round(turn):
-        return "no further round is dealt from this shoe"
+        return message("refused_no_further_round")
     return None
 
 
@@ -115,15 +117,13 @@ OVERDRAW = Procedure(
     (
         Step(
             "waiting",
-            "leave the card face down where it lies, until the cards that all have seen say whose "
-            "it is",
+            message("prompt_overdraw_waiting"),
             (),
             turns=("ruling", "kept"),
         ),
         Step(
             "ruling",
-            "leave the card face down where it lies: it opens the next round, if nobody saw it, or "
-            "is set aside",
+            message("prompt_overdraw_ruling"),
             (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED),
         ),
     ),
@@ -204,8 +204,6 @@ def is_undecided_objection(turn: Turn) -> bool:
 
 def record_unarmed_draw(turn: Turn) -> None:
     """The shoe was not armed for a card that is due: it came early, and is that hand's *(5.7)*."""
-    if turn.drawn.armed is not False:
-        return
     cause = _cause(turn, card_check.UNARMED)
     end = OVERDRAW.end("kept")
     assert end is not None

@@ -10,7 +10,7 @@ from ..round import card_check, reconstruct
 from ..round import deal as dealing
 from ..shoe import arming, unplaced
 from ..shoe import ledger as card_ledger
-from ..state import is_drawn_ahead, next_slot, takes_cards
+from ..state import is_drawn_ahead, next_slot
 from ..turn import Turn
 from . import rulings
 
@@ -47,7 +47,7 @@ def _still_waits(turn: Turn, place: tuple[str, int]) -> bool:
         return False
     if place[0] == reconstruct.HAND:
         return played is not None and len(turn.now.ahead) + 1 == place[1]
-    return halt.back_to in takes_cards(implied=turn.implied) and next_slot(turn.now) == place
+    return turn.takes_card_in(halt.back_to) and next_slot(turn.now) == place
 
 
 def is_armed_to_set_aside(turn: Turn) -> bool:

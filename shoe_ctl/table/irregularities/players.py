@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from shoe_ctl.texts.message import Message, message
+
 from .. import turn
 from ..arguments import (
     ChoiceArgs,
@@ -98,14 +100,14 @@ def _names_its_hand(standing: TableView) -> dict[str, str]:
 # A hand that went to the wrong Player, to none, or was seen.
 
 
-def _check_delivery(turn: Turn, args: Delivery | None) -> str | None:
+def _check_delivery(turn: Turn, args: Delivery | None) -> Message | None:
     """What stands against declaring that a hand was passed, dealt or exposed wrongly."""
     if turn.faces == "face_up":
-        return "here all cards are dealt face up, and no Player handles them"
+        return message("refused_all_face_up")
     if args is None:
-        return None if turn.round.cards else "no card is dealt"
+        return None if turn.round.cards else message("refused_no_card_dealt")
     if not any(d.hand == args.hand for d in turn.round.cards):
-        return f"no card of the {args.hand} hand is dealt"
+        return message("refused_hand_not_dealt", hand=args.hand)
     return None
 
 
@@ -146,12 +148,12 @@ def _someones(standing: TableView) -> bool:
     return not _pit_names(standing)
 
 
-def _check_passing_on(turn: Turn, args: RightPlayer | None) -> str | None:
+def _check_passing_on(turn: Turn, args: RightPlayer | None) -> Message | None:
     to, hand = None if args is None else _named(args), str(_noted_hand(turn))
     return hands.check_delivery(turn, hand, to) or shoe_is_not_ready(turn)
 
 
-def _check_naming(turn: Turn, args: RightPlayer | None) -> str | None:
+def _check_naming(turn: Turn, args: RightPlayer | None) -> Message | None:
     to, hand = None if args is None else _named(args), str(_noted_hand(turn))
     return hands.check_named(turn, hand, to) or shoe_is_not_ready(turn)
 
@@ -165,9 +167,9 @@ def _wants_whom(standing: TableView) -> dict[str, Any]:
     return {} if by_wagers or to_holder else {"seat": None}
 
 
-def _check_seen(turn: Turn, args: OfSeen | None) -> str | None:
+def _check_seen(turn: Turn, args: OfSeen | None) -> Message | None:
     if not _seen(turn, None if args is None else args.index):
-        return "no such card of the hand lies face down"
+        return message("refused_no_card_face_down")
     return shoe_is_not_ready(turn)
 
 
@@ -195,7 +197,7 @@ def _show(turn: Turn) -> None:
     """What was dealt face up or exposed in error is seen: no wrong delivery (5.7.1)."""
     rule = turn.game.rule("wrong_player", "stands")
     seen = _seen(turn, require_args(turn, OfSeen).index)
-    reveal.reveal(turn, seen, {"by": "in error", "rule": rule})
+    reveal.reveal(turn, seen, {"by": "in_error", "rule": rule})
 
 
 WRONG_PLAYER = Procedure(
@@ -203,8 +205,7 @@ WRONG_PLAYER = Procedure(
     (
         Step(
             "look",
-            "a hand that nobody opened is taken back and passed to the right Player; if a card of "
-            "it was seen, or it was passed to nobody, the outcome stands",
+            message("prompt_wrong_player_look"),
             (
                 Choice(
                     "retrieve", "dealer", "pass_on", (_take_back,), reason=False,
@@ -224,7 +225,7 @@ WRONG_PLAYER = Procedure(
         ),
         Step(
             "pass_on",
-            "pass the hand, face down, to the Player whose it is",
+            message("prompt_wrong_player_pass_on"),
             (
                 Choice(
                     "pass_on", "dealer", "retrieved", (_pass_on,), _check_passing_on,
@@ -251,7 +252,7 @@ WRONG_PLAYER = Procedure(
     Declared(
         "dealer",
         (*CARDS_OUT, "resolved", "suspended"),
-        "a hand is declared to have been passed or exposed wrongly",
+        message("seen_wrong_player_declared"),
         Delivery,
         _check_delivery,
         "hand",
@@ -263,17 +264,19 @@ WRONG_PLAYER = Procedure(
 # Whoever has the cards, or the shoe, is not there.
 
 
-def _check_absence(turn: Turn, args: Absence | None) -> str | None:
+def _check_absence(turn: Turn, args: Absence | None) -> Message | None:
     """What stands against declaring that a Player who handles cards or the shoe is away."""
     if args is None and any(_is_held(turn, hand) for hand in ("player", "banker")):
         return None
     if args is not None and args.hand is not None:
-        return None if _is_held(turn, args.hand) else f"no Player holds the {args.hand} hand"
+        if _is_held(turn, args.hand):
+            return None
+        return message("refused_nobody_holds_hand", hand=args.hand)
     if (none := shoe_holder.check_holder(turn)) is not None:
-        return f"{none}; where a hand's holder is away say which hand"
+        return message("refused_say_which_hand", why=none)
     back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
     if back_to == "revealing" or next_slot(turn.now) is None:
-        return "no card is to be drawn now: say which hand the Player holds"
+        return message("refused_no_draw_say_hand")
     return None
 
 
@@ -324,8 +327,7 @@ HOLDER_ABSENT = Procedure(
     (
         Step(
             "ruling",
-            "the dealer exposes a hand whose holder is away; with cards to draw the shift manager "
-            "rules",
+            message("prompt_holder_absent"),
             (
                 Choice(
                     "expose", "dealer", "exposed", (_dealer_exposes,), shoe_is_not_ready,
@@ -354,7 +356,7 @@ HOLDER_ABSENT = Procedure(
     Declared(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
-        "it is declared that a Player who handles the cards or the shoe is away",
+        message("seen_holder_absent_declared"),
         Absence,
         _check_absence,
         "hand",
@@ -365,7 +367,7 @@ _ALTERED = "order_altered_while_moving"
 _MOVES = ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended")
 
 
-def _not_ready(turn: Turn, _args: object = None) -> str | None:
+def _not_ready(turn: Turn, _args: object = None) -> Message | None:
     return something_is_missing(turn) if turn.now.round is None else shoe_is_not_ready(turn)
 
 
@@ -379,7 +381,7 @@ EXPOSED_WHILE_MOVING = Procedure(
     (
         Step(
             "ruling",
-            "a card that was seen while the shoe was moved plays as if it had lain face down",
+            message("prompt_seen_while_moved"),
             (
                 Choice(
                     "play_face_down", "dealer", "face_down", unless=_not_ready, reason=False
@@ -399,7 +401,7 @@ EXPOSED_WHILE_MOVING = Procedure(
     Declared(
         "dealer",
         _MOVES,
-        "it is declared that a card was seen while the shoe was moved",
+        message("seen_seen_while_moved_declared"),
         unless=shoe_holder.check_method,
     ),
 )  # fmt: skip
@@ -409,8 +411,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
     (
         Step(
             "ruling",
-            "rectify the order if it is known; if it cannot be rectified the round is void, and "
-            "the cards are replaced",
+            message("prompt_altered_while_moved"),
             (
                 Choice("rectified", DECIDES, "rectified", (align,), something_is_missing),
                 Choice("replace_cards", "pit_supervisor", "replaced", in_round=False),
@@ -431,7 +432,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
     Declared(
         "dealer",
         _MOVES,
-        "it is declared that the order of the cards was altered while the shoe was moved",
+        message("seen_altered_while_moved_declared"),
         unless=shoe_holder.check_method,
     ),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.decided import decide
+from shoe_ctl.texts.message import Message, message
 
 from .. import turn
 from ..procedures import stack
@@ -92,14 +93,14 @@ def _held(turn: Turn) -> list[str]:
     return [hand for hand in ("player", "banker") if hands.is_held_face_down(turn, hand)]
 
 
-def _some_are_being_seen(turn: Turn, _args: object = None) -> str | None:
+def _some_are_being_seen(turn: Turn, _args: object = None) -> Message | None:
     """A card lies open that the room has not had its time to see: it may decide a wager."""
     opens = turn.faces == "face_up"
     down = any(not dealt.revealed and dealt.card is not None for dealt in turn.round.cards)
-    return "the cards are being seen" if opens and down else None
+    return message("refused_cards_being_seen") if opens and down else None
 
 
-def _is_not_ready(turn: Turn, _args: object = None) -> str | None:
+def _is_not_ready(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the round from going on: the shoe, or cards that it has no place for.
 
     Before the first card a shoe that names its hands need not be aligned: that card aligns it.
@@ -107,9 +108,9 @@ def _is_not_ready(turn: Turn, _args: object = None) -> str | None:
     if turn.resume_state != "closed":
         return shoe_is_not_ready(turn)
     if not turn.now.link.up:
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     if card_ledger.has_lost_cards(turn):
-        return "the shoe counts more cards than were heard of"
+        return message("refused_cards_are_missing")
     names_hands = turn.now.link.names_hands
     return something_is_missing(turn) if names_hands else shoe_is_not_ready(turn)
 
@@ -142,22 +143,17 @@ def _take_hands_back(turn: Turn) -> None:
         hands.take_back_hand(turn, hand, rule)
 
 
-def _prompt(rest: str) -> str:
-    return f"no wager is decided: {rest}"
-
-
 # The procedure.
 
 _GOES_ON = Choice(PLAY_ON, "dealer", "concluded", (), _is_not_ready, reason=False)
 _REFER = Choice(REFER, "dealer", POWER_RULING)
-_PLAY_ON_PROMPT = "when the power is back and the shoe is connected, play the round to its end"
 
 POWER_FAILURE = Procedure(
     _KEY,
     (
         Step(
             OFFER,
-            _prompt("leave the cards as they lie; offer each Player to withdraw all wagers"),
+            message("prompt_power_failure_offer"),
             (
                 Choice(
                     "offer_withdrawal",
@@ -173,7 +169,7 @@ POWER_FAILURE = Procedure(
         ),
         Step(
             TAKE_BACK,
-            _prompt("take back, face down and unseen, every hand that a Player holds"),
+            message("prompt_power_failure_take_back"),
             (
                 Choice("take_hands_back", "dealer", OFFER, (_take_hands_back,), reason=False),
                 _REFER,
@@ -183,20 +179,20 @@ POWER_FAILURE = Procedure(
         ),
         window_step(
             "window",
-            _prompt("ask each Player: withdraw all wagers or none; then close the window"),
+            message("prompt_power_failure_window"),
             _KEY,
             "conclude",
             _REFER._replace(do=(close_window,)),
         ),
         Step(
             "conclude",
-            _PLAY_ON_PROMPT,
+            message("prompt_power_failure_play_on"),
             (_GOES_ON, _REFER),
             cites=_WITHDRAWAL,
         ),
         Step(
             CONTINUE,
-            f"a wager is decided: nobody withdraws; {_PLAY_ON_PROMPT}",
+            message("prompt_power_failure_decided"),
             (
                 _GOES_ON._replace(then="continued"),
                 _REFER._replace(when=_cannot_go_on),
@@ -205,7 +201,7 @@ POWER_FAILURE = Procedure(
         ),
         Step(
             POWER_RULING,
-            "leave the cards as they lie, and call whoever decides",
+            message("prompt_leave_cards_and_call"),
             (GO_ON, CALL_VOID),
             facts=_is_ruled_on,
             cites=_RULED,
@@ -217,7 +213,7 @@ POWER_FAILURE = Procedure(
         stands(_RULED),
         void(_RULED),
     ),
-    Declared("dealer", (*TO_THE_OUTCOME, "suspended"), "a loss of power is declared"),
+    Declared("dealer", (*TO_THE_OUTCOME, "suspended"), message("seen_power_failure_declared")),
     covers=("link_lost",),
     facts=established_results,
     begins=(CONTINUE, TAKE_BACK, POWER_RULING),

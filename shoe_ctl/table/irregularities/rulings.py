@@ -5,8 +5,8 @@ In: nothing. Out: their procedures. Must not know: who won.
 
 from __future__ import annotations
 
-from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import require_args
 from ..procedures import stack
@@ -53,7 +53,7 @@ AFTER_VOID = Procedure(
     (
         Step(
             "cards",
-            "the cards may be replaced: replace them, or go on with the same",
+            message("prompt_after_void"),
             (_REPLACE, _REPLACE._replace(by=DECIDES, when=_is_a_ruling, reason=True), _KEEP),
         ),
     ),
@@ -70,20 +70,20 @@ AFTER_VOID = Procedure(
 )
 
 
-def why_not_replaceable(turn: Turn, wanted: card_entry.CardAtSlot | None) -> str | None:
+def why_not_replaceable(turn: Turn, wanted: card_entry.CardAtSlot | None) -> Message | None:
     """No such card lies open, or with the one that is named the round could not be."""
     if wanted is None:
         any_open = any(dealt.revealed for dealt in turn.round.cards)
-        return something_is_missing(turn) if any_open else "no card of the round lies open"
+        return something_is_missing(turn) if any_open else message("refused_no_card_open")
     open_there = [d for d in turn.round.cards if d.revealed and (d.hand, d.index) == wanted.slot]
     if not open_there:
-        return "no such card of the round lies open"
+        return message("refused_no_card_open")
     if (wrong := card_entry.check_card(turn, wanted.card)) is not None:
         return wrong
     return something_is_missing(turn) or _no_such_round(turn, wanted)
 
 
-def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> str | None:
+def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> Message | None:
     """Where all lies open: the Table of Play would not have dealt these cards."""
     if not turn.round.all_revealed:
         return None
@@ -97,8 +97,8 @@ def _no_such_round(turn: Turn, wanted: card_entry.CardAtSlot) -> str | None:
     )
     try:
         next_hand(player, banker)
-    except InputRefused as refused:
-        return str(refused)
+    except ImpossibleRound as impossible:
+        return impossible.why
     return None
 
 
@@ -123,7 +123,7 @@ REPLACE = Choice(
 )  # fmt: skip
 
 
-def _against_the_shoe(key: str, prompt: str) -> Procedure:
+def _against_the_shoe(key: str, prompt: Message) -> Procedure:
     go_on = GO_ON._replace(do=(align, overrule_result))
     return Procedure(
         key,
@@ -137,13 +137,9 @@ def _against_the_shoe(key: str, prompt: str) -> Procedure:
     )
 
 
-RESULT_DISAGREES = _against_the_shoe(
-    "result_disagrees", "look at the cards on the table: they stand, whatever the shoe says"
-)
+RESULT_DISAGREES = _against_the_shoe("result_disagrees", message("prompt_result_disagrees"))
 
-RESULT_MISSING = _against_the_shoe(
-    "result_missing", "look at the cards on the table: they stand without the shoe's own result"
-)
+RESULT_MISSING = _against_the_shoe("result_missing", message("prompt_result_missing"))
 
 _WITH_A_SHOE = (
     "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended",
@@ -152,16 +148,16 @@ _WITH_A_SHOE = (
 
 OTHER = Procedure(
     "other",
-    (ruling("leave everything as it is, and call whoever decides"),),
+    (ruling(message("prompt_other")),),
     (stands(), aside(), void(("other", "void"))),
-    Declared("dealer", _WITH_A_SHOE, "something that the rules do not cover is declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_other_declared")),
 )
 
 
 def ask_after_void(turn: Turn) -> None:
     """The round was void, and nothing says yet whether its cards are played from again."""
     if turn.now.loaded is None and not card_ledger.is_change_due(turn):
-        stack.ask_beside(turn, Cause(AFTER_VOID_KEY, "the round was void"))
+        stack.ask_beside(turn, Cause(AFTER_VOID_KEY, message("seen_round_void")))
 
 
 def answer_cards_kept(turn: Turn) -> None:
@@ -176,8 +172,7 @@ def answer_cards_replaced(turn: Turn) -> None:
 
 def _answered(turn: Turn, name: str) -> None:
     """What was done next answers the question, where it is open."""
-    asked = _asked(turn)
-    if asked is None:
+    if not turn.now.waiting or (asked := _asked(turn)) is None:
         return
     end = AFTER_VOID.end(name)
     assert end is not None

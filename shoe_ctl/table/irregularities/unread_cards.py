@@ -5,6 +5,8 @@ In: nothing. Out: its procedure. Must not know: how a card is seen to be unread,
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import Message, message
+
 from ..arguments import require_args
 from ..procedures import stack
 from ..procedures.procedure import Choice, End, Hears, Procedure, Step
@@ -72,10 +74,10 @@ def names_other_card(turn: Turn) -> bool:
     )
 
 
-def why_no_place(turn: Turn, _args: object = None) -> str | None:
+def why_no_place(turn: Turn, _args: object = None) -> Message | None:
     """No card was due, or others came as well."""
     if reconstruct.free_slot(turn) is None:
-        return "no card is due"
+        return message("refused_no_card_due")
     return cards_have_no_place(turn)
 
 
@@ -114,8 +116,8 @@ def hold_slot(turn: Turn) -> None:
     reconstruct.deal_next(turn, None)
 
 
-READ = End("read", "read by the shoe", ENTERED)
-KNOWN = End("known", "known otherwise", ENTERED)
+READ = End("read", "read_by_shoe", ENTERED)
+KNOWN = End("known", "known_otherwise", ENTERED)
 """It was named as a part of something else: what waited for a reading is over."""
 
 NAME_CARD = Choice(
@@ -128,7 +130,7 @@ MISREAD = Procedure(
     (
         Step(
             "where",
-            "see whether the card is out of the shoe; clear the shoe's error, and say where it is",
+            message("prompt_misread_where"),
             (
                 Choice("in_its_place", "dealer", "holds", unless=why_no_place, reason=False),
                 Choice("read_again", "dealer", "again", unless=cards_have_no_place, reason=False),
@@ -142,7 +144,7 @@ MISREAD = Procedure(
         ),
         Step(
             "enter",
-            "enter the card once it lies open, with a second person; never take it from a Player",
+            message("prompt_misread_enter"),
             (
                 NAME_CARD,
                 CALL_VOID,
@@ -155,7 +157,7 @@ MISREAD = Procedure(
         End("again", "read_again", ENTERED),
         End("entered", "entered", ENTERED, do=(enter_seen_card,)),
         READ._replace(do=(take_late_reading,)),
-        End("read_in_turn", "read by the shoe", ENTERED, do=(deal_reading,)),
+        End("read_in_turn", "read_by_shoe", ENTERED, do=(deal_reading,)),
         aside(),
         void(),
     ),
@@ -198,15 +200,14 @@ def _open(turn: Turn) -> list[DealtCard]:
 
 def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     """Why nobody knows the card: which of a pull it is, or what the shoe said of it, or nothing."""
-    named = f"{dealt.hand.capitalize()}'s card {dealt.index}"
     noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find_pull(turn.now, dealt.number) is not None:
-        seen = f"{named} is one of those that were drawn together"
+        seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
         return Cause(DOUBLE_DRAW_KEY, seen, subject=subject, noted=noted, step=NAMING_STEP)
     if dealt.number in turn.shoe.entered:
-        seen = f"{named} was entered, and the shoe was not heard of it"
+        seen = message("seen_card_only_entered", hand=dealt.hand, index=dealt.index)
     else:
-        seen = f"{named} could not be read"
+        seen = message("seen_card_not_read", hand=dealt.hand, index=dealt.index)
     return Cause(MISREAD_KEY, seen, subject=subject, noted=noted, step="enter")
 
 

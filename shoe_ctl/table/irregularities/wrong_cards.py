@@ -5,6 +5,8 @@ In: nothing. Out: their procedures. Must not know: how a card is judged to be wr
 
 from __future__ import annotations
 
+from shoe_ctl.texts.message import Message, message
+
 from ..procedures.procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
 from ..procedures.shared import (
     CALL_VOID,
@@ -31,11 +33,11 @@ from ..shoe.ledger import announce_shoe_change
 from ..turn import Turn, check_nothing
 
 
-def why_not_correctable(turn: Turn, args: card_entry.CardArgs | None) -> str | None:
+def why_not_correctable(turn: Turn, args: card_entry.CardArgs | None) -> Message | None:
     """No card was kept, or the one that is named is none of the shoe's."""
     kept = own_kept(turn)
     if not kept or kept[0].card is None:
-        return "no card that was read is under inspection"
+        return message("refused_no_card_inspected")
     return None if args is None else card_entry.check_card(turn, args.card)
 
 
@@ -62,7 +64,7 @@ CORRECT = Choice(
 
 CORRECTED = Step(
     "corrected_card",
-    "the card is corrected; go on with the round",
+    message("prompt_card_corrected"),
     (
         Choice(
             PLAY_ON, "pit_supervisor", "corrected", (align,), something_is_missing, reason=False
@@ -78,10 +80,7 @@ def is_corrected(key: str) -> End:
     return End("corrected", "corrected", (key, "corrected"))
 
 
-_INSPECT = (
-    "inspect the cards; if one is foreign or one too many the round is void, and earlier rounds "
-    "stand"
-)
+_INSPECT = message("prompt_inspection")
 # One prompt for both, and one set of choices: in public the two must look alike.
 
 
@@ -118,8 +117,7 @@ UNSHUFFLED = Procedure(
     (
         Step(
             "ruling",
-            "inspect the cards; if they were not shuffled a round in progress is void, and "
-            "earlier rounds stand",
+            message("prompt_unshuffled"),
             (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
@@ -129,7 +127,7 @@ UNSHUFFLED = Procedure(
         aside(),
         void(("unshuffled", "void")),
     ),
-    Declared("dealer", _WITH_A_SHOE, "unshuffled cards are declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_unshuffled_declared")),
 )
 
 MISSING_CARD_IN_SHOE = Procedure(
@@ -137,8 +135,7 @@ MISSING_CARD_IN_SHOE = Procedure(
     (
         Step(
             "ruling",
-            "count the cards again; if one is missing a round in progress is void, and earlier "
-            "rounds stand",
+            message("prompt_missing_card"),
             (GO_ON, _earlier_stand(align), LAY_ASIDE, CALL_VOID),
         ),
     ),
@@ -148,7 +145,7 @@ MISSING_CARD_IN_SHOE = Procedure(
         aside(),
         void(("missing_card_in_shoe", "void")),
     ),
-    Declared("dealer", _WITH_A_SHOE, "a missing card is declared"),
+    Declared("dealer", _WITH_A_SHOE, message("seen_missing_card_declared")),
 )
 
 _BY_RULE = Choice(
@@ -161,12 +158,12 @@ FACE_UP_IN_SHOE = Procedure(
     (
         Step(
             "ruling",
-            "after the first card of a round it plays as if it had lain face down",
+            message("prompt_face_up"),
             (_BY_RULE, GO_ON, LAY_ASIDE, CALL_VOID),
         ),
         Step(
             dealing.FIRST_STEP,
-            "it was the round's first card: leave it as it lies, and call whoever decides",
+            message("prompt_face_up_first"),
             (GO_ON, CALL_VOID),
         ),
     ),
@@ -179,7 +176,7 @@ FACE_UP_IN_SHOE = Procedure(
     Declared(
         "dealer",
         ("idle", "betting", "closed", "dealing", "revealing", "drawing", "suspended"),
-        "a card that lies face up in the shoe is declared",
+        message("seen_face_up_declared"),
     ),
     begins=(dealing.FIRST_STEP,),
 )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, DeclarationArgs
 from ..turn import Check, TableView, Turn, check_nothing
@@ -131,7 +132,7 @@ class Step(NamedTuple):
     """
 
     name: str
-    prompt: str
+    prompt: Message
     choices: tuple[Choice, ...]
     hears: tuple[Hears, ...] = ()
     facts: Shown = no_facts
@@ -169,7 +170,7 @@ class Declared(NamedTuple):
 
     by: str
     states: tuple[str, ...]
-    seen: str
+    seen: Message
     takes: type[DeclarationArgs] = DeclarationArgs
     unless: Check = check_nothing
     subject: str | None = None
@@ -225,7 +226,7 @@ def _named(steps: tuple[Step, ...], name: str) -> Step:
 
 REVIEW = Procedure(
     "review",
-    (Step("review", "leave everything as it is: what happened is being looked at", ()),),
+    (Step("review", message("prompt_review"), ()),),
     (),
     pause=True,
     events={"irregularity.step": "review.opened", "irregularity.resolved": "review.closed"},
@@ -236,7 +237,7 @@ OUTAGE = Procedure(
     (
         Step(
             "outage",
-            "nothing could be stored for a while: look at the cards on the table, then go on",
+            message("prompt_outage"),
             (),
         ),
     ),

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Hello
+from shoe_ctl.texts.message import Message, message
 
 from .. import situations
 from ..shoe import card_set, unplaced
@@ -22,7 +23,7 @@ from .procedure import DECIDES, VOID, Choice, End, Step
 CARDS_OUT = situations.CARDS_OUT
 TO_THE_OUTCOME = situations.TO_THE_OUTCOME
 
-ALIGN_FIRST = "the shoe is not aligned: a pit supervisor says align"
+ALIGN_FIRST = message("refused_not_aligned")
 """Against what goes on by rule, until a person says where the shoe stands."""
 
 INSPECTS = "inspects"
@@ -90,35 +91,35 @@ def same_shoe_is_back(turn: Turn) -> bool:
     return device == (link.device_id, link.boot_id) and not card_set.is_another_set(turn)
 
 
-def cards_have_no_place(turn: Turn, _args: object = None) -> str | None:
+def cards_have_no_place(turn: Turn, _args: object = None) -> Message | None:
     """Cards were drawn that the round has no place for."""
-    return "cards were drawn that have no place in the round" if own_kept(turn) else None
+    return message("refused_cards_without_place") if own_kept(turn) else None
 
 
-def something_is_missing(turn: Turn, _args: object = None) -> str | None:
+def something_is_missing(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the table from going on where it was."""
     if (misplaced := cards_have_no_place(turn)) is not None:
         return misplaced
     return shoe_cannot_go_on(turn)
 
 
-def shoe_cannot_go_on(turn: Turn) -> str | None:
+def shoe_cannot_go_on(turn: Turn) -> Message | None:
     """The shoe is away, holds other cards, or gave some that nobody heard of."""
     now, back_to = turn.now, turn.resume_state
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
     if now.loaded is not None and now.round is not None and back_to != "resolved":
-        return "the shoe holds another set of cards than the round began with"
+        return message("refused_another_set")
     if back_to not in CARDS_OUT:
         return None
     if card_ledger.has_lost_cards(turn):
-        return "the shoe counts more cards than were heard of"
+        return message("refused_cards_are_missing")
     if not now.link.up and (next_slot(now) is not None or not turn.round.all_revealed):
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     return None
 
 
-def shoe_is_not_ready(turn: Turn, _args: object = None) -> str | None:
+def shoe_is_not_ready(turn: Turn, _args: object = None) -> Message | None:
     """What keeps the round from going on by rule, without anyone's ruling."""
     now = turn.now
     if (missing := something_is_missing(turn)) is not None:
@@ -128,24 +129,24 @@ def shoe_is_not_ready(turn: Turn, _args: object = None) -> str | None:
     return ALIGN_FIRST
 
 
-def first_card_is_not_out(turn: Turn, _args: object = None) -> str | None:
+def first_card_is_not_out(turn: Turn, _args: object = None) -> Message | None:
     """No card of a round was dealt: the rule for what is found later does not hold."""
     played = turn.now.round
     if played is None or not played.cards:
-        return "no card of the round was dealt before it"
+        return message("refused_no_card_before_it")
     return something_is_missing(turn)
 
 
-def no_card_to_set_aside(turn: Turn, _args: object = None) -> str | None:
+def no_card_to_set_aside(turn: Turn, _args: object = None) -> Message | None:
     """No card was drawn that could be laid aside."""
-    return None if own_kept(turn) else "no cards are there to be set aside"
+    return None if own_kept(turn) else message("refused_nothing_to_set_aside")
 
 
-def cards_are_in_play(turn: Turn, _args: object = None) -> str | None:
+def cards_are_in_play(turn: Turn, _args: object = None) -> Message | None:
     """Cards cannot be laid aside: there are none, or the round may want them."""
     if (none := no_card_to_set_aside(turn)) is not None:
         return none
-    return "the round may want the cards" if cards_were_out(turn) else None
+    return message("refused_round_wants_cards") if cards_were_out(turn) else None
 
 
 RULED = ("other", "ruled")
@@ -206,7 +207,7 @@ def void(cites: tuple[str, str] = RULED) -> End:
     return End(VOID, VOID, cites, VOID)
 
 
-def ruling(prompt: str) -> Step:
+def ruling(prompt: Message) -> Step:
     """The step at which whoever decides rules on everything."""
     return Step("ruling", prompt, (GO_ON, LAY_ASIDE, CALL_VOID))
 

@@ -81,7 +81,7 @@ def guide(standing: TableView) -> dict[str, Any]:
     step = step_of(standing, halt.top)
     return {
         "step": step.name,
-        "prompt": step.prompt,
+        "prompt": step.prompt.as_data(),
         "choices": offers(standing, halt.top),
         **({} if step.cites is None else {"rule": standing.game.rule(*step.cites)}),
         **step.facts(standing),
@@ -126,11 +126,11 @@ def raise_irregularity(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     halted = turn.now.halt is not None
     _push(turn, opened)
-    withdrawal.offer(turn, open_step(turn).window)
+    _offer_window(turn)
     _tell_raised(turn, opened, guide(turn))
     if not halted:
         _tell_halted(turn, cause.key)
-    withdrawal.tell_opened(turn)
+    _emit_window(turn)
 
 
 def wait_beside(turn: Turn, cause: Cause) -> None:
@@ -139,7 +139,9 @@ def wait_beside(turn: Turn, cause: Cause) -> None:
         return
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
-    _tell_raised(turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt})
+    _tell_raised(
+        turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt.as_data()}
+    )
 
 
 def ask_beside(turn: Turn, cause: Cause) -> None:
@@ -147,9 +149,9 @@ def ask_beside(turn: Turn, cause: Cause) -> None:
     opened = _opened(turn, cause)
     turn.change(waiting=(*turn.now.waiting, opened))
     data = {
-        "seen": opened.publicly,
+        "seen": public_seen(opened),
         "step": opened.step,
-        "prompt": step_of(turn, opened).prompt,
+        "prompt": step_of(turn, opened).prompt.as_data(),
         "choices": offers(turn, opened),
     }
     turn.emit_irregularity("irregularity.step", opened.key, data)
@@ -169,11 +171,11 @@ def halt_for_waiting(
     halted = turn.now.halt is not None
     turn.change(waiting=rest)
     _push(turn, msgspec.structs.replace(waiting, step=step, covers=False))
-    withdrawal.offer(turn, open_step(turn).window)
+    _offer_window(turn)
     _tell_step(turn, **restricted)
     if not halted:
         _tell_halted(turn, waiting.key)
-    withdrawal.tell_opened(turn)
+    _emit_window(turn)
 
 
 def close_waiting(turn: Turn, waiting: OpenIrregularity, end: End, **restricted: object) -> None:
@@ -210,11 +212,28 @@ def _next_number(turn: Turn) -> int:
     return number
 
 
+def _offer_window(turn: Turn) -> None:
+    """Open the withdrawal window of the step that is open now, or close the one before it."""
+    window = open_step(turn).window
+    if window is not None or turn.current.window is not None:
+        withdrawal.offer(turn, window)
+
+
+def _emit_window(turn: Turn) -> None:
+    if turn.current.window is not None:
+        withdrawal.tell_opened(turn)
+
+
 def _push(turn: Turn, opened: OpenIrregularity) -> None:
     halt = turn.now.halt or Halt(back_to=turn.source, stack=())
     covers = bool(halt.stack) and halt.top.key in turn.procedures[opened.key].covers
     on_top = msgspec.structs.replace(opened, covers=covers)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
+
+
+def public_seen(opened: OpenIrregularity) -> dict[str, Any] | None:
+    """What the room is told was seen; None of an inspection."""
+    return None if opened.publicly is None else opened.publicly.as_data()
 
 
 def _tell_halted(turn: Turn, key: str) -> None:
@@ -223,12 +242,12 @@ def _tell_halted(turn: Turn, key: str) -> None:
 
 def _tell_raised(turn: Turn, opened: OpenIrregularity, guided: dict[str, Any]) -> None:
     data = {
-        "seen": opened.publicly,
+        "seen": public_seen(opened),
         "rules": dict(turn.game.irregularities[opened.key]),
         **turn.procedures[opened.key].facts(turn),
         **guided,
     }
-    secret = {"seen": opened.seen, **who_said(turn, "declare")}
+    secret = {"seen": opened.seen.as_data(), **who_said(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
     turn.emit_irregularity("irregularity.raised", opened.key, data, **secret)
@@ -239,12 +258,12 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
     stays = turn.current.step == step
     set_top(turn, step=step)
     if not stays:
-        withdrawal.offer(turn, open_step(turn).window)
+        _offer_window(turn)
         for action in open_step(turn).enters:
             action(turn)
     _tell_step(turn, **restricted)
     if not stays:
-        withdrawal.tell_opened(turn)
+        _emit_window(turn)
 
 
 def tell_open_step(turn: Turn) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.decided import decide
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import ChoiceArgs, Name, require_args
 from ..round import hands, methods
@@ -42,7 +43,7 @@ class OfThePlayer(ChoiceArgs, frozen=True, kw_only=True):
     seat: int | None = None
 
 
-def window_step(name: str, prompt: str, window: str, then: str, *more: Choice) -> Step:
+def window_step(name: str, prompt: Message, window: str, then: str, *more: Choice) -> Step:
     """A step with a withdrawal window: each Player answers, then the dealer closes it.
 
     ``window`` is its key in the game's ``windows``: that says the rule, and what may go. Lead to it
@@ -136,7 +137,7 @@ def _check_one(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
     """What stands against taking one wager back in the window, or any."""
     if given is None:
         goes = _some_go_alone(turn)
-        return None if goes else Objection("no wager can be withdrawn alone")
+        return None if goes else Objection(message("refused_none_goes_alone"))
     asked = wager_commands.read_request(turn)
     answer = asked if isinstance(asked, Refused) else _without(turn, asked)
     return wager_commands.as_objection(answer) if isinstance(answer, Refused) else None
@@ -216,17 +217,17 @@ def _answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str) -> Non
     turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
 
 
-def _check_answer(turn: Turn, args: OfThePlayer | None) -> str | None:
+def _check_answer(turn: Turn, args: OfThePlayer | None) -> Message | None:
     """Why this Player, or whoever sits at this seat, has nothing to answer."""
     if args is None:
         waited = _waited_for(turn, _window(turn))
-        return None if waited else "no wager is left that may be withdrawn"
+        return None if waited else message("refused_nothing_left_to_withdraw")
     found = _answering_player(turn)
     return found.why if isinstance(found, Refused) else None
 
 
-def _has_answered(player: str) -> str:
-    return f"{player} has answered: the window is closed for them"
+def _has_answered(player: str) -> Message:
+    return message("refused_player_has_answered", player=player)
 
 
 # What is told, and small parts.
@@ -288,7 +289,7 @@ def _answering_player(turn: Turn) -> str | Refused:
     """The Player who answers, named or found by the seat, or why nobody does."""
     args, window = require_args(turn, OfThePlayer), _window(turn)
     if args.player is None and args.seat is None:
-        return Refused(why="say player=... or seat=...")
+        return Refused(why=message("refused_say_player_or_seat"))
     if args.player is None:
         return _at_seat(turn, window, args.seat)
     player = str(args.player)
@@ -296,9 +297,10 @@ def _answering_player(turn: Turn) -> str | Refused:
         return Refused(why=_has_answered(player))
     seats = _seats(turn, player)
     if not seats:
-        return Refused(why=f"{player} has no wager that may be withdrawn")
+        return Refused(why=message("refused_nothing_to_withdraw", player=player))
     if args.seat not in (None, *seats):
-        return Refused(why=f"{player} has no wager that may be withdrawn at seat {args.seat}")
+        why = message("refused_nothing_to_withdraw_at", player=player, seat=args.seat)
+        return Refused(why=why)
     return player
 
 
@@ -308,11 +310,11 @@ def _at_seat(turn: Turn, window: Window, seat: int | None) -> str | Refused:
     if len(waited) == 1:
         return waited[0]
     if waited:
-        return Refused(why=f"several Players have wagers at seat {seat}: say player=...")
+        return Refused(why=message("refused_several_at_seat", seat=seat))
     held = wager_ledger.list_withdrawable(turn.now.wagers, _leave(window))
     if any(one.seat == seat for one in held):
-        return Refused(why=f"seat {seat} has answered: the window is closed for it")
-    return Refused(why=f"there is no wager that may be withdrawn at seat {seat}")
+        return Refused(why=message("refused_seat_has_answered", seat=seat))
+    return Refused(why=message("refused_nothing_at_seat", seat=seat))
 
 
 def players_at(standing: TableView, window: Window, seat: int | None) -> list[str]:

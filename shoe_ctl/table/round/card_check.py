@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardDrawn
+from shoe_ctl.texts.message import message
 
 from ..shoe import arming
 from ..shoe import ledger as card_ledger
-from ..state import INITIAL_DEAL, next_slot, takes_cards
+from ..state import INITIAL_DEAL, next_slot
 from ..turn import Cause, Turn
 from .methods import may_draw
 
-DRAWN_EARLY = Cause("overdraw", "a card was drawn early")
-_FOREIGN = Cause("foreign_card", "a card of another deck was drawn")
-_EXTRA = Cause("extra_card", "a card was drawn beyond the number its decks hold")
-UNARMED = Cause("overdraw", "a card was drawn that the shoe was not armed for")
-NO_LEAVE = Cause("overdraw", "a card was drawn by a Player who had no wager and no leave")
-LEFT_OVER = Cause("overdraw", "a card was drawn that may be of the round that ended before")
-_ASTRAY = Cause("other", "a card was drawn and the shoe is not aligned")
+DRAWN_EARLY = Cause("overdraw", message("seen_drawn_early"))
+_FOREIGN = Cause("foreign_card", message("seen_foreign_card"))
+_EXTRA = Cause("extra_card", message("seen_extra_card"))
+UNARMED = Cause("overdraw", message("seen_drawn_unarmed"))
+NO_LEAVE = Cause("overdraw", message("seen_drawn_without_leave"))
+LEFT_OVER = Cause("overdraw", message("seen_drawn_late"))
+_ASTRAY = Cause("other", message("seen_drawn_not_aligned"))
 
 
 def find_irregularity(turn: Turn) -> Cause | None:
@@ -34,17 +35,22 @@ def find_irregularity(turn: Turn) -> Cause | None:
 
 def _is_out_of_turn(turn: Turn) -> Cause | None:
     """The irregularity that this card is wherever it comes, whatever its face."""
-    drawn, slot = turn.drawn, next_slot(turn.now)
-    if drawn.number is not None and drawn.number != turn.shoe.drawn + 1:
-        return Cause("gap", f"draw {drawn.number} came where draw {turn.shoe.drawn + 1} was next")
+    drawn, slot, shoe = turn.drawn, next_slot(turn.now), turn.now.shoe
+    assert shoe is not None
+    if drawn.number is not None and drawn.number != shoe.drawn + 1:
+        came = message("seen_draw_out_of_turn", draw=drawn.number, next=shoe.drawn + 1)
+        return Cause("gap", came)
     if is_stale_arm(turn):
         return LEFT_OVER
-    if slot is None or turn.source not in takes_cards(implied=turn.implied):
+    if slot is None or not turn.takes_card_in(turn.source):
         return DRAWN_EARLY
     if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
         # The shoe names hands from cards that the room may not have seen.
-        named = f"the shoe named {drawn.hand} {drawn.index} where {slot[0]} {slot[1]} was due"
-        return Cause("wrong_order", named, "the shoe named another place than the one due")
+        named = message(
+            "seen_place_named_wrongly",
+            hand=drawn.hand, index=drawn.index, due_hand=slot[0], due_index=slot[1],
+        )  # fmt: skip
+        return Cause("wrong_order", named, message("seen_another_place_named"))
     if drawn.armed is False and not may_draw(turn.now.control, turn.now.wagers):
         return NO_LEAVE
     return _ASTRAY if belongs_to_missed_round(turn) else None
@@ -99,13 +105,13 @@ def is_unaligned(turn: Turn) -> bool:
 
 def belongs_to_missed_round(turn: Turn) -> bool:
     """Not aligned, and no new round begins with this card: it belongs to one that was missed."""
-    return is_unaligned(turn) and not can_align(turn)
+    return not turn.now.link.aligned and not can_align(turn)
 
 
 def is_repeat(turn: Turn) -> bool:
     """The shoe names a slot that holds this very card already: it is sent again."""
     drawn, played = turn.drawn, turn.now.round
-    if played is None or is_unaligned(turn) or drawn.hand is None or drawn.number is not None:
+    if played is None or drawn.hand is None or drawn.number is not None or is_unaligned(turn):
         return False
     named = (drawn.hand, drawn.index, drawn.card)
     return any((d.hand, d.index, d.card) == named for d in played.cards)

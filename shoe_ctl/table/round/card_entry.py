@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.texts.message import Message, message
 
 from .. import positions
 from ..arguments import ChoiceArgs, Name, require_args
@@ -65,7 +66,7 @@ def seen_card(turn: Turn) -> Card:
     return card(require_args(turn, SeenCardArgs).card)
 
 
-def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | str | None:
+def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | Message | None:
     """The card that is named cannot be it, or whoever says that the shoe is wrong may not."""
     if args is None:
         return None
@@ -79,7 +80,8 @@ def why_not_against_reading(turn: Turn) -> Objection | None:
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
     if positions.is_sufficient(turn.command.position, decides, highest=highest):
         return None
-    return Objection(f"against what the shoe read it needs a {decides}", {"position": decides})
+    why = message("refused_against_reading", position=decides)
+    return Objection(why, {"position": decides})
 
 
 def is_possible(turn: Turn, dealt: DealtCard, face: Card) -> bool:
@@ -89,7 +91,7 @@ def is_possible(turn: Turn, dealt: DealtCard, face: Card) -> bool:
     return pulls.can_be_named(turn.now, [(dealt.number, face)])
 
 
-def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
+def check_card(turn: Turn, code: str, *, besides: int = 0) -> Message | None:
     """What is wrong with a card of this code, as far as anyone at the table can know.
 
     Only cards that the room has seen are counted, and ``besides`` others named in the same breath:
@@ -98,17 +100,18 @@ def check_card(turn: Turn, code: str, *, besides: int = 0) -> str | None:
     if (why := check_card_of_deck(turn, code)) is not None:
         return why
     if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
-        return f"every {code} that the decks hold was seen already"
+        return message("refused_all_of_card_seen", card=code)
     return None
 
 
-def check_card_of_deck(turn: Turn, code: str) -> str | None:
+def check_card_of_deck(turn: Turn, code: str) -> Message | None:
     """That this is no card's code, or no card's of the deck."""
     try:
         face = card(code)
     except ValueError:
-        return f"{code} is no card; name rank and suit, as in {turn.game.deck.cards[0].code}"
-    return None if face in turn.game.deck else f"{code} is not a card of this deck"
+        example = turn.game.deck.cards[0].code
+        return message("refused_not_a_card", card=code, example=example)
+    return None if face in turn.game.deck else message("refused_not_of_deck", card=code)
 
 
 def name_card(turn: Turn, dealt: DealtCard, face: Card) -> None:

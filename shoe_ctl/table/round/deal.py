@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from firmware_proto.cards import Card
+from shoe_ctl.texts.message import message
 
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
@@ -21,7 +22,7 @@ FACE_UP_KEY = "face_up_in_shoe"
 FIRST_STEP = "first_card"
 """The step at which its procedure begins where the shoe says so of a round's first card (6.1)."""
 
-SEEN_IN_SHOE = "a card lay face up in the shoe"
+SEEN_IN_SHOE = message("seen_face_up_in_shoe")
 
 
 def check_face_up(turn: Turn) -> None:
@@ -43,7 +44,9 @@ def check_held_face_up(turn: Turn) -> None:
 
 def _plays_face_down(turn: Turn) -> None:
     rule = turn.game.rule(FACE_UP_KEY, "played_as_face_down")
-    turn.tell("irregularity.raised", {"key": FACE_UP_KEY, "seen": SEEN_IN_SHOE, "rule": rule})
+    turn.tell(
+        "irregularity.raised", {"key": FACE_UP_KEY, "seen": SEEN_IN_SHOE.as_data(), "rule": rule}
+    )
     turn.tell(
         "irregularity.resolved", {"key": FACE_UP_KEY, "how": "played_as_face_down", "rule": rule}
     )

@@ -122,8 +122,10 @@ def note_reported_slot(turn: Turn) -> None:
     event, moved = turn.shoe_event, _moved(turn)
     assert isinstance(event, Redesignated) and moved is not None
     unplaced.change_card(turn, moved, named_slot=(event.hand, event.index))
-    step = f"the shoe gives it the place {event.hand} {event.index}"
-    turn.tell_restricted("irregularity.step", {"key": "overdraw", "step": step})
+    place = {"hand": event.hand, "index": event.index}
+    turn.tell_restricted(
+        "irregularity.step", {"key": "overdraw", "step": "placed_by_shoe", **place}
+    )
 
 
 def expose_overdrawn(turn: Turn, card: UnplacedCard) -> None:

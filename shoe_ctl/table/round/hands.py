@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import Message, message
 
 from .. import turn
 from ..arguments import (
@@ -20,7 +21,6 @@ from ..arguments import (
     NamedPlayer,
     find_player,
     require_args,
-    with_rule,
 )
 from ..inputs import TableCommand
 from ..settings import TableSettings
@@ -33,45 +33,47 @@ from .methods import Recipient
 # What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def check_pass(turn: Turn, args: HandToPlayer | None) -> str | None:
+def check_pass(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """What stands against passing the hand, or against passing it to the Player named."""
     if args is None:
         return _of_both_hands(turn, lambda hand: _check_passing(turn, hand))
     return _check_held_by_nobody(turn, args.hand) or check_delivery(turn, args.hand, args)
 
 
-def _check_passing(turn: Turn, hand: str) -> str | None:
+def _check_passing(turn: Turn, hand: str) -> Message | None:
     return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
 
 
-def _of_both_hands(turn: Turn, check: Callable[[str], str | None]) -> str | None:
+def _of_both_hands(turn: Turn, check: Callable[[str], Message | None]) -> Message | None:
     """What stands against a command about a hand, whichever of the two it is."""
     if (keeps_off := _why_not_handled(turn)) is not None:
         return keeps_off
     player_hand, banker_hand = check("player"), check("banker")
     if player_hand is None or banker_hand is None:
         return None
-    return f"{player_hand}; {banker_hand}"
+    return message("refused_each", reasons=[player_hand, banker_hand])
 
 
-def _check_held_by_nobody(turn: Turn, hand: str) -> str | None:
+def _check_held_by_nobody(turn: Turn, hand: str) -> Message | None:
     """The hand is opened, or a Player holds it already."""
     if (why := _check_unopened(turn, hand)) is not None:
         return why
     holder = turn.round.hands.of(hand).holder
-    return None if holder is None else f"{holder.named} holds the {hand} hand"
+    if holder is None:
+        return None
+    return message("refused_hand_is_held", player=holder.named, hand=hand)
 
 
-def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
+def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """What stands against the hand's going to the Player named, or to whoever is to have it."""
     if turn.method == "A" and methods.has_wager_feed(turn.now.wagers):
         return _check_entitled(turn, hand, args)
     if args is None or (turn.method == "C" and turn.now.control.holder is not None):
         return None
-    return None if args.is_named else "say who it is passed to, by player or by seat"
+    return None if args.is_named else message("refused_say_to_whom")
 
 
-def _check_entitled(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
+def _check_entitled(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """The wagers say whose the hand is: that it is nobody's, or another's than the one named."""
     entitled = entitled_player(turn, hand)
     if entitled is None:
@@ -83,34 +85,35 @@ def _check_entitled(turn: Turn, hand: str, args: NamedPlayer | None) -> str | No
         args.seat not in (None, entitled.player.seat)
     )
     if is_other:
-        return with_rule(f"the {hand} hand goes to {entitled.player.named}", entitled.rule)
+        why = message("refused_hand_goes_to", hand=hand, player=entitled.player.named)
+        return why.citing(entitled.rule)
     return None
 
 
-def _pit_names(turn: Turn, hand: str) -> str:
-    why = f"no Player with a wager on the {hand} hand takes it: a Pit Supervisor names who does"
-    return with_rule(why, _clause(turn, "pit_supervisor_names"))
+def _pit_names(turn: Turn, hand: str) -> Message:
+    why = message("refused_pit_supervisor_names", hand=hand)
+    return why.citing(_clause(turn, "pit_supervisor_names"))
 
 
-def check_refusal(turn: Turn, args: HandName | None) -> str | None:
+def check_refusal(turn: Turn, args: HandName | None) -> Message | None:
     """What stands against recording that a Player does not take the hand."""
     if args is None:
         return _of_both_hands(turn, lambda hand: _check_refusing(turn, hand))
     return _check_refusing(turn, args.hand)
 
 
-def _check_refusing(turn: Turn, hand: str) -> str | None:
+def _check_refusing(turn: Turn, hand: str) -> Message | None:
     if (why := _check_face_down(turn, hand)) is not None:
         return why
     if turn.round.hands.of(hand).holder is None and entitled_player(turn, hand) is None:
-        return f"the {hand} hand was given to no Player"
+        return message("refused_hand_given_to_nobody", hand=hand)
     return None
 
 
-def check_name(turn: Turn, args: HandToPlayer | None) -> str | None:
+def check_name(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """What stands against a Pit Supervisor's naming the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
-        return "in Method C the dealer passes cards on: pass_cards"
+        return message("refused_dealer_passes_in_c")
     if args is None:
         return _of_both_hands(
             turn,
@@ -119,14 +122,14 @@ def check_name(turn: Turn, args: HandToPlayer | None) -> str | None:
     return _check_held_by_nobody(turn, args.hand) or check_named(turn, args.hand, args)
 
 
-def check_named(turn: Turn, hand: str, args: NamedPlayer | None) -> str | None:
+def check_named(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """What stands against a Pit Supervisor's saying that the hand goes to this Player."""
     entitled = entitled_player(turn, hand)
     if entitled is not None:
-        to = "the Player with the highest wager" if args is None else entitled.player.named
-        return with_rule(f"the {hand} hand goes to {to}", entitled.rule)
+        to = message("player_of_highest_wager") if args is None else entitled.player.named
+        return message("refused_hand_goes_to", hand=hand, player=to).citing(entitled.rule)
     if args is not None and not args.is_named:
-        return "name the Player, by player or by seat"
+        return message("refused_name_player")
     return None
 
 
@@ -135,14 +138,14 @@ def rule_of_naming(turn: Turn, _args: object = None) -> str | None:
     return _clause(turn, "pit_supervisor_names")
 
 
-def check_squeeze(turn: Turn, args: HandToAnyone | None) -> str | None:
+def check_squeeze(turn: Turn, args: HandToAnyone | None) -> Message | None:
     """What stands against a Pit Manager's letting anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
     if args is None:
         return _of_both_hands(turn, lambda hand: _check_face_down(turn, hand))
     if (why := _check_face_down(turn, args.hand)) is not None:
         return why
     if not args.is_named and args.designee is None:
-        return "name the Player or the designee"
+        return message("refused_name_player_or_designee")
     return None
 
 
@@ -151,20 +154,20 @@ def rule_of_squeezing(turn: Turn, _args: object = None) -> str | None:
     return turn.game.clause("squeeze_allowed")
 
 
-def check_first_hand(turn: Turn, args: HandName | None) -> str | None:
+def check_first_hand(turn: Turn, args: HandName | None) -> Message | None:
     """What stands against setting the hand to be revealed first (I/N/T 3.10.6, F 3.9.6)."""
     if turn.method == "C":
-        return "in Method C no order is set"
+        return message("refused_no_order_in_c")
     if args is None:
         why = _of_both_hands(turn, lambda hand: _check_face_down(turn, hand))
     else:
         why = _check_face_down(turn, args.hand)
     if why is None and any(dealt.revealed for dealt in turn.round.cards):
-        return "cards are revealed already"
+        return message("refused_cards_revealed")
     return why
 
 
-def check_exposure(turn: Turn, hand: str, by: str | None) -> str | None:
+def check_exposure(turn: Turn, hand: str, by: str | None) -> Message | None:
     """What stands against exposing the hand now, by whom it is said to be exposed.
 
     ``by`` is ``dealer`` or ``holder``; left out, it is the Player who holds the hand, else the
@@ -172,23 +175,24 @@ def check_exposure(turn: Turn, hand: str, by: str | None) -> str | None:
     """
     holder = turn.round.hands.of(hand).holder
     if by == "holder" and holder is None:
-        return _why_not_handled(turn) or f"no Player holds the {hand} hand"
+        return _why_not_handled(turn) or message("refused_nobody_holds_hand", hand=hand)
     if not turn.is_handed:
         return None
     if by == "dealer" and holder is not None:
-        why = f"{holder.named} holds the {hand} hand and exposes it"
-        return with_rule(why, _clause(turn, "further_cards"))
+        why = message("refused_holder_exposes", player=holder.named, hand=hand)
+        return why.citing(_clause(turn, "further_cards"))
     first = turn.round.hands.first
     if first not in (None, hand) and _lies_face_down(turn, str(first)) and is_unopened(turn, hand):
-        return with_rule(f"the {first} hand is revealed first", _clause(turn, "reveal_order"))
+        why = message("refused_other_hand_first", hand=first)
+        return why.citing(_clause(turn, "reveal_order"))
     entitled = entitled_player(turn, hand)
     if holder is None and by is None and entitled is not None and is_unopened(turn, hand):
-        why = f"pass the {hand} hand to {entitled.player.named} first, or say that they refuse it"
-        return with_rule(why, entitled.rule)
+        why = message("refused_pass_hand_first", hand=hand, player=entitled.player.named)
+        return why.citing(entitled.rule)
     return None
 
 
-def check_exposure_by_anyone(turn: Turn, hand: str) -> str | None:
+def check_exposure_by_anyone(turn: Turn, hand: str) -> Message | None:
     """What stands against exposing the hand now, whoever does it."""
     holder = turn.round.hands.of(hand).holder
     return check_exposure(turn, hand, "dealer" if holder is None else "holder")
@@ -233,34 +237,36 @@ def is_held_face_down(turn: Turn, hand: str) -> bool:
     return turn.round.hands.of(hand).holder is not None and _lies_face_down(turn, hand)
 
 
-def _why_not_handled(turn: Turn) -> str | None:
+def _why_not_handled(turn: Turn) -> Message | None:
     """Where no Player handles cards: that, and the rule that says so."""
     if turn.is_handed:
         return None
     played = turn.game.methods.get(turn.method or "")
     if played is None:
-        return f"in {turn.game.id} no Player handles the cards"
-    why = f"in Method {turn.method} no Player handles the cards"
-    return with_rule(why, played.clauses["dealer_keeps_cards"])
+        return message("refused_no_handling_in_game", game=turn.game.id)
+    why = message("refused_no_handling_in_method", method=turn.method)
+    return why.citing(played.clauses["dealer_keeps_cards"])
 
 
-def _check_face_down(turn: Turn, hand: str) -> str | None:
+def _check_face_down(turn: Turn, hand: str) -> Message | None:
     """Players handle no cards, or the hand has none that lies face down."""
     if (keeps_off := _why_not_handled(turn)) is not None:
         return keeps_off
-    return None if _lies_face_down(turn, hand) else f"no card of the {hand} hand lies face down"
+    if _lies_face_down(turn, hand):
+        return None
+    return message("refused_hand_not_face_down", hand=hand)
 
 
-def _check_unopened(turn: Turn, hand: str) -> str | None:
+def _check_unopened(turn: Turn, hand: str) -> Message | None:
     """The same, or a card of the hand is revealed: further ones are exposed."""
     if (why := _check_face_down(turn, hand)) is not None:
         return why
     if not is_unopened(turn, hand):
-        why = f"the {hand} hand is opened: where no Player squeezes it the dealer exposes"
-        return with_rule(why, _clause(turn, "further_cards"))
+        opened = message("refused_hand_is_opened", hand=hand)
+        return opened.citing(_clause(turn, "further_cards"))
     if turn.round.hands.of(hand).with_dealer:
-        why = f"the Player who had the {hand} hand is away: the dealer exposes it"
-        return with_rule(why, turn.game.rule("holder_absent", "exposed"))
+        away = message("refused_holder_is_away", hand=hand)
+        return away.citing(turn.game.rule("holder_absent", "exposed"))
     return None
 
 

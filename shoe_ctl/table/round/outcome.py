@@ -11,6 +11,7 @@ from typing import Any
 from firmware_proto.events import Result
 from shoe_ctl.games.game import Settlement
 from shoe_ctl.games.settlement import WagerResult
+from shoe_ctl.texts.message import Message, message
 
 from ..shoe import arming, unplaced
 from ..shoe import ledger as card_ledger
@@ -80,19 +81,19 @@ def result_disagrees(turn: Turn) -> bool:
     return ours != (judged.winner, judged.player_pair, judged.banker_pair)
 
 
-def check_outcome(turn: Turn, _args: object = None) -> str | None:
+def check_outcome(turn: Turn, _args: object = None) -> Message | None:
     """What stands against announcing the outcome: a card, or the shoe's own result."""
     if not is_complete(turn):
-        return "the round is not complete"
-    return "the shoe's own result has not come yet" if is_result_awaited(turn.now) else None
+        return message("refused_round_not_complete")
+    return message("refused_result_not_come") if is_result_awaited(turn.now) else None
 
 
-def why_card_due(turn: Turn) -> str | None:
+def why_card_due(turn: Turn) -> Message | None:
     """Which card is to be drawn before there is an outcome: one called all the same missed it."""
     if turn.state != "drawing":
         return None
     assert turn.round.due is not None
-    return f"{turn.round.due.capitalize()}'s third card is due"
+    return message("refused_third_card_due", hand=turn.round.due)
 
 
 def is_result_forced(turn: Turn) -> bool:
@@ -186,15 +187,17 @@ def _result_data(each: WagerResult) -> dict[str, str]:
 
 def end_round(turn: Turn) -> None:
     """*Settled*: wagers are collected and paid, the round of play is over."""
-    settlement = _settle(turn)
-    last = SettledRound(
-        round=turn.round, wagers=turn.now.wagers, shoe_id=turn.shoe.id, method=turn.method
-    )
+    wagers = turn.now.wagers
+    last = SettledRound(round=turn.round, wagers=wagers, shoe_id=turn.shoe.id, method=turn.method)
     turn.change(last=last)
-    loses_shoe = shoe_holder.loses_control(turn, settlement)
-    wager_commands.settle_wagers(turn, settlement)
-    if loses_shoe:
-        shoe_holder.lose_control(turn)
+    if wagers.standing or turn.now.control.holder is not None:
+        settlement = _settle(turn)
+        loses_shoe = shoe_holder.loses_control(turn, settlement)
+        wager_commands.settle_wagers(turn, settlement)
+        if loses_shoe:
+            shoe_holder.lose_control(turn)
+    else:
+        wager_commands.settle_none(turn)
     turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
     close_round(turn)
 

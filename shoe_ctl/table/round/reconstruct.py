@@ -29,7 +29,6 @@ from ..state import (
     next_slot,
     pending_cards,
     phase,
-    takes_cards,
 )
 from ..turn import TableView, Turn
 from . import card_check, early_cards, pulls, reveal
@@ -105,7 +104,7 @@ def is_pending_card_next(turn: Turn) -> bool:
     card = turn.now.pending
     if card is None or is_drawn_ahead(card) or due_slot(turn) is None:
         return False
-    return turn.state in takes_cards(implied=turn.implied)
+    return turn.takes_card_in(turn.state)
 
 
 def deal_pending(turn: Turn) -> None:
@@ -160,12 +159,10 @@ def _continue_round_all(turn: Turn, laid: int) -> None:
 
 
 def set_phase(turn: Turn) -> None:
-    """Bring the state up to the cards on the table: now, or once the halt is over."""
-    state, halt = phase(turn.now), turn.now.halt
-    if halt is not None:
-        turn.change(halt=msgspec.structs.replace(halt, back_to=state))
-    elif turn.state != state:
-        turn.then("cards_placed")
+    """Let play resume in the state that the cards on the table stand for, once the halt is over."""
+    halt = turn.now.halt
+    assert halt is not None, "people place cards while the table is halted"
+    turn.change(halt=msgspec.structs.replace(halt, back_to=phase(turn.now)))
 
 
 _Lying = TypeVar("_Lying", DealtCard, UnplacedCard)
@@ -314,11 +311,6 @@ def are_next_two_in_order(turn: Turn) -> bool:
 def has_next_card(turn: Turn) -> bool:
     """The card that is due was drawn ahead."""
     return bool(turn.now.ahead)
-
-
-def is_shoe_sorted(turn: Turn) -> bool:
-    """The round gets no card from the shoe any more: what becomes of it touches the next ones."""
-    return turn.now.round is not None and turn.now.round.shoe_sorted
 
 
 # What is done.

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import HandName, require_args
 from ..shoe import ledger as card_ledger
@@ -32,12 +33,12 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 
 def shows_cards_at_once(turn: Turn) -> bool:
     """Cards are dealt face up: time alone reveals them."""
-    return turn.faces == "face_up"
+    return turn.settings.faces == "face_up" and turn.faces == "face_up"
 
 
-def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:
+def check_exposing(turn: Turn, args: ExposedCards | None) -> Message | None:
     """What stands against turning these cards over now."""
-    none = "no such card of the round lies face down"
+    none = message("refused_no_card_face_down")
     if args is not None:
         if not named_to_expose(turn, args):
             return none
@@ -46,14 +47,14 @@ def check_exposing(turn: Turn, args: ExposedCards | None) -> str | None:
     found = [check_exposure_by_anyone(turn, hand) for hand in hands]
     if None in found:
         return None
-    return "; ".join(filter(None, found)) or none
+    return message("refused_each", reasons=found) if found else none
 
 
-def check_totals(turn: Turn, _args: object = None) -> str | None:
+def check_totals(turn: Turn, _args: object = None) -> Message | None:
     """The initial four were not all seen, or their totals are announced."""
     if not turn.round.all_revealed:
-        return "not every card is seen"
-    return "the totals are announced" if turn.round.totals_announced else None
+        return message("refused_not_every_card_seen")
+    return message("refused_totals_announced") if turn.round.totals_announced else None
 
 
 def is_complete(turn: Turn) -> bool:
@@ -100,13 +101,13 @@ def reveal_face_up_cards(turn: Turn) -> None:
 
 def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | None = None) -> None:
     """The room has seen these cards; one that nobody could read stays as it is."""
-    known = [(d, d.card) for d in seen if d.card is not None]
-    shown = [dealt for dealt, _ in known]
+    shown = [dealt for dealt in seen if dealt.card is not None]
     cards = [replace(d, revealed=True) if d in shown else d for d in turn.round.cards]
     turn.set_round(cards=tuple(cards))
-    for dealt, card in known:
-        card_ledger.show_card(turn, card)
-        data = {"hand": dealt.hand, "index": dealt.index, "card": card.code}
+    for dealt in shown:
+        assert dealt.card is not None
+        card_ledger.show_card(turn, dealt.card)
+        data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
         turn.tell("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
 
 

@@ -12,9 +12,10 @@ from typing import Any, Literal
 import msgspec
 
 from shoe_ctl.games.game import Game, Settlement
+from shoe_ctl.texts.message import Message, message
 
 from .. import positions
-from ..arguments import NamedPlayer, NoArgs, find_player, require_args, with_rule
+from ..arguments import NamedPlayer, NoArgs, find_player, require_args
 from ..turn import Turn
 from . import methods
 
@@ -28,71 +29,71 @@ class ControlEnd(NoArgs, frozen=True, kw_only=True):
 # What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def check_offer(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_offer(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against this Player's taking the shoe."""
     if (why := check_named(turn, args)) is not None:
         return why
     control, wagers = turn.now.control, turn.now.wagers
     if control.holder is not None:
-        why = f"{control.holder.named} has it until they give it back or their wager loses"
-        return with_rule(why, _clause(turn, "relinquished"))
+        why = message("refused_shoe_is_held", player=control.holder.named)
+        return why.citing(_clause(turn, "relinquished"))
     if args is None:
         return _check_anyone_may_draw(turn)
     taker = find_player(turn, args)
     if methods.has_wager_feed(wagers) and taker.id is None:
-        return "name the Player by id: wagers are recorded, and decide how long the shoe stays"
+        return message("refused_name_player_by_id")
     if wagers.betting != "closed" or methods.has_wager(taker, wagers):
         return None
     if methods.has_leave(taker, control):
         return None
-    why = f"{taker.named} has no wager, and draws only by an Assistant Casino Manager's leave"
-    return with_rule(why, _clause(turn, "without_wager"))
+    why = message("refused_draws_without_wager", player=taker.named)
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def _check_anyone_may_draw(turn: Turn) -> str | None:
+def _check_anyone_may_draw(turn: Turn) -> Message | None:
     """After *no more bets* that no Player has a wager or leave; where wagers are recorded."""
     control, wagers = turn.now.control, turn.now.wagers
     if wagers.betting != "closed" or not methods.has_wager_feed(wagers):
         return None
     if any(held.amount for held in wagers.standing) or any(one.id for one in control.leaves):
         return None
-    why = "no Player has a wager, and one draws only by an Assistant Casino Manager's leave"
-    return with_rule(why, _clause(turn, "without_wager"))
+    why = message("refused_nobody_has_wager")
+    return why.citing(_clause(turn, "without_wager"))
 
 
-def check_leave(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_leave(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against the leave to draw without a wager: a leave that was given already."""
     if (why := check_named(turn, args)) is not None or args is None:
         return why
     if methods.has_leave(find_player(turn, args), turn.now.control):
-        return "that Player has leave already"
+        return message("refused_has_leave")
     return None
 
 
-def check_holder(turn: Turn, _args: object = None) -> str | None:
+def check_holder(turn: Turn, _args: object = None) -> Message | None:
     """That no Player has the shoe."""
     out = check_method(turn)
     if out is None and turn.now.control.holder is None:
-        return "no Player has the shoe: it is with the dealer"
+        return message("refused_shoe_with_dealer")
     return out
 
 
-def check_named(turn: Turn, args: NamedPlayer | None) -> str | None:
+def check_named(turn: Turn, args: NamedPlayer | None) -> Message | None:
     """What stands against any Player, or that none is named."""
     out = check_method(turn)
     if out is None and args is not None and not args.is_named:
-        return "name the Player, by player or by seat"
+        return message("refused_name_player")
     return out
 
 
-def check_method(turn: Turn, _args: object = None) -> str | None:
+def check_method(turn: Turn, _args: object = None) -> Message | None:
     """Only in Method C does a Player have the shoe; in the others the dealer keeps it."""
     if turn.method == "C":
         return None
     if turn.method is None or not turn.game.methods:
-        return f"in {turn.game.id} nobody is handed a shoe"
-    why = f"in Method {turn.method} only the dealer has the shoe"
-    return with_rule(why, turn.game.clause("device_control"))
+        return message("refused_no_shoe_in_game", game=turn.game.id)
+    why = message("refused_no_shoe_in_method", method=turn.method)
+    return why.citing(turn.game.clause("device_control"))
 
 
 def _clause(turn: Turn, name: str) -> str | None:
@@ -132,7 +133,8 @@ def declare_out_of_view(turn: Turn) -> None:
     holder = turn.now.control.holder
     assert holder is not None
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
-    more = {"player": holder.id, "seen": "the shoe was out of full view", **turn.actor()}
+    seen = message("seen_out_of_view").as_data()
+    more = {"player": holder.id, "seen": seen, **turn.actor()}
     turn.tell("method.breached", data, restricted={**data, **more})
 
 
@@ -173,30 +175,34 @@ class ChosenMethod(NoArgs, frozen=True, kw_only=True):
     method: str
 
 
-def check_change(turn: Turn, args: ChosenMethod | None) -> str | None:
+def check_change(turn: Turn, args: ChosenMethod | None) -> Message | None:
     """What stands against the change: no such method, in force already, not in this area."""
     game = turn.game
     if not game.methods:
-        return f"{game.id} has no methods to choose from"
+        return message("refused_game_has_no_methods", game=game.id)
     if args is None:
         found = {name: _check_method(turn, name) for name in game.methods}
-        return None if None in found.values() else "; ".join(filter(None, found.values()))
+        if None in found.values():
+            return None
+        return message("refused_each", reasons=list(found.values()))
     if args.method not in game.methods:
-        have = ", ".join(game.methods)
-        return with_rule(
-            f"{game.id} has no Method {args.method}, it has {have}", game.clause("methods")
+        why = message(
+            "refused_no_such_method", game=game.id, method=args.method, methods=list(game.methods)
         )
+        return why.citing(game.clause("methods"))
     return _check_method(turn, args.method)
 
 
-def _check_method(turn: Turn, method: str) -> str | None:
+def _check_method(turn: Turn, method: str) -> Message | None:
     if method == turn.method:
-        return f"Method {method} is in force"
+        return message("refused_method_in_force", method=method)
     chosen = turn.game.methods[method]
     if chosen.areas and turn.settings.area not in chosen.areas:
-        where = " and ".join(chosen.areas)
-        why = f"Method {method} is for {where}, and this table stands in {turn.settings.area}"
-        return with_rule(why, chosen.chosen_under)
+        why = message(
+            "refused_method_not_here",
+            method=method, areas=list(chosen.areas), area=turn.settings.area,
+        )  # fmt: skip
+        return why.citing(chosen.chosen_under)
     return None
 
 

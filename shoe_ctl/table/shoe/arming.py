@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Armed, Locked, Reply, Status
+from shoe_ctl.texts.message import Message, message
 
-from ..state import BEGUN_BY_A_CARD, DEALT_IN, Arming, TableState, next_slot
+from ..state import Arming, TableState, next_slot
 from ..turn import Turn
 
 # What the shoe should be.
@@ -26,11 +27,7 @@ def wanted(turn: Turn) -> tuple[str, int] | None:
     and where the table is not aligned with it, only a card can mend that.
     """
     now, state = turn.now, turn.now.state
-    is_open = (
-        state in DEALT_IN
-        or (state in BEGUN_BY_A_CARD and turn.implied)
-        or (state == "idle" and not now.link.arm)
-    )
+    is_open = turn.takes_card_in(state) or (state == "idle" and not now.link.arm)
     return next_slot(now) if is_open else None
 
 
@@ -52,8 +49,8 @@ def order(turn: Turn, slot: tuple[str, int] | None) -> None:
     now = turn.now
     draw = None if now.shoe is None or slot is None else (now.shoe.drawn + 1, *slot)
     if draw != now.armed:
+        turn.effects.append(Locked() if draw is None else Armed(*draw))
         turn.change(arming=_withdrawn(now) if draw is None else _armed(now, *draw))
-        turn.effects.append(ordered(turn.now))
     arming = turn.now.arming
     if arming is not None and arming.refused is not None and not turn.now.link.up:
         turn.change(arming=msgspec.structs.replace(arming, refused=None))
@@ -138,16 +135,15 @@ def tell_taken(turn: Turn) -> None:
 
 OTHER = "other"
 
-_TO_DO = {
-    "locked by key": "it is locked by its key: unlock it",
-    "empty": "it says that it is empty: count what is left, and declare missing_card_in_shoe",
-    "memory full": "its memory is full: where that does not pass by itself, declare other",
-    "busy": "it is busy, or reports a fault: see to the shoe, else declare other",
-    "already drawn": "by its count that card is out: the table waits to hear of it",
-    "not the next draw": "by its count another draw is next: the table compares both counts",
-    OTHER: "it does not say why: see to the shoe, else declare other",
+REASONS = {
+    "locked by key": "locked_by_key",
+    "empty": "empty",
+    "memory full": "memory_full",
+    "busy": "busy",
+    "already drawn": "already_drawn",
+    "not the next draw": "not_the_next_draw",
 }
-"""By the reason that the shoe gives: what it says in words, and what to do about it."""
+"""By the reason that the shoe gives: its code."""
 
 
 def is_refused(turn: Turn) -> bool:
@@ -162,7 +158,7 @@ def on_reply(turn: Turn) -> None:
     """The shoe refuses the draw, which stalls the round: people are told once for each reason."""
     event, arming = turn.shoe_event, turn.now.arming
     assert isinstance(event, Reply) and arming is not None
-    why = str(event.reason if event.reason in _TO_DO else OTHER)
+    why = REASONS.get(event.reason or "", OTHER)
     if why == arming.refused:
         return
     turn.change(arming=msgspec.structs.replace(arming, refused=why))
@@ -229,11 +225,14 @@ def public(now: TableState) -> dict[str, Any] | None:
     arming = now.arming
     if arming is None or arming.refused is None:
         return None
-    return {"number": arming.number, "why": arming.refused, "text": words(arming)}
+    said = refusal(now)
+    assert said is not None
+    return {"number": arming.number, "why": arming.refused, "message": said.as_data()}
 
 
-def words(arming: Arming) -> str:
-    """The refusal in words, with what to do; nothing where the shoe does not refuse the draw."""
-    if arming.refused is None:
-        return ""
-    return f"the shoe refuses draw {arming.number}: {_TO_DO[arming.refused]}"
+def refusal(now: TableState) -> Message | None:
+    """That the shoe refuses the draw, why, and what to do; None where it does not."""
+    arming = now.arming
+    if arming is None or arming.refused is None:
+        return None
+    return message("shoe_refuses_draw", draw=arming.number, why=arming.refused)

@@ -13,8 +13,9 @@ import msgspec
 
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
+from shoe_ctl.texts.message import Message, message
 
-from ..arguments import Name, NoArgs, require_args, with_rule
+from ..arguments import Name, NoArgs, require_args
 from ..state import LoadedSet, Shoe
 from ..turn import Cause, Turn
 from . import arming, unplaced
@@ -48,28 +49,28 @@ class Remainder(NoArgs, frozen=True, kw_only=True):
 # What was seen.
 
 
-def check_record(turn: Turn, args: ShoePreparation | None) -> str | None:
+def check_record(turn: Turn, args: ShoePreparation | None) -> Message | None:
     """What stands against recording how the set was put in."""
     shoe, rule = turn.shoe, turn.game.clause("decks")
     if shoe.recorded:
-        return "how these cards were put in is recorded already"
+        return message("refused_shoe_is_recorded")
     if args is None:
         return None
     if not args.same_backs:
-        return with_rule("cards with unlike backs are not played: load another set", rule)
+        return message("refused_unlike_backs").citing(rule)
     if args.decks not in (None, shoe.decks):
-        return with_rule(f"the table counts {shoe.decks} decks: load another set", rule)
+        return message("refused_other_decks", decks=shoe.decks).citing(rule)
     return None
 
 
-def check_count(_turn: Turn, args: Remainder | None) -> str | None:
+def check_count(_turn: Turn, args: Remainder | None) -> Message | None:
     """What stands against counting what is left."""
     if args is None:
         return None
     if (args.left is None) is (args.cards is None):
-        return "say how many cards are left, or which"
+        return message("refused_say_what_is_left")
     unknown = [code for code in (args.cards or "").split() if code not in CARDS]
-    return f"there is no card {unknown[0]}" if unknown else None
+    return message("refused_no_such_card", card=unknown[0]) if unknown else None
 
 
 def count_causes(turn: Turn) -> list[Cause]:
@@ -77,11 +78,11 @@ def count_causes(turn: Turn) -> list[Cause]:
     found = _compare_with_ledger(turn)
     told = []
     if found["foreign"]:
-        told.append(Cause("foreign_card", "cards of another deck are left in the shoe"))
+        told.append(Cause("foreign_card", message("seen_foreign_cards_left")))
     if found["extra"] or found["too_many"]:
-        told.append(Cause("extra_card", "more cards are left than the ledger allows"))
+        told.append(Cause("extra_card", message("seen_too_many_cards_left")))
     if found["missing"] or found["too_few"]:
-        told.append(Cause("missing_card_in_shoe", "fewer cards are left than should be"))
+        told.append(Cause("missing_card_in_shoe", message("seen_too_few_cards_left")))
     return told
 
 
@@ -142,7 +143,7 @@ def set_aside_opening_cards(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
-        data = {"step": "set aside: its shoe deals no further round"}
+        data = {"step": "set_aside_no_further_round"}
         turn.emit_irregularity("irregularity.step", "overdraw", data)
 
 
@@ -298,10 +299,9 @@ def refuse_set(turn: Turn) -> None:
     """A set of cards that this table is not set for: it is not played; another must be loaded."""
     set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)
-    want = f"{turn.settings.decks} decks of {turn.game.deck.name}"
-    seen = f"the loaded cards are not the {want} that this table is set for"
-    turn.tell("irregularity.raised", {"key": "other", "seen": seen, "rule": None})
-    turn.tell("irregularity.resolved", {"key": "other", "how": "the set is refused", "rule": None})
+    seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
+    turn.tell("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
+    turn.tell("irregularity.resolved", {"key": "other", "how": "set_refused", "rule": None})
 
 
 def remove_shoe(turn: Turn) -> None:

@@ -20,6 +20,7 @@ from firmware_proto.events import (
     SelfTested,
     ShoeEvent,
 )
+from shoe_ctl.texts.message import Message, message
 
 from ..arguments import NoArgs, require_args
 from ..effects import ShoeCommand
@@ -41,9 +42,10 @@ DONE_BY_EVENT: Final = frozenset({"reset", "self_test", "rotate_key"})
 SECRET: Final = frozenset({"clear_error"})
 """Whether a shoe takes it depends on its error, which may tell of a card: never told in public."""
 
-UNKNOWN: Final = "and nobody knows whether the shoe did it"
-OTHER_SHOE: Final = "another shoe is connected"
-NEW_ONE: Final = "it was told so anew"
+OTHER_SHOE: Final = "another_shoe"
+NEW_ONE: Final = "told_again"
+LOST: Final = "link_lost"
+"""Why nobody knows whether the shoe has done what it was told."""
 
 
 # What was seen.
@@ -98,9 +100,7 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 
 def process_answer(turn: Turn) -> None:
-    """Before anything else is made of an input: what it says of an errand, where one waits."""
-    if not turn.now.outbox.waiting:
-        return
+    """Before anything else is made of an input: what it says of an errand."""
     happened = turn.happened
     if isinstance(happened, ShoeSaid):
         _receive(turn, happened.event)
@@ -109,10 +109,9 @@ def process_answer(turn: Turn) -> None:
             _abandon(turn, errand, happened.why)
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
         # Its wire carries no ids: told again, it might do it twice, or clear another error.
-        lost = "the link was lost"
-        why = lost if isinstance(happened, LinkLost) else link_lost_reason(happened)
+        why = LOST if isinstance(happened, LinkLost) else link_lost_reason(happened)
         for errand in turn.now.outbox.waiting:
-            _abandon(turn, errand, f"{why}, {UNKNOWN}")
+            _abandon(turn, errand, why)
     elif isinstance(happened, Tick):
         _check_deadlines(turn)
 
@@ -123,7 +122,6 @@ def resend(turn: Turn, hello: Hello) -> None:
     By its id it knows what it has done already. The time it is told once for each hello: later it
     would be wrong.
     """
-    turn.set_link(met=True)
     if can_send(turn.now, "set_time"):
         _set(turn, count=turn.now.outbox.count + 1)
         number = _number(turn, turn.now.outbox.count)
@@ -233,16 +231,6 @@ def _number(turn: Turn, count: int) -> int:
         count += 1
 
 
-_SAYS: dict[Command, str] = {
-    "reset": "be told to reset itself",
-    "self_test": "be told to test itself",
-    "query": "be asked anything",
-    "clear_error": "be told to clear an error",
-    "rotate_key": "be given a new key",
-    "show": "be told to show anything",
-}
-
-
 class Question(NoArgs, frozen=True, kw_only=True):
     """What the shoe is asked."""
 
@@ -270,54 +258,55 @@ class DisplayText(NoArgs, frozen=True, kw_only=True):
 # What was seen. Each check is asked with the arguments, or with none: of whatever is given.
 
 
-def check_told(turn: Turn, command: Command) -> str | None:
+def check_told(turn: Turn, command: Command) -> Message | None:
     """What stands against telling the shoe this: it cannot, may not, or was told so just now."""
     now = turn.now
     if not now.link.up:
-        return "the link to the shoe is down"
+        return message("refused_link_down")
     if command not in now.link.obeys:
         keyless = command == "rotate_key" and not now.link.authenticated and now.link.replay
-        without = ", and the link to this one has none" if keyless else ""
-        return f"{_profile_words(turn)} cannot {_SAYS[command]}{without}"
+        if keyless:
+            return message("refused_link_without_key", profile=now.link.profile)
+        return message("refused_shoe_cannot", profile=now.link.profile, what=command)
     if not now.link.commands:
-        return "no command is sent to this shoe: its configuration does not say commands = true"
+        return message("refused_commands_not_configured")
     if not is_identified(now):
-        return "the shoe has not said yet who it is"
+        return message("refused_shoe_not_met")
     # Whether a secret one is on its way may follow from a card: it is never an objection.
     before = None if command in SECRET else now.outbox.of(command)
     if before is not None and not before.overdue:
-        return "the shoe was told so, and has not answered yet"
+        return message("refused_shoe_not_answered")
     return None
 
 
-def check_test(turn: Turn, _args: object = None) -> str | None:
+def check_test(turn: Turn, _args: object = None) -> Message | None:
     """The same for a self-test."""
     return check_told(turn, "self_test")
 
 
-def check_question(turn: Turn, args: Question | None) -> str | None:
+def check_question(turn: Turn, args: Question | None) -> Message | None:
     """The same for a question; of those that such a shoe can answer."""
     if (why := check_told(turn, "query")) is not None:
         return why
     tells = turn.now.link.tells
     if tells if args is None else args.what in tells:
         return None
-    return f"{_profile_words(turn)} can be asked {', '.join(tells)}"
+    return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
 
 
-def check_clearing(turn: Turn, _args: object = None) -> str | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """The same for clearing an error. Which one is open, only the shoe knows."""
     return check_told(turn, "clear_error")
 
 
-def check_rotation(turn: Turn, args: KeyId | None) -> str | None:
+def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:
     """The same for a new key; whether the key file has it is looked at before."""
     if (why := check_told(turn, "rotate_key")) is not None:
         return why
-    return "which key? key_id" if args is not None and args.key_id is None else None
+    return message("refused_no_key_id") if args is not None and args.key_id is None else None
 
 
-def check_display(turn: Turn, _args: object = None) -> str | None:
+def check_display(turn: Turn, _args: object = None) -> Message | None:
     """The same for a text on its display."""
     return check_told(turn, "show")
 

@@ -12,6 +12,7 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
+from shoe_ctl.texts.message import Message, message
 
 from ..state import INITIAL_DEAL, DealtCard, TableState, UnplacedCard
 from ..turn import TableView, Turn
@@ -31,7 +32,8 @@ def is_burn_report(turn: Turn) -> bool:
 
 def is_one_too_many(turn: Turn, card: Card) -> bool:
     """The decks hold no further card with this face, by all that the shoe has read."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     known = shoe.counts.get(card.code, 0) + shoe.overruled.get(card.code, 0)
     return known >= shoe.decks
 
@@ -46,7 +48,8 @@ def has_too_many(turn: Turn) -> bool:
 
 def is_shoe_empty(turn: Turn) -> bool:
     """Every card of the set is out."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
 
 
@@ -61,11 +64,11 @@ def has_lost_cards(turn: Turn) -> bool:
     return shoe is not None and shoe.told_drawn > shoe.drawn
 
 
-def check_cutting_card(turn: Turn, _args: object = None) -> str | None:
+def check_cutting_card(turn: Turn, _args: object = None) -> Message | None:
     """What stands against declaring that the cutting card came."""
     if has_no_shoe(turn):
-        return "no shoe is known"
-    return "it is out already" if turn.shoe.cutting_card_out else None
+        return message("refused_no_shoe")
+    return message("refused_cutting_card_is_out") if turn.shoe.cutting_card_out else None
 
 
 def is_change_due(turn: Turn) -> bool:
@@ -93,9 +96,9 @@ def note_cutting_card(turn: Turn) -> None:
     turn.set_shoe(cutting_card_out=True)
     dealt = () if turn.now.round is None else turn.now.round.cards
     first = not dealt and not turn.now.opening
-    seen = "the cutting card came " + ("before the first card" if first else "in a round")
+    seen = message("seen_cutting_card_first") if first else message("seen_cutting_card_in_round")
     rule = turn.game.rule("cutting_card", "completed")
-    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen, "rule": rule})
+    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen.as_data(), "rule": rule})
     how = {"how": "removed", "rule": rule}
     turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
 
@@ -169,18 +172,20 @@ def _count_unplaced(
 
 def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
     """Enter a card in the ledger under its number: no card twice, those passed over as unseen."""
-    shoe = turn.shoe
+    shoe = turn.now.shoe
+    assert shoe is not None
     number = shoe.drawn + 1 if number is None else number
     if number <= shoe.drawn:
         return
-    counts, unseen = shoe.counts, shoe.unseen + number - shoe.drawn - 1
-    if card is None:
-        unseen += 1
-    else:
-        counts = _one_more(counts, card)
-    turn.set_shoe(drawn=number, unseen=unseen, counts=counts)
     if number > shoe.drawn + 1:
-        turn.set_shoe(missed=(*shoe.missed, *range(shoe.drawn + 1, number)))
+        passed_over = range(shoe.drawn + 1, number)
+        missed = (*shoe.missed, *passed_over)
+        turn.set_shoe(missed=missed, unseen=shoe.unseen + len(passed_over))
+    if card is None:
+        turn.set_shoe(drawn=number, unseen=turn.shoe.unseen + 1)
+    else:
+        counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
+        turn.set_shoe(drawn=number, counts=counts)
 
 
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:

@@ -17,6 +17,7 @@ from firmware_proto.events import (
     Redesignated,
 )
 from shoe_ctl.records import utc
+from shoe_ctl.texts.message import Message, message
 
 from ..inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
 from ..state import Claim, Refusal, Suspended, TableState
@@ -32,23 +33,14 @@ HELLO_US: Final = 5_000_000
 """A shoe is asked who it is once a second, and its answer takes 15 ms of a line at 115200 baud."""
 
 NO_HELLO: Final = "no_hello"
-_NO_HELLO_STEP: Final = (
-    "and no shoe has said who it is: is the line too slow, is something else connected? Look at "
-    "the cable, the shoe's power, and profile, port and baud in [table.shoe]; then stop the daemon "
-    "and run shoectl doctor, which tries the port itself"
-)
 
 GARBAGE: Final = "garbage"
-_GARBAGE_STEP: Final = (
-    "it brings too much garbage: look at cable, ground and baud rate, and at what is connected "
-    "there; it is opened again by itself once it is quiet"
-)
 
 REFUSALS: Final = {
-    "no_key": "this table has no key for it: name a key_file with its key, or is it another shoe?",
-    "unauthenticated": "it has no key: give it one, or take key_file away",
-    "wrong_key": "its proof does not fit the key of this table: is it this table's shoe?",
-    NOT_PROVED: "it said who it is and did not prove it: is it this table's shoe?",
+    "no_key": message("shoe_refused_no_key"),
+    "unauthenticated": message("shoe_refused_unauthenticated"),
+    "wrong_key": message("shoe_refused_wrong_key"),
+    NOT_PROVED: message("shoe_refused_not_proved"),
 }
 """What is wrong with who speaks, by the code of the refusal, and what to do."""
 
@@ -63,21 +55,21 @@ def has_unnamed_sets(turn: Turn) -> bool:
     return isinstance(turn.happened, LinkUp) and not turn.happened.replay
 
 
-def check_new_shoe(turn: Turn, _args: object = None) -> str | None:
+def check_new_shoe(turn: Turn, _args: object = None) -> Message | None:
     """The shoe names its set: a person need not say that there is another."""
-    return "the shoe says itself which cards it holds" if turn.now.link.replay else None
+    return message("refused_shoe_names_its_set") if turn.now.link.replay else None
 
 
-def check_aligned(turn: Turn, _args: object = None) -> str | None:
+def check_aligned(turn: Turn, _args: object = None) -> Message | None:
     """Not aligned, and no card of this shoe can mend it: it never says what a card is for."""
     if turn.now.link.aligned or turn.now.link.names_hands:
         return None
-    return "a person has to say first where the shoe stands: align"
+    return message("refused_align_first")
 
 
-def check_unaligned(turn: Turn, _args: object = None) -> str | None:
+def check_unaligned(turn: Turn, _args: object = None) -> Message | None:
     """What stands against saying where the shoe stands: it is known."""
-    return "the shoe is aligned" if turn.now.link.aligned else None
+    return message("refused_is_aligned") if turn.now.link.aligned else None
 
 
 def may_hide_a_card(turn: Turn) -> bool:
@@ -108,23 +100,23 @@ def link_state(now: TableState) -> str:
     return "refused" if here else "unidentified"
 
 
-def link_trouble(now: TableState, t_us: int) -> tuple[str, str] | None:
-    """What is wrong at the other end of the line at this time: a code, and words with a next step.
+def link_trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
+    """What is wrong at the other end of the line at this time: a code and a message.
 
     A refusal is told until a shoe is connected.
     """
     link = now.link
     if link.suspended is not None:
         until = utc(link.suspended.until_us)[11:19]
-        return GARBAGE, f"the line is suspended until {until} UTC: {_GARBAGE_STEP}"
+        return GARBAGE, message("shoe_line_suspended", until=until)
     if is_identified(now):
         return None
     if link.refusal is not None:
         reason = link.refusal.reason
-        return reason, f"the shoe that speaks is refused: {REFUSALS[reason]}"
+        return reason, REFUSALS[reason]
     if link.up and t_us >= link.since_us + HELLO_US:
         open_s = (t_us - link.since_us) // 1_000_000
-        return NO_HELLO, f"the port is open for {open_s} s {_NO_HELLO_STEP}"
+        return NO_HELLO, message("shoe_no_hello", seconds=open_s)
     return None
 
 
@@ -136,17 +128,17 @@ def proof_due_us(now: TableState) -> int | None:
 
 # What is done.
 
-_SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
+SAYS_WHO = frozenset({Challenged, Authenticated, AuthenticationFailed, Hello})
 
 
 def identify(turn: Turn) -> None:
     """Before anything else is made of an input: what it says of who is at the other end."""
     happened = turn.happened
     if isinstance(happened, Tick):
-        claim, due_us = turn.now.link.claim, proof_due_us(turn.now)
-        if claim is not None and due_us is not None and turn.now.t_us >= due_us:
+        claim = turn.now.link.claim
+        if claim is not None and turn.now.t_us >= claim.t_us + PROOF_US:
             _refuse(turn, NOT_PROVED, claim.device_id)
-    elif isinstance(happened, ShoeSaid) and type(happened.event) in _SAYS_WHO:
+    elif isinstance(happened, ShoeSaid) and type(happened.event) in SAYS_WHO:
         match happened.event:
             case Challenged(device_id=who) if not is_identified(turn.now):
                 turn.set_link(claim=Claim(device_id=who, t_us=turn.now.t_us))
@@ -230,9 +222,7 @@ def note_restart(turn: Turn) -> None:
 
 def link_lost_reason(again: Restarted) -> str:
     """What cost the link: a controller that goes on after a storage fault was not restarted."""
-    if again.reopened:
-        return "the storage failed, and the controller closed the link"
-    return "the controller was restarted"
+    return "storage_failed" if again.reopened else "controller_restarted"
 
 
 def suspend_line(turn: Turn) -> None:
@@ -267,8 +257,8 @@ def _note_stale_arm(turn: Turn, reason: str) -> None:
 
 def emit_not_aligned(turn: Turn) -> None:
     """Say that the host does not know where in the round the shoe is."""
-    by_card = "player card 1, or " if turn.now.link.names_hands else ""
-    turn.tell("shoe.not_aligned", {"until": f"{by_card}a person's decision"})
+    until = "first_card_or_align" if turn.now.link.names_hands else "align"
+    turn.tell("shoe.not_aligned", {"until": until})
 
 
 def lose_alignment(turn: Turn) -> None:
@@ -289,4 +279,4 @@ def emit_discarded(turn: Turn) -> None:
 
 def emit_quarantined(turn: Turn) -> None:
     """A result that no round awaits is kept apart, never applied."""
-    turn.tell_restricted("frame.discarded", {"reason": "a result that no round awaits"})
+    turn.tell_restricted("frame.discarded", {"reason": "result_not_awaited"})

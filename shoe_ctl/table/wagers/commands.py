@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.settlement import Settlement
+from shoe_ctl.texts.message import Message, message
 
 from .. import arguments
 from ..arguments import Name, NoArgs, explain_bad_args
@@ -21,7 +22,7 @@ from ..turn import Objection, Turn
 from . import differential
 from . import ledger as wager_ledger
 from .limits import WagerRules
-from .settlement import SettlementLine, line_data, return_all_wagers, settle_all
+from .settlement import SettlementLine, after_round, line_data, return_all_wagers, settle_all
 from .types import (
     Accepted,
     AmountRequest,
@@ -37,8 +38,8 @@ from .types import (
 # Events and refusals.
 
 _TRIED = {
-    "late_wager": "a wager was to be placed after no more bets",
-    "late_withdrawal": "a wager was to be withdrawn after no more bets",
+    "late_wager": message("seen_late_wager_tried"),
+    "late_withdrawal": message("seen_late_withdrawal_tried"),
 }
 """Irregularity → what the public is told was seen, if a command is refused for being late."""
 
@@ -74,7 +75,7 @@ def refuse_with_rule(turn: Turn, refused: Refused) -> None:
     turn.refusal = Answer(
         command_id=command.command_id,
         accepted=False,
-        error=refusal_text(turn, refused),
+        error=refused.why.citing(refused.rule),
         needs=needs_of(refused),
     )
     asked = {
@@ -87,7 +88,7 @@ def refuse_with_rule(turn: Turn, refused: Refused) -> None:
         "command": command.command,
         "round_id": None if turn.now.round is None else turn.now.round.id,
         "asked": asked,
-        "error": refused.why,
+        "error": refused.why.as_data(),
         "rule": refused.rule,
         "person": command.person,
         "position": command.position,
@@ -97,12 +98,6 @@ def refuse_with_rule(turn: Turn, refused: Refused) -> None:
         of = {name: asked[name] for name in ("seat", "wager")}
         emit_raised(turn, key, _TRIED[key], of, asked=asked, command_id=command.command_id)
         emit_resolved(turn, key, "refused", refused.rule, of)
-
-
-def refusal_text(turn: Turn, refused: Refused) -> str:
-    """Return a refusal in one line, with its rule."""
-    cited = "" if refused.rule is None else f" ({refused.rule})"
-    return f"{turn.command.command}: {refused.why}{cited}"
 
 
 def needs_of(refused: Refused) -> dict[str, str]:
@@ -137,10 +132,10 @@ def _find_end(key: str, line: SettlementLine) -> tuple[str, str | None]:
 
 
 def emit_raised(
-    turn: Turn, key: str, seen: str, of: dict[str, Any], /, **restricted: object
+    turn: Turn, key: str, seen: Message, of: dict[str, Any], /, **restricted: object
 ) -> None:
     """Emit an irregularity of wagers; ``of`` is what the public may know of which wager."""
-    data = {"key": key, "seen": seen, "rules": dict(turn.game.irregularities[key]), **of}
+    data = {"key": key, "seen": seen.as_data(), "rules": dict(turn.game.irregularities[key]), **of}
     turn.tell("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
 
 
@@ -232,7 +227,7 @@ def check_change(command: str, turn: Turn, given: Mapping[str, Any] | None) -> O
     return as_objection(answer) if isinstance(answer, Refused) else None
 
 
-def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | str | None:
+def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
     """Return what stands against placing a wager.
 
     With implied announcements the first wager opens the round: the shoe must be aligned for that.
@@ -281,12 +276,13 @@ def as_objection(refused: Refused) -> Objection:
 def check_restriction(turn: Turn, args: AreaRestriction | None) -> Objection | None:
     """Return what stands against a lower number of wagers per playing area."""
     if args is None:
-        nobody = turn.game.limits.lowered_by is None
-        return Objection("nobody may restrict the number of wagers") if nobody else None
+        if turn.game.limits.lowered_by is not None:
+            return None
+        return Objection(message("refused_no_restriction_in_game", game=turn.game.id))
     answer = _ask_restriction(turn, args)
     if isinstance(answer, Accepted):
         return None
-    return Objection(arguments.with_rule(answer.why, answer.rule), needs_of(answer))
+    return Objection(answer.why.citing(answer.rule), needs_of(answer))
 
 
 def _ask_restriction(turn: Turn, args: AreaRestriction) -> LedgerAnswer:
@@ -304,11 +300,11 @@ def are_bets_closed(turn: Turn) -> bool:
     return turn.now.wagers.betting == "closed"
 
 
-def check_clearing(turn: Turn, _args: object = None) -> str | None:
+def check_clearing(turn: Turn, _args: object = None) -> Message | None:
     """Return what stands against withdrawing all wagers at once."""
     if not turn.game.options.clear_bets:
-        return f"in {turn.game.id} wagers are withdrawn one by one"
-    return None if turn.now.wagers.standing else "no wagers lie on the layout"
+        return message("refused_no_clear_bets", game=turn.game.id)
+    return None if turn.now.wagers.standing else message("refused_no_wagers")
 
 
 # Actions.
@@ -387,7 +383,7 @@ def restrict_wagers(turn: Turn) -> None:
     assert isinstance(answer, Accepted), "the check asks before"
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
-    data = {"number": answer.wagers.restriction_next, "from": "the next round", "rule": rule}
+    data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
     turn.tell("wagers.restricted", data, restricted={**data, **turn.actor()})
 
 
@@ -397,6 +393,11 @@ def settle_wagers(turn: Turn, settlement: Settlement) -> None:
     settled = settle_all(before, settlement, turn.wager_rules)
     turn.change(wagers=settled.wagers)
     emit_settled(turn, before, settled.lines)
+
+
+def settle_none(turn: Turn) -> None:
+    """The round is finished, and no wager stands in it."""
+    turn.change(wagers=after_round(turn.now.wagers))
 
 
 def return_all(turn: Turn, rule: str | None) -> None:
@@ -449,9 +450,8 @@ def find_wager_player(turn: Turn, named: str | int | None, seat: int, wager: str
     if len(players) == 1:
         return players.pop()
     if players:
-        why = f"several Players have a wager on {wager} at seat {seat}: say player=..."
-        return Refused(why=why)
-    return Refused(why=f"there is no wager on {wager} at seat {seat}")
+        return Refused(why=message("refused_several_with_wager", wager=wager, seat=seat))
+    return Refused(why=message("refused_no_wager_at_seat", wager=wager, seat=seat))
 
 
 def ledger_actor(turn: Turn, *, on_behalf: bool) -> WagerActor:

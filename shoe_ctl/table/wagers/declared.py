@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from shoe_ctl.texts.message import Message, message
+
 from .. import arguments
-from ..arguments import Name, NoArgs, with_rule
+from ..arguments import Name, NoArgs
 from ..turn import Objection, Turn
 from . import ledger as wager_ledger
 from .commands import accept_wagers, emit_raised, emit_resolved, ledger_actor, needs_of
@@ -49,7 +51,7 @@ _Ask = Callable[[Turn, AmountRequest], LedgerAnswer]
 class DeclaredIrregularity(NamedTuple):
     """An irregularity of wagers that can be declared."""
 
-    seen: str
+    seen: Message
     """What the public is told was seen."""
     names: tuple[str, ...]
     """The arguments that it takes."""
@@ -66,7 +68,7 @@ def _end_of_late_wager(turn: Turn) -> str:
     return "refused" if turn.game.rule("late_wager", "returned") is None else "returned"
 
 
-def _outside_limits(key: str, seen: str) -> DeclaredIrregularity:
+def _outside_limits(key: str, seen: Message) -> DeclaredIrregularity:
     """Return the irregularity of a wager under the minimum or over the maximum."""
 
     def ask(turn: Turn, asked: AmountRequest) -> LedgerAnswer:
@@ -77,7 +79,7 @@ def _outside_limits(key: str, seen: str) -> DeclaredIrregularity:
 
 RECORDED: Mapping[str, DeclaredIrregularity] = {
     "late_wager": DeclaredIrregularity(
-        "a wager was placed after no more bets",
+        message("seen_late_wager"),
         _WAGER,
         alone=True,
         ask=lambda turn, asked: wager_ledger.declare_found_late(
@@ -86,7 +88,7 @@ RECORDED: Mapping[str, DeclaredIrregularity] = {
         end=_end_of_late_wager,
     ),
     "late_withdrawal": DeclaredIrregularity(
-        "a wager was withdrawn after no more bets",
+        message("seen_late_withdrawal"),
         _WAGER[:-1],
         alone=True,
         ask=lambda turn, asked: wager_ledger.declare_taken_back(
@@ -94,8 +96,8 @@ RECORDED: Mapping[str, DeclaredIrregularity] = {
         ),
         end=lambda _: "settled_as_placed",
     ),
-    "under_minimum": _outside_limits("under_minimum", "a wager under the minimum was found"),
-    "over_maximum": _outside_limits("over_maximum", "a wager over the maximum was found"),
+    "under_minimum": _outside_limits("under_minimum", message("seen_under_minimum")),
+    "over_maximum": _outside_limits("over_maximum", message("seen_over_maximum")),
 }
 """Key → irregularity of wagers that can be declared."""
 
@@ -109,19 +111,20 @@ def check_recorded(turn: Turn, key: str, given: Mapping[str, Any] | None) -> Obj
     if given is None:
         return None if _can_be_declared(turn, key) else _objection_now(turn, key)
     args = arguments.read_args(turn, DeclaredWager)
-    if isinstance(args, str):
+    if isinstance(args, Message):
         return Objection(args)
     if args.earlier and kind.alone:
-        return Objection(f"{args.key} is declared in its own round")
+        return Objection(message("refused_only_in_its_round", key=args.key))
     if not args.earlier and turn.now.wagers.betting != "closed":
         return _objection_now(turn, args.key)
     if args.given != kind.names and (args.given or not kind.alone):
-        return Objection(f"{args.key} takes {', '.join(kind.names)}, not {', '.join(args.given)}")
+        takes, named = list(kind.names), list(args.given)
+        return Objection(message("refused_key_takes", key=args.key, takes=takes, given=named))
     if not args.given:
         return None
     answer = _ask_ledger(turn, args)
     if isinstance(answer, Refused):
-        return Objection(with_rule(answer.why, answer.rule), needs_of(answer))
+        return Objection(answer.why.citing(answer.rule), needs_of(answer))
     return None
 
 
@@ -142,9 +145,9 @@ def _can_be_declared(turn: Turn, key: str) -> bool:
 
 def _objection_now(turn: Turn, key: str) -> Objection:
     if turn.now.round is None:
-        hint = "" if RECORDED[key].alone else "; what an earlier one settled is earlier=true"
-        return Objection(f"{key}: no round is open{hint}")
-    return Objection(f"{key}: bets are still open: refuse the wager, or change it")
+        alone = RECORDED[key].alone
+        return Objection(message("refused_no_round") if alone else message("refused_say_earlier"))
+    return Objection(message("refused_bets_still_open"))
 
 
 def _ask_ledger(turn: Turn, args: DeclaredWager) -> LedgerAnswer:
@@ -170,7 +173,7 @@ def record_declared(turn: Turn) -> None:
     kind = RECORDED[args.key]
     of = {name: getattr(args, name) for name in args.given if name != "player"}
     of |= {"earlier": True} if args.earlier else {}
-    seen = {"seen": turn.command.reason}
+    seen = {"seen": message("seen_by_person", words=turn.command.reason).as_data()}
     secret = seen if args.player is None else {**seen, "player": str(args.player)}
     emit_raised(turn, args.key, kind.seen, of, **secret)
     open_before = _open_limit(turn, args)

@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.texts.message import message
+
 from . import limits
 from .ledger import add_stake, amount_in_play, check_remaining, reduce_stake, remove_wager
 from .limits import WagerRules
@@ -161,12 +163,17 @@ def _check_change(
     wrong = None
     hand = rules.mains.get(asked.wager)
     if wagers.betting == "between" or not found.exceeded:
-        wrong = Refused(why="the table differential is not exceeded", rule=rule)
+        wrong = Refused(why=message("refused_differential_not_exceeded"), rule=rule)
     elif hand is None:
-        wrong = Refused(why=f"{asked.wager} does not count for the differential", rule=rule)
+        why = message("refused_not_of_differential", wager=asked.wager)
+        wrong = Refused(why=why, rule=rule)
     elif (hand == found.high) is adds:
-        which = "increase" if adds else "decrease"
-        wrong = Refused(why=f"to {which} wagers on {hand} would widen it", rule=rule)
+        why = (
+            message("refused_increase_widens", hand=hand)
+            if adds
+            else message("refused_decrease_widens", hand=hand)
+        )
+        wrong = Refused(why=why, rule=rule)
     return (
         limits.check_named(asked, rules)
         or limits.check_amount(asked)
@@ -183,5 +190,5 @@ def _refuse_if_reversed(
         return answered
     now = assess(answered.wagers, rules)
     if now.exceeded and now.high != assess(before, rules).high:
-        return Refused(why=f"the differential would be exceeded on {now.high}", rule=rule)
+        return Refused(why=message("refused_exceeds_other_hand", hand=now.high), rule=rule)
     return answered

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from shoe_ctl.texts.message import message
+
 from . import limits
 from .limits import WagerRules
 from .types import (
@@ -60,7 +62,7 @@ def place(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnsw
     held = wagers.find(asked.player, asked.seat, asked.wager)
     standing = None
     if held is not None and held.amount > 0:
-        standing = Refused(why=f"{asked.player} has that wager already: increase it")
+        standing = Refused(why=message("refused_has_that_wager", player=asked.player))
     refused = (
         _check_request(asked, rules)
         or limits.check_betting_open(wagers, rules, adds=True)
@@ -127,7 +129,7 @@ def check_increasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     late = limits.check_betting_open(wagers, rules, adds=True)
     if late is not None or any(_can_grow(held, rules) for held in wagers.standing):
         return late
-    return Refused(why="there is no wager that can be more")
+    return Refused(why=message("refused_none_can_be_more"))
 
 
 def _can_grow(held: Wager, rules: WagerRules) -> bool:
@@ -140,7 +142,7 @@ def check_decreasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     late = limits.check_betting_open(wagers, rules, adds=False)
     if late is not None or any(w.amount > rules.minimum(w.wager) for w in wagers.standing):
         return late
-    return Refused(why="there is no wager that can be less")
+    return Refused(why=message("refused_none_can_be_less"))
 
 
 def check_withdrawing(wagers: Wagers, rules: WagerRules) -> Refused | None:
@@ -148,7 +150,7 @@ def check_withdrawing(wagers: Wagers, rules: WagerRules) -> Refused | None:
     late = limits.check_betting_open(wagers, rules, adds=False)
     if late is not None or wagers.standing:
         return late
-    return Refused(why="no wagers lie on the layout")
+    return Refused(why=message("refused_no_wagers"))
 
 
 # Changes, unchecked: the other parts of the ledger and the table differential are made of these.
@@ -166,9 +168,10 @@ def check_remaining(held: Wager | None, asked: AmountRequest, rules: WagerRules)
         return missing
     left = amount_in_play(held) - asked.amount
     if left < 0:
-        return Refused(why=f"the wager is {amount_in_play(held)}: it cannot be {asked.amount} less")
+        why = message("refused_wager_is_less", amount=amount_in_play(held), less=asked.amount)
+        return Refused(why=why)
     if left == 0:
-        return Refused(why="nothing would be left of the wager: withdraw it")
+        return Refused(why=message("refused_nothing_left"))
     return limits.check_minimum(asked.wager, left, rules)
 
 
@@ -404,7 +407,7 @@ def declare_taken_back(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -
 def _check_declaration(
     wagers: Wagers, asked: WagerRequest, rules: WagerRules, rule: str | None
 ) -> Refused | None:
-    between = Refused(why="no round is open", rule=rules.game.clause("place_your_bets"))
+    between = Refused(why=message("refused_no_round"), rule=rules.game.clause("place_your_bets"))
     return (
         limits.check_named(asked, rules)
         or limits.check_amount(asked)
@@ -420,20 +423,23 @@ def _check_is_outside(
     is_outside = limits.check_minimum if key == "under_minimum" else limits.check_maximum
     if is_outside(asked.wager, asked.amount, rules) is not None:
         return None
-    where = key.replace("_", " the ")
-    rule = rules.game.rule(key, "refused")
-    but = f" without the {late} that came late" if late else ""
-    return Refused(why=f"{asked.amount} on {asked.wager}{but} is not {where}", rule=rule)
+    amount, wager = asked.amount, asked.wager
+    why = (
+        message("refused_within_limit_but_late", amount=amount, wager=wager, late=late, limit=key)
+        if late
+        else message("refused_within_limit", amount=amount, wager=wager, limit=key)
+    )
+    return Refused(why=why, rule=rules.game.rule(key, "refused"))
 
 
 def _gone_chips(amount: int) -> Refused:
-    return Refused(why=f"the ledger holds {amount} there; chips that are gone are a withdrawal")
+    return Refused(why=message("refused_ledger_holds_more", amount=amount))
 
 
 def _check_closed(wagers: Wagers) -> Refused | None:
     if wagers.betting == "closed":
         return None
-    return Refused(why="bets are still open: nothing is late yet")
+    return Refused(why=message("refused_nothing_is_late"))
 
 
 # Withdrawal windows: wagers of a round whose bets are closed go back.
@@ -501,7 +507,7 @@ def _check_undecided(asked: WagerRequest, leave: WithdrawalRight) -> Refused | N
     """Refuse to withdraw a wager that is won or lost already."""
     if asked.wager not in leave.decided:
         return None
-    return Refused(why=f"{asked.wager} is decided: it stays", rule=leave.rule)
+    return Refused(why=message("refused_wager_is_decided", wager=asked.wager), rule=leave.rule)
 
 
 def _check_all_or_none(
@@ -510,6 +516,9 @@ def _check_all_or_none(
     """Refuse to withdraw one of several wagers where all go or none."""
     if leave.scope == "any" or len(list_withdrawable(wagers, leave, asked.player)) == 1:
         return None
-    which = "remaining wagers" if leave.scope == "remaining" else "wagers"
-    why = f"{asked.player} withdraws all {which} or none: decide choice=withdraw_all"
+    why = (
+        message("refused_withdraw_remaining", player=asked.player)
+        if leave.scope == "remaining"
+        else message("refused_withdraw_all_or_none", player=asked.player)
+    )
     return Refused(why=why, rule=leave.rule)

@@ -17,6 +17,7 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.game import Game
+from shoe_ctl.texts.message import message
 
 from .money import Currency
 from .types import AmountRequest, Refused, Restriction, Wager, WagerActor, WagerRequest, Wagers
@@ -158,18 +159,21 @@ HIGHEST_AMOUNT = 10**15
 def check_named(asked: WagerRequest, rules: WagerRules) -> Refused | None:
     """Refuse a request without a Player, a wager on offer (3.5) or a seat of the layout (2.2)."""
     if not asked.player:
-        return Refused(why="whose wager it is must be said")
+        return Refused(why=message("refused_say_whose_wager"))
     if asked.wager not in rules.game.wagers:
-        why = f"{rules.game.id} has no wager {asked.wager!r} (have: {', '.join(rules.offered)})"
+        why = message(
+            "refused_no_such_wager",
+            game=rules.game.id, wager=asked.wager, wagers=list(rules.offered),
+        )  # fmt: skip
         return Refused(why=why, rule=rules.game.clause("wagers"))
     if asked.wager not in rules.offered:
         # The rule that pays it says on which layouts it is available (I 4.5, 4.6).
         pays = (line.done.rule for line in rules.game.wagers[asked.wager].lines)
-        why = f"layout {rules.layout} does not offer {asked.wager}"
+        why = message("refused_wager_not_on_layout", layout=rules.layout, wager=asked.wager)
         return Refused(why=why, rule=next(pays))
     if asked.seat not in rules.seats:
-        on = "the game" if rules.layout is None else f"layout {rules.layout}"
-        return Refused(why=f"{on} has no seat {asked.seat}", rule=rules.game.clause("layouts"))
+        why = message("refused_no_such_seat", seat=asked.seat)
+        return Refused(why=why, rule=rules.game.clause("layouts"))
     return None
 
 
@@ -177,7 +181,7 @@ def check_amount(asked: WagerRequest) -> Refused | None:
     """Refuse an amount that is not a whole number of minor units above zero."""
     if not isinstance(asked, AmountRequest) or 0 < asked.amount <= HIGHEST_AMOUNT:
         return None
-    return Refused(why=f"an amount is from 1 to {HIGHEST_AMOUNT} minor units, not {asked.amount}")
+    return Refused(why=message("refused_amount", most=HIGHEST_AMOUNT, amount=asked.amount))
 
 
 def check_may_act(by: WagerActor, rules: WagerRules) -> Refused | None:
@@ -186,7 +190,7 @@ def check_may_act(by: WagerActor, rules: WagerRules) -> Refused | None:
         return None
     rule = rules.game.clause("on_behalf")
     if not rules.game.options.staffed:
-        return Refused(why=f"nobody acts for a Player in {rules.game.id}", rule=rule)
+        return Refused(why=message("refused_nobody_acts_for_player", game=rules.game.id), rule=rule)
     return check_staff(by, rules, rule)
 
 
@@ -195,8 +199,12 @@ def check_staff(by: WagerActor, rules: WagerRules, rule: str | None) -> Refused 
     if by.position in rules.game.positions:
         return None
     least = rules.game.positions[0] if rules.game.positions else None
-    who = "nobody may do that" if least is None else f"that needs a {least} or a higher position"
-    return Refused(why=f"{who}, not {by.position}", rule=rule, position=least)
+    why = (
+        message("refused_nobody_may", position=by.position)
+        if least is None
+        else message("refused_needs_higher", least=least, position=by.position)
+    )
+    return Refused(why=why, rule=rule, position=least)
 
 
 def check_position(
@@ -205,7 +213,7 @@ def check_position(
     """Refuse somebody below the position that the rule names (6.2: a higher one may)."""
     if rules.holds(by.position, least):
         return None
-    why = f"that needs a {least} or a higher position, not {by.position}"
+    why = message("refused_needs_higher", least=least, position=by.position)
     return Refused(why=why, rule=rule, position=least)
 
 
@@ -217,9 +225,11 @@ def check_betting_open(wagers: Wagers, rules: WagerRules, *, adds: bool) -> Refu
     if wagers.betting == "open":
         return None
     if wagers.betting == "between":
-        return Refused(why="no round is open", rule=rules.game.clause("place_your_bets"))
-    key, done = ("late_wager", "placed") if adds else ("late_withdrawal", "withdrawn")
-    why = f"after no more bets no wager may be {done}"
+        return Refused(why=message("refused_no_round"), rule=rules.game.clause("place_your_bets"))
+    if adds:
+        key, why = "late_wager", message("refused_late_wager")
+    else:
+        key, why = "late_withdrawal", message("refused_late_withdrawal")
     return Refused(why=why, rule=rules.game.rule(key, "refused"), irregularity=key)
 
 
@@ -229,7 +239,7 @@ def check_room(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> Refuse
     playing = {held.player for held in wagers.standing}
     most_players = game.limits.players
     if most_players is not None and len(playing | {asked.player}) > most_players:
-        return Refused(why=f"{game.id} takes {_of(most_players, 'Player')} at once")
+        return Refused(why=message("refused_too_many_players", game=game.id, most=most_players))
     here = sum(
         held.amount > 0 and held.area == (asked.seat, asked.wager) for held in wagers.standing
     )
@@ -237,7 +247,7 @@ def check_room(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> Refuse
     if most is None or here < most:
         return None
     clause = "wagers_per_area" if most == game.limits.wagers_per_area else "wagers_per_area_lowered"
-    why = f"seat {asked.seat} takes {_of(most, 'wager')} on {asked.wager}"
+    why = message("refused_area_is_full", seat=asked.seat, wager=asked.wager, most=most)
     return Refused(why=why, rule=game.clause(clause))
 
 
@@ -250,7 +260,7 @@ def check_any_room(wagers: Wagers, rules: WagerRules) -> Refused | None:
         here = [held.player for held in wagers.standing if held.amount > 0 and held.area == area]
         if (most is None or len(here) < most) and (others_may or playing - {*here}):
             return None
-    return Refused(why="every area has as many wagers as it takes")
+    return Refused(why=message("refused_every_area_is_full"))
 
 
 def wagers_per_area(wagers: Wagers, rules: WagerRules) -> int | None:
@@ -269,7 +279,8 @@ def check_minimum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
     if amount >= low:
         return None
     rule = rules.game.rule("under_minimum", "refused")
-    return Refused(why=f"{amount} on {wager} is under the minimum of {low}", rule=rule)
+    why = message("refused_under_minimum", amount=amount, wager=wager, minimum=low)
+    return Refused(why=why, rule=rule)
 
 
 def check_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
@@ -278,14 +289,18 @@ def check_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
     if high is None or amount <= high:
         return None
     rule = rules.game.rule("over_maximum", "refused")
-    return Refused(why=f"{amount} on {wager} is over the maximum of {high}", rule=rule)
+    why = message("refused_over_maximum", amount=amount, wager=wager, maximum=high)
+    return Refused(why=why, rule=rule)
 
 
 def check_exists(held: Wager | None, asked: WagerRequest) -> Refused | None:
     """Refuse a change of a wager that does not exist."""
     if held is not None:
         return None
-    return Refused(why=f"{asked.player} has no wager on {asked.wager} at seat {asked.seat}")
+    why = message(
+        "refused_player_without_wager", player=asked.player, wager=asked.wager, seat=asked.seat
+    )
+    return Refused(why=why)
 
 
 def check_restriction(asked: Restriction, rules: WagerRules) -> Refused | None:
@@ -293,21 +308,17 @@ def check_restriction(asked: Restriction, rules: WagerRules) -> Refused | None:
     game = rules.game
     rule = game.clause("wagers_per_area_lowered")
     if game.limits.lowered_by is None:
-        why = f"nobody may restrict the number of wagers in {game.id}"
+        why = message("refused_no_restriction_in_game", game=game.id)
         return Refused(why=why, rule=rule)
     low = check_position(asked.by, game.limits.lowered_by, rules, rule)
     if low is not None:
         return low
     most = game.limits.wagers_per_area
     if asked.number is not None and asked.number < 1:
-        return Refused(why="an area takes at least one wager", rule=rule)
+        return Refused(why=message("refused_restriction_to_none"), rule=rule)
     if asked.number is not None and most is not None and asked.number >= most:
-        why = f"a restriction is to fewer than {most} wagers, not {asked.number}"
+        why = message("refused_restriction_too_high", most=most, number=asked.number)
         return Refused(why=why, rule=rule)
     if game.options.reason_for_discretion and not asked.by.reason:
-        return Refused(why="a reason must be given for this discretion", rule=rule)
+        return Refused(why=message("refused_discretion_without_reason"), rule=rule)
     return None
-
-
-def _of(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe_ctl.games.settlement import Settlement, WagerResult
 
@@ -77,15 +78,13 @@ def settle_all(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Set
     every round after it; a push does not count as that round. What is over the maximum does not
     play. The result does not depend on the order in which wagers were placed.
     """
-    if not wagers.standing:
-        return SettlementLines(_close_betting(wagers, wagers.settled_once), ())
     lines = tuple(
         _settle(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
         for held in order_lines(wagers.standing, rules)
     )
     once = {line.player for line in lines if any(a[:2] == _ONCE for a in line.applied)}
     settled_once = tuple(sorted(once.union(wagers.settled_once)))
-    return SettlementLines(_close_betting(wagers, settled_once), lines)
+    return SettlementLines(replace(after_round(wagers), settled_once=settled_once), lines)
 
 
 def return_all_wagers(wagers: Wagers, rule: str | None, rules: WagerRules) -> SettlementLines:
@@ -93,7 +92,7 @@ def return_all_wagers(wagers: Wagers, rule: str | None, rules: WagerRules) -> Se
     lines = tuple(
         _make_line(held, "returned", rule) for held in order_lines(wagers.standing, rules)
     )
-    return SettlementLines(_close_betting(wagers, wagers.settled_once), lines)
+    return SettlementLines(after_round(wagers), lines)
 
 
 def line_data(line: SettlementLine) -> dict[str, Any]:
@@ -122,11 +121,9 @@ _ONCE = ("under_minimum", "once")
 """The end by which a Player's wagers under the minimum are settled once."""
 
 
-def _close_betting(wagers: Wagers, settled_once: tuple[str, ...]) -> Wagers:
+def after_round(wagers: Wagers) -> Wagers:
     """Return the wagers between rounds: none stands; the history stays until the next round."""
-    return msgspec.structs.replace(
-        wagers, betting="between", standing=(), settled_once=settled_once
-    )
+    return replace(wagers, betting="between", standing=())
 
 
 def order_lines(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
@@ -177,7 +174,7 @@ def _settle_win(
     if paid.capped:
         applied = (*applied, AppliedEnd("payout_cap", "capped", None))
     line = _make_line(held, "win", done.rule, applied=applied)
-    return msgspec.structs.replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
+    return replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
 
 
 def _late_changes(held: Wager, rules: WagerRules) -> tuple[AppliedEnd, ...]:

@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.texts.message import Message
+
 WagerAct = Literal[
     "placed", "increased", "decreased", "withdrawn", "removed", "found", "found_late", "taken_back"
 ]
@@ -186,8 +188,8 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
     """The ledger's answer to a request that it refused; nothing changed."""
 
-    why: str
-    """Why, one line for people."""
+    why: Message
+    """Why, for people."""
     rule: str | None = None
     """The rule that forbids it."""
     position: str | None = None

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Armed
-from tests.table.methods.handing import BOTH_DRAW, Stake, betting, dealt, refused, secret
-from tests.table.playing import Playing
+from tests.table.harness import Playing
+from tests.table.methods.method_tables import BOTH_DRAW, Stake, betting, dealt, refused, secret
 
 ANN: Stake = ("ann", 3, "player", 500)
 BOB: Stake = ("bob", 5, "banker", 200)
@@ -55,7 +55,7 @@ def test_a_hand_that_is_to_be_opened_later_is_the_dealers_in_its_turn() -> None:
     table.does("decide", choice="expose_later", position="dealer")
     assert table.told("round.card_revealed") == []
     why = refused(table, "pass_cards", hand="player")
-    assert why.endswith("is away: the dealer exposes it (5.10)")
+    assert why.endswith("is away: the dealer exposes them (5.10)")
     table.does("expose", hand="banker")
     table.does("expose", hand="player")
     assert secret(table, "round.card_revealed")[-1]["rule"] == "5.10"
@@ -118,7 +118,7 @@ def test_the_shift_manager_may_as_well_wait_or_call_it_void() -> None:
 def test_nobody_is_away_where_nobody_holds_anything() -> None:
     table = dealt(ANN)
     why = refused(table, "declare", key="holder_absent", hand="player", reason="r")
-    assert why == "declare: holder_absent: no Player holds the player hand"
+    assert why == "no Player holds Player's cards"
     assert "only the dealer has the shoe" in refused(
         table, "declare", key="holder_absent", reason="r"
     )

@@ -11,8 +11,8 @@ from firmware_proto.events import Armed
 from shoe_ctl.table import state
 from shoe_ctl.table.round.methods import find_recipient, may_draw
 from shoe_ctl.table.state import Player
-from tests.table.methods.handing import CASINO, at
-from tests.table.playing import SHIFT, Playing
+from tests.table.harness import SHIFT, Playing
+from tests.table.methods.method_tables import CASINO, at
 from tests.table.sessions import goes_on
 
 hands = st.sampled_from(["player", "banker"])

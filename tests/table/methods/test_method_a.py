@@ -7,7 +7,8 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import Armed, CardsDrawn, Locked
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.methods.handing import (
+from tests.table.harness import ROUNDS, Playing
+from tests.table.methods.method_tables import (
     CASINO,
     STAND,
     at,
@@ -18,7 +19,6 @@ from tests.table.methods.handing import (
     refused,
     secret,
 )
-from tests.table.playing import ROUNDS, Playing
 
 GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger")
 ANN, BOB, CAT = ("ann", 3, "player", 500), ("bob", 5, "player", 300), ("cat", 7, "banker", 900)
@@ -96,9 +96,9 @@ def test_who_withdrew_gives_the_hand_back_and_it_goes_to_whom_the_wagers_name_th
     assert (told["hand"], told["seat"], told["rule"]) == ("player", 3, clause)
     table.does("decide", choice="reconstruct", reason="seen")
     assert table.now.state == "revealing"
-    assert "no Player holds the player hand" in refused(table, "expose", hand="player", by="holder")
-    assert "pass the player hand to seat 5 first" in refused(table, "expose", hand="player")
-    assert "goes to seat 5" in refused(table, "pass_cards", hand="player", seat=3)
+    assert "no Player holds Player's cards" in refused(table, "expose", hand="player", by="holder")
+    assert "pass Player's cards to seat 5 first" in refused(table, "expose", hand="player")
+    assert "go to seat 5" in refused(table, "pass_cards", hand="player", seat=3)
     table.does("pass_cards", hand="player")
     assert held(table, "player") == 5
     table.does("expose", hand="player", by="holder")
@@ -110,7 +110,7 @@ def test_with_nobody_left_on_it_the_pit_names_who_takes_the_hand() -> None:
     together(table, "order_from_shoe")
     table.does("decide", choice="close_window")
     table.does("decide", choice="reconstruct")
-    assert "a Pit Supervisor names" in refused(table, "pass_cards", hand="player", seat=3)
+    assert "a pit supervisor names" in refused(table, "pass_cards", hand="player", seat=3)
 
 
 def test_a_hand_stays_where_the_wagers_still_name_its_holder_or_the_pit_gave_it() -> None:
@@ -178,7 +178,7 @@ def test_a_hand_may_be_refused_before_it_is_passed() -> None:
     table.does("refuse_cards", hand="player")
     table.does("pass_cards", hand="player")
     assert held(table, "player") == 5
-    why = "the banker hand was given to no Player"
+    why = "Banker's cards were given to no Player"
     assert refused(table, "refuse_cards", hand="banker").endswith(why)
 
 
@@ -186,22 +186,22 @@ def test_nobody_but_the_one_whose_it_is_can_be_named_by_the_dealer() -> None:
     table = dealt(ANN, BOB)
     for other in ({"player": "bob"}, {"seat": 5}, {"player": "ann", "seat": 5}):
         error = refused(table, "pass_cards", hand="player", **other)
-        assert error == "pass_cards: the player hand goes to seat 3 (3.10.2)"
+        assert error == "Player's cards go to seat 3 (3.10.2)"
     table.does("pass_cards", hand="player", player="ann", seat=3)
 
 
 def test_a_hand_has_one_holder_at_a_time() -> None:
     table = dealt(ANN, BOB)
     table.does("pass_cards", hand="player")
-    assert refused(table, "pass_cards", hand="player").endswith("seat 3 holds the player hand")
+    assert refused(table, "pass_cards", hand="player").endswith("seat 3 holds Player's cards")
     named = refused(table, "name_holder", hand="player", seat=5)
-    assert named.endswith("seat 3 holds the player hand")
+    assert named.endswith("seat 3 holds Player's cards")
 
 
 def test_when_all_refused_the_pit_supervisor_names_the_player() -> None:
     table = dealt(ANN, BOB)
     early = refused(table, "name_holder", hand="player", seat=1)
-    assert early == "name_holder: the player hand goes to seat 3 (3.10.2)"
+    assert early == "Player's cards go to seat 3 (3.10.2)"
     for _ in range(2):
         table.does("refuse_cards", hand="player")
     assert refused(table, "pass_cards", hand="player").endswith("(3.10.4.1)")
@@ -222,7 +222,7 @@ def test_a_hand_that_nobody_wagered_on_is_the_pit_supervisors_to_give() -> None:
 def test_without_recorded_wagers_the_dealer_names_the_holder() -> None:
     table = dealt()
     error = refused(table, "pass_cards", hand="player")
-    assert error == "pass_cards: say who it is passed to, by player or by seat"
+    assert error == "say who it is passed to, by player or by seat"
     table.does("pass_cards", hand="player", seat=4, position="dealer")
     table.does("pass_cards", hand="banker", player=17, position="dealer")
     assert held(table, "player") == 4
@@ -257,9 +257,7 @@ def test_hands_are_passed_after_the_initial_deal_and_not_before() -> None:
 def test_a_hand_due_to_a_player_is_not_exposed_before_it_is_passed_or_refused() -> None:
     table = dealt(ANN)
     error = refused(table, "expose", hand="player")
-    assert error == (
-        "expose: pass the player hand to seat 3 first, or say that they refuse it (3.10.2)"
-    )
+    assert error == ("pass Player's cards to seat 3 first, or say that they refuse them (3.10.2)")
     table.does("refuse_cards", hand="player")
     table.does("expose", hand="player")
     assert [told["by"] for told in secret(table, "round.card_revealed")] == ["dealer"] * 2
@@ -277,7 +275,7 @@ def test_what_a_player_holds_the_player_exposes() -> None:
     table = dealt(ANN)
     table.does("pass_cards", hand="player")
     error = refused(table, "expose", hand="player", by="dealer")
-    assert error == "expose: seat 3 holds the player hand and exposes it (3.10.7)"
+    assert error == "seat 3 holds Player's cards and exposes them (3.10.7)"
     table.does("expose", hand="player", by="holder")
     public, known = table.told("round.card_revealed")[0], secret(table, "round.card_revealed")[0]
     assert public == {"hand": "player", "index": 1, "card": "2D"}
@@ -286,8 +284,8 @@ def test_what_a_player_holds_the_player_exposes() -> None:
 
 def test_by_is_the_dealer_or_the_holder() -> None:
     table = dealt()
-    assert refused(table, "expose", hand="player", by="kim") == "expose: by: it is dealer or holder"
-    why = "no Player holds the player hand"
+    assert refused(table, "expose", hand="player", by="kim") == "by: it is dealer or holder"
+    why = "no Player holds Player's cards"
     assert refused(table, "expose", hand="player", by="holder").endswith(why)
 
 
@@ -296,7 +294,7 @@ def test_the_hand_set_to_be_first_is_revealed_first() -> None:
     table.does("set_first_hand", hand="banker", position="dealer")
     assert table.told("round.first_hand")[0]["rule"] == "3.10.6"
     error = refused(table, "expose", hand="player")
-    assert error == "expose: the banker hand is revealed first (3.10.6)"
+    assert error == "Banker's cards are revealed first (3.10.6)"
     table.does("expose", hand="banker", index=2)
     refused(table, "expose", hand="player")
     table.does("expose", hand="banker")
@@ -309,7 +307,7 @@ def test_the_first_hand_can_be_set_anew_until_a_card_is_revealed() -> None:
     table.does("set_first_hand", hand="player")
     table.does("expose", hand="player", index=1)
     error = refused(table, "set_first_hand", hand="banker")
-    assert error == "set_first_hand: cards are revealed already"
+    assert error == "cards are revealed already"
 
 
 def test_without_being_set_the_hand_exposed_first_is_revealed_first() -> None:
@@ -371,7 +369,7 @@ def test_a_pit_manager_gives_any_hand_to_any_player_or_their_designee() -> None:
     table.does("expose", hand="player")
     assert secret(table, "round.card_revealed")[-1]["designee"] == "eve"
     nobody = refused(table, "allow_squeeze", hand="banker")
-    assert nobody == "allow_squeeze: name the Player or the designee"
+    assert nobody == "name the Player or the designee"
 
 
 def test_a_hand_without_face_down_cards_is_not_handed_about() -> None:
@@ -418,4 +416,4 @@ def test_the_shoe_stays_with_the_dealer() -> None:
     table = betting(ANN)
     for command in ("offer_shoe", "relinquish_shoe", "allow_without_wager"):
         error = refused(table, command, player="ann", position=CASINO)
-        assert error == f"{command}: in Method A only the dealer has the shoe (3.9.1)"
+        assert error == "in Method A only the dealer has the shoe (3.9.1)"

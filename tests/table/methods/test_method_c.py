@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Armed, Locked
-from tests.table.methods.handing import (
+from tests.table.harness import SHIFT, Playing
+from tests.table.methods.method_tables import (
     BANKER_WINS,
     CASINO,
     PLAYER_WINS,
@@ -21,7 +22,6 @@ from tests.table.methods.handing import (
     refused,
     secret,
 )
-from tests.table.playing import SHIFT, Playing
 
 ANN, BOB = ("ann", 3, "player", 500), ("bob", 5, "banker", 300)
 
@@ -59,9 +59,7 @@ def test_a_player_takes_the_shoe_and_the_room_hears_the_seat_alone() -> None:
 def test_one_player_at_a_time_has_it() -> None:
     table = drawing()
     error = refused(table, "offer_shoe", player="bob")
-    assert error == (
-        "offer_shoe: seat 3 has it until they give it back or their wager loses (3.12.8.1)"
-    )
+    assert error == ("seat 3 has the shoe until they give it back or their wager loses (3.12.8.1)")
 
 
 def test_they_give_it_back_whenever_they_like() -> None:
@@ -140,7 +138,7 @@ def test_without_a_wager_nobody_takes_the_shoe_once_bets_are_closed() -> None:
     table = betting(ANN, method="C")
     table.does("no_more_bets")
     error = refused(table, "offer_shoe", player="cat", seat=1)
-    assert error.endswith("draws only by an Assistant Casino Manager's leave (3.12.2)")
+    assert error.endswith("draws only by an assistant casino manager's leave (3.12.2)")
     table.does("allow_without_wager", player="cat", seat=1, position=CASINO)
     table.does("offer_shoe", player="cat", seat=1)
 
@@ -165,7 +163,7 @@ def test_a_leave_lasts_as_long_as_the_control_that_it_is_for() -> None:
         played(table, PLAYER_WINS, ANN)
     assert shoe_with(table) == "cat"
     twice = refused(table, "allow_without_wager", player="cat", position=CASINO)
-    assert twice == "allow_without_wager: that Player has leave already"
+    assert twice == "that Player has leave already"
     table.does("relinquish_shoe")
     assert table.now.control.leaves == ()
 

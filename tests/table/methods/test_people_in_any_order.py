@@ -19,11 +19,11 @@ from shoe_ctl.table.irregularities.players import (
     WRONG_PLAYER,
 )
 from shoe_ctl.table.positions import APART
-from tests.table.following import at
-from tests.table.methods.handing import dealt
+from tests.table.harness import SHIFT, Playing, balanced
+from tests.table.methods.method_tables import dealt
 from tests.table.methods.test_in_any_order import on
-from tests.table.playing import SHIFT, Playing, balanced
 from tests.table.sessions import CHOSEN_WITH, spare
+from tests.table.status_staff import at
 
 Step = tuple[str, dict[str, Any]]
 

@@ -13,7 +13,7 @@ from shoe_ctl.table.round.methods import find_recipient
 from shoe_ctl.table.state import Player
 from shoe_ctl.table.wagers.ledger import decrease, increase, withdraw
 from shoe_ctl.table.wagers.types import Wagers
-from tests.table.wagers.asking import STAFFED, asked, done, rules_of, staked, standing
+from tests.table.wagers.ledger_requests import STAFFED, asked, done, rules_of, staked, standing
 
 TIGER = rules_of("tiger", "A", minimum=1)
 OF_EACH_GAME = {

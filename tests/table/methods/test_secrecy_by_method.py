@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from firmware_proto.events import Armed, Locked
-from tests.table.methods.handing import Stake, at, bet
-from tests.table.playing import ROUNDS, Playing
+from tests.table.harness import ROUNDS, Playing
+from tests.table.methods.method_tables import Stake, at, bet
 
 # Alike from above: both draw, both stand, naturals, pairs.
 ALIKE = ("2D 3C TS TH", "7D 7C TS TH", "9C 2D KD 3H", "2D 8C TS TH", "5C 5D 5H 5S")

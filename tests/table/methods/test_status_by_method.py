@@ -6,8 +6,9 @@ from typing import Any
 
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.status import status
-from tests.table.methods.handing import CASINO, STAND, at, betting, dealt
-from tests.table.playing import Playing, game
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing, game
+from tests.table.methods.method_tables import CASINO, STAND, at, betting, dealt
 
 ANN, BOB = ("ann", 3, "player", 500), ("bob", 5, "player", 300)
 
@@ -19,7 +20,7 @@ def shown(table: Playing) -> dict[str, Any]:
 def due(table: Playing) -> tuple[str | None, str]:
     """What is next; where a command brings it, that command is taken as it is offered."""
     found = shown(table)["next"]
-    return found["command"], found["text"]
+    return found["command"], english(found["message"])
 
 
 def takes(table: Playing) -> set[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.table.methods.handing import PIT, Stake, dealt, refused, secret
-from tests.table.playing import Playing
+from tests.table.harness import Playing
+from tests.table.methods.method_tables import PIT, Stake, dealt, refused, secret
 from tests.table.sessions import WAYS
 
 ANN: Stake = ("ann", 3, "player", 500)
@@ -56,7 +56,7 @@ def test_it_is_not_passed_on_to_another_than_the_wagers_say() -> None:
     table = declared(dealt(ANN, BOB), seat=5)
     decides(table, "retrieve")
     why = refused(table, "decide", choice="pass_on", seat=5, position="dealer")
-    assert why == "decide: pass_on: the player hand goes to seat 3 (3.10.2)"
+    assert why == "Player's cards go to seat 3 (3.10.2)"
     assert "no seat 99" in refused(table, "decide", choice="pass_on", seat=99, position="dealer")
 
 
@@ -106,7 +106,7 @@ def test_a_hand_that_was_seen_is_no_wrong_delivery_and_the_room_knows_it() -> No
     }  # fmt: skip
     shown = secret(table, "round.card_revealed")
     assert [(s["hand"], s["index"], s["by"], s["rule"]) for s in shown] == [
-        ("player", 1, "in error", "5.7.1"), ("player", 2, "in error", "5.7.1"),
+        ("player", 1, "in_error", "5.7.1"), ("player", 2, "in_error", "5.7.1"),
     ]  # fmt: skip
     assert table.now.state == "revealing"
 
@@ -118,7 +118,7 @@ def test_one_card_dealt_face_up_is_seen_and_the_deal_goes_on() -> None:
     declared(table, "banker")
     assert "retrieve" not in dict(offered(table))
     why = refused(table, "decide", choice="exposed", index=2, position="dealer")
-    assert why == "decide: exposed: no such card of the hand lies face down"
+    assert why == "no such card lies face down"
     decides(table, "exposed", index=1)
     assert table.told("round.card_revealed") == [{"hand": "banker", "index": 1, "card": "3C"}]
     table.deal("TS TH 4C")
@@ -152,7 +152,7 @@ def test_an_opened_hand_is_not_retrieved_and_after_the_outcome_nothing_is_expose
 def test_a_hand_is_declared_once_at_a_time_and_the_other_beside_it() -> None:
     table = declared(dealt(ANN))
     again = table.asks("declare", key="wrong_player", hand="player", reason="r")
-    assert again.error == "declare: wrong_player is open already"
+    assert again.error == "wrong_player is open already"
     declared(table, "banker")
     decides(table, "not_passed")
     assert (last(table)["step"], last(table)["hand"]) == ("look", "player")
@@ -185,7 +185,7 @@ def test_a_card_drawn_meanwhile_is_ruled_on_first() -> None:
     table = declared(dealt(ANN, codes="2D 3C TS"))
     table.draw("4C")
     why = refused(table, "decide", choice="not_passed", position="dealer")
-    assert why == "decide: not_passed: cards were drawn that have no place in the round"
+    assert why == "cards were drawn that have no place in the round"
     table.rules("void")
     assert table.told("round.void")[-1]["rule"] == "6.1"
 

@@ -9,9 +9,10 @@ import pytest
 from shoe_ctl.table.round import methods
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED
-from tests.table.playing import Playing
-from tests.table.staking import IMPLIED, betting, playing, secret
-from tests.table.wagers.asking import BANKER_WINS, NUMBERS, PLAYER_WINS, STAFFED, TIE
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.harness import Playing
+from tests.table.wager_table import IMPLIED, betting, playing, secret
+from tests.table.wagers.ledger_requests import BANKER_WINS, NUMBERS, PLAYER_WINS, STAFFED, TIE
 
 LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 1000}
 FIVE_FOUR = {"tiger": "returned", "fa_fa_fabulous_4": "returned"}
@@ -105,8 +106,8 @@ def test_where_no_wagers_are_recorded_a_late_one_is_recorded_by_its_declaration_
     table = closed()
     table.does("declare", key=key, reason="a hand came late", position="dealer")
     raised = secret(table, "irregularity.raised")[-1]
-    assert (raised["seen"], raised["key"]) == ("a hand came late", key)
-    assert "hand" not in table.told("irregularity.raised")[-1]["seen"]
+    assert (english(raised["seen"]), raised["key"]) == ("a hand came late", key)
+    assert "hand" not in english(table.told("irregularity.raised")[-1]["seen"])
     assert table.now.wagers.standing == ()
     assert finishes(table, PLAYER_WINS) == []
 
@@ -280,7 +281,7 @@ def test_what_is_not_so_without_the_late_chips_is_not_recorded(
     before = table.now.wagers
     of: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "player", "amount": lies}
     answer = table.asks("declare", key=key, reason="r", **of)
-    assert (answer.error or "").startswith(f"declare: {why}")
+    assert (answer.error or "").startswith(f"{why}")
     assert table.now.wagers == before
 
 
@@ -336,7 +337,7 @@ def test_what_does_not_hold_is_not_recorded(asked: dict[str, Any], why: str) -> 
     table = closed(player=500)
     before = table.now.wagers
     answer = table.asks("declare", player="ann", seat=3, reason="r", **asked)
-    assert answer.error == f"declare: {why}"
+    assert answer.error == f"{why}"
     assert (table.now.wagers, table.told("irregularity.raised")) == (before, [])
 
 
@@ -345,16 +346,16 @@ def test_nothing_is_declared_of_wagers_while_they_may_still_be_changed(key: str)
     stake: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "tie", "amount": 5}
     table = playing(LIMITS)
     between = table.asks("declare", key=key, reason="r", **stake)
-    assert (between.error or "").startswith(f"declare: {key}: no round is open")
+    assert (between.error or "").startswith("no round is open")
     table.does("place_your_bets")
     asked = table.asks("declare", key=key, reason="r", **stake)
-    assert asked.error == f"declare: {key}: bets are still open: refuse the wager, or change it"
+    assert asked.error == "bets are still open: refuse the wager, or change it"
 
 
 def test_without_its_reason_nothing_is_recorded() -> None:
     table = closed()
     asked = table.asks("declare", key="late_wager")
-    assert asked.error == "declare: a reason is missing: it says what was seen"
+    assert asked.error == "a reason is missing: say what was seen"
 
 
 # All wagers back at once.
@@ -372,7 +373,7 @@ def test_the_royal_game_clears_all_bets_until_the_deal() -> None:
     assert [d["act"] for d in table.told("wager.accepted")] == ["placed"] * 2 + ["withdrawn"] * 2
     assert table.now.wagers.standing == ()
     nothing = table.asks("clear_bets")
-    assert nothing.error == "clear_bets: no wagers lie on the layout"
+    assert nothing.error == "no wagers lie on the layout"
     table.does("place_wager", player="ann", seat=1, wager="tie", amount=50)
     assert not table.asks("clear_bets", player="ann").accepted
     table.draw("9C")
@@ -385,6 +386,6 @@ def test_the_royal_game_clears_all_bets_until_the_deal() -> None:
 def test_a_game_whose_file_does_not_say_so_clears_no_bets(game: str) -> None:
     table = betting(name=game)
     answer = table.asks("clear_bets")
-    assert answer.error == f"clear_bets: in {game} wagers are withdrawn one by one"
+    assert answer.error == f"in {game} wagers are withdrawn one by one"
     takes = [t["command"] for t in status(table.now, table.game, table.settings)["takes"]]
     assert "clear_bets" not in takes

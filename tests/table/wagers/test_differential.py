@@ -14,7 +14,8 @@ from shoe_ctl.table.wagers.differential import (
 )
 from shoe_ctl.table.wagers.ledger import declare_found_late, place
 from shoe_ctl.table.wagers.types import Wagers
-from tests.table.wagers.asking import (
+from shoe_ctl.texts.catalogue import text as english
+from tests.table.wagers.ledger_requests import (
     GAMES,
     NUMBERS,
     STAFFED,
@@ -88,9 +89,8 @@ def test_only_wagers_that_play_are_asked_to_change() -> None:
     now = standing(rules, staked("player", 600), closed=True)
     now = done(declare_found_late(now, staked("banker", 50, player="ben"), rules))
     assert assess(now, rules).increase == ()
-    assert (
-        "not exceeded"
-        in refused(decrease_for_differential(Wagers(), staked("player", 5), rules)).why
+    assert "not exceeded" in english(
+        refused(decrease_for_differential(Wagers(), staked("player", 5), rules)).why
     )
 
 
@@ -115,7 +115,7 @@ def test_players_of_the_higher_hand_decrease(game: str) -> None:
     wrong = refused(
         decrease_for_differential(uneven(game), staked("banker", 100, player="cho", seat=3), rules)
     )
-    assert (wrong.rule, "widen" in wrong.why) == (NUMBERS[game]["decreased"], True)
+    assert (wrong.rule, "widen" in english(wrong.why)) == (NUMBERS[game]["decreased"], True)
 
 
 @pytest.mark.parametrize("game", STAFFED)
@@ -151,7 +151,7 @@ def test_the_pit_manager_determines_what_is_removed(game: str) -> None:
     )
     assert (low.rule, low.position) == (NUMBERS[game]["removed"], "pit_manager")
     cho = asked("banker", player="cho", seat=3, position="pit_manager")
-    assert "widen" in refused(remove_for_differential(uneven(game), cho, rules)).why
+    assert "widen" in english(refused(remove_for_differential(uneven(game), cho, rules)).why)
     gone = asked("player", player="eve", position="pit_manager")
     refused(remove_for_differential(uneven(game), gone, rules))
 
@@ -159,7 +159,9 @@ def test_the_pit_manager_determines_what_is_removed(game: str) -> None:
 def test_side_wagers_are_left_alone() -> None:
     rules = rules_of("tiger", **LIMITS)
     tie = asked("tie", player="dan", seat=4, position="pit_manager")
-    assert "does not count" in refused(remove_for_differential(uneven("tiger"), tie, rules)).why
+    assert "does not count" in english(
+        refused(remove_for_differential(uneven("tiger"), tie, rules)).why
+    )
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -9,9 +9,9 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import CardsDrawn, Locked
 from shoe_ctl.table.status import status
-from tests.table.playing import SHIFT, Playing
-from tests.table.staking import IMPLIED, betting, playing, secret
-from tests.table.wagers.asking import NUMBERS, PLAYER_WINS, STAFFED
+from tests.table.harness import SHIFT, Playing
+from tests.table.wager_table import IMPLIED, betting, playing, secret
+from tests.table.wagers.ledger_requests import NUMBERS, PLAYER_WINS, STAFFED
 
 LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 2000, "differential": 500}
 UNEVEN = (("ann", 1, "player", 1000), ("ben", 2, "player", 600), ("cho", 3, "banker", 300))
@@ -285,20 +285,20 @@ def test_the_pit_manager_removes_on_until_neither_hand_exceeds_it() -> None:
     ("asked", "why"),
     [
         ({"choice": "decrease", "player": "cho", "seat": 3, "wager": "banker", "amount": 1},
-         "decrease: to decrease wagers on banker would widen it (5.18.1)"),
+         "to decrease wagers on banker would widen it (5.18.1)"),
         ({"choice": "increase", "player": "ann", "seat": 1, "wager": "player", "amount": 1},
-         "increase: to increase wagers on player would widen it (5.18.2)"),
+         "to increase wagers on player would widen it (5.18.2)"),
         ({"choice": "decrease", "player": "dan", "seat": 4, "wager": "tie", "amount": 1},
-         "decrease: tie does not count for the differential (5.18.1)"),
+         "tie does not count for the differential (5.18.1)"),
         ({"choice": "decrease", "player": "ann", "seat": 1, "wager": "player", "amount": 950},
-         "decrease: 50 on player is under the minimum of 100 (3.5.1)"),
+         "50 on player is under the minimum of 100 (3.5.1)"),
         ({"choice": "increase", "player": "cho", "seat": 3, "wager": "banker", "amount": 1701},
-         "increase: 2001 on banker is over the maximum of 2000 (3.5.1)"),
+         "2001 on banker is over the maximum of 2000 (3.5.1)"),
         ({"choice": "increase", "player": "cho", "seat": 3, "wager": "banker"},
-         "increase: say amount=..."),
+         "say amount=..."),
         ({"choice": "decreased"},
          "the choice is one of decrease, increase, insufficient, set_aside"),
-        ({"choice": "set_aside"}, "set_aside: no cards are there to be set aside"),
+        ({"choice": "set_aside"}, "no cards are there to be set aside"),
     ],
 )  # fmt: skip
 def test_what_does_not_bring_it_nearer_within_the_limits_is_refused(
@@ -307,7 +307,7 @@ def test_what_does_not_bring_it_nearer_within_the_limits_is_refused(
     table = exceeded()
     before = table.now.wagers
     answer = table.asks("decide", reason="r", **asked)
-    assert answer.error == f"decide: {why}"
+    assert answer.error == f"{why}"
     assert (table.now.wagers, table.key) == (before, "table_differential")
 
 
@@ -335,7 +335,7 @@ def test_a_card_drawn_before_it_is_met_has_no_place_until_it_is_laid_aside() -> 
     table.draw("9C")
     asked: dict[str, Any] = {"player": "ann", "seat": 1, "wager": "player", "amount": 800}
     answer = table.asks("decide", choice="decrease", **asked)
-    assert answer.error == "decide: decrease: cards were drawn that have no place in the round"
+    assert answer.error == "cards were drawn that have no place in the round"
     decides(table, "set_aside", position=SHIFT, reason="it lay on the felt")
     decides(table, "decrease", "ann", 800)
     assert (table.now.state, table.now.shoe.drawn) == ("closed", 1)

@@ -9,7 +9,7 @@ import pytest
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.table.wagers.limits import TableLimits
-from tests.table.wagers.asking import GAMES, STAFFED, rules_of
+from tests.table.wagers.ledger_requests import GAMES, STAFFED, rules_of
 
 
 def test_a_table_without_limits_takes_anything_from_one_minor_unit() -> None:
