@@ -1,6 +1,6 @@
-"""What a command brought about, as one message for whoever gave it.
+"""Answers to commands: what a command brought about, and answers that are given again.
 
-In: the events of the command, as the room was told of them. Out: a message made of others.
+In: a command, its public events. Out: one message; the answer that a repeated command gets.
 Must not know: anything that the public stream does not say, who asks, how it is shown.
 """
 
