@@ -115,7 +115,7 @@ def _place_next_card(turn: Turn) -> None:
         rulings.answer_cards_kept(turn)
     reconstruct.deal_pending(turn)
     if closes_bets:
-        dealing.check_differential_due(turn)
+        dealing.measure_differential_after_card(turn)
 
 
 def drop_pending_card(turn: Turn) -> None:

@@ -448,7 +448,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
         End("rectified", "rectified", (_ALTERED_KEY, "rectified")),
         End(
             "replaced", "cards_replaced", (_ALTERED_KEY, "shoe_replaced"), "shoe_change",
-            (require_new_cards(_ALTERED_KEY), card_ledger.announce_change),
+            (require_new_cards(_ALTERED_KEY), card_ledger.announce_shoe_change),
         ),
         end_set_aside(),
         end_void((_ALTERED_KEY, "void"))._replace(do=(require_new_cards(_ALTERED_KEY),)),

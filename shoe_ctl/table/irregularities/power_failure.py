@@ -122,7 +122,7 @@ def deal_reported_card(turn: Turn) -> None:
 
 def show_due_cards(turn: Turn) -> None:
     """Reveal the cards that have lain face up long enough: they may decide a wager."""
-    reveal.reveal_due(turn)
+    reveal.reveal_face_up_cards(turn)
     _redetermine_rule(turn)
 
 

@@ -86,7 +86,7 @@ def replace_misread_card(turn: Turn) -> None:
     if turn.round.totals_announced:
         reveal.announce_totals(turn)
     if due is not None and pending_cards(turn.now):
-        reveal.want_third_card(turn)  # the pending card takes its slot, if one is still due
+        reveal.call_for_third_card(turn)  # the pending card takes its slot, if one is still due
     reconstruct.set_phase(turn)
 
 
@@ -219,7 +219,7 @@ AFTER_VOID = Procedure(
             "cards_replaced",
             _CITES_REPLACED,
             "shoe_change",
-            (card_ledger.announce_change,),
+            (card_ledger.announce_shoe_change,),
         ),
         End("kept", "cards_kept", _CITES_REPLACED),
     ),

@@ -200,7 +200,7 @@ def take_late_reading(turn: Turn) -> None:
     slot = unread_slot(turn)
     dealing.apply_late_reading(turn, slot, turn.drawn.card)
     if reveal.shows_cards_at_once(turn):
-        reveal.reveal_due(turn)
+        reveal.reveal_face_up_cards(turn)
     else:
         reveal.reveal(turn, [dealing.find_card(turn, slot)])
 

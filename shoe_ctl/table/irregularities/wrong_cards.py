@@ -36,7 +36,7 @@ from ..round import card_entry, reconstruct
 from ..round import deal as dealing
 from ..shoe import card_set, unplaced
 from ..shoe import ledger as card_ledger
-from ..shoe.ledger import announce_change
+from ..shoe.ledger import announce_shoe_change
 from ..turn import Turn, check_nothing
 from .halts import HALTS
 
@@ -186,7 +186,7 @@ UNSHUFFLED = Procedure(
     ),
     (
         end_play_on(("unshuffled", "cleared")),
-        _end_earlier_stand("unshuffled")._replace(leads="shoe_change", do=(announce_change,)),
+        _end_earlier_stand("unshuffled")._replace(leads="shoe_change", do=(announce_shoe_change,)),
         end_set_aside(),
         end_void(("unshuffled", "void")),
     ),

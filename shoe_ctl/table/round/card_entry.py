@@ -78,7 +78,7 @@ def check_seen(turn: Turn, args: SeenCardArgs | None) -> Objection | Message | N
 def why_not_against_reading(turn: Turn) -> Objection | None:
     """Only whoever decides may say that the shoe read a card wrongly."""
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
-    if positions.may(turn.command.position, decides, highest=highest):
+    if positions.is_sufficient(turn.command.position, decides, highest=highest):
         return None
     why = message("refused_against_reading", position=decides)
     return Objection(why, {"position": decides})

@@ -140,10 +140,10 @@ def close_bets(turn: Turn) -> None:
     wager_commands.close_bets(turn)
 
 
-def check_differential_due(turn: Turn) -> None:
+def measure_differential_after_card(turn: Turn) -> None:
     """What exceeds the table differential is found after the first card."""
     if not card_ledger.is_shoe_empty(turn):
-        wager_commands.check_differential(turn)
+        wager_commands.measure_differential(turn)
 
 
 def deal_card(turn: Turn) -> None:
@@ -156,4 +156,4 @@ def deal_card(turn: Turn) -> None:
     if drawn.card is None:
         check_unread(turn, slot)
     check_face_up(turn)
-    card_ledger.check_if_empty(turn)
+    card_ledger.void_if_shoe_is_empty(turn)

@@ -137,7 +137,7 @@ def place_overdrawn(turn: Turn, card: UnplacedCard) -> None:
     """It is whose turn it is: it goes to the slot that is due."""
     remove_overdrawn(turn, card)
     if turn.round.due is None and turn.round.totals_announced:
-        reveal.want_third_card(turn)
+        reveal.call_for_third_card(turn)
     _place(turn, card)
 
 
@@ -151,12 +151,12 @@ def remove_overdrawn(turn: Turn, card: UnplacedCard) -> None:
     unplaced.drop_cards(turn, (card,))
 
 
-def check_opening_cards(turn: Turn) -> None:
+def begin_with_opening_cards(turn: Turn) -> None:
     """Bets are closed: a card that was ruled to open the round does."""
     turn.then("opening_due")
 
 
-def deal_opening(turn: Turn) -> None:
+def deal_opening_cards(turn: Turn) -> None:
     """The cards that were ruled to open the round are its first, in the order drawn."""
     opening = turn.now.opening
     unplaced.drop_cards(turn, opening)

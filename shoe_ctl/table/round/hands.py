@@ -19,7 +19,6 @@ from ..arguments import (
     HandToAnyone,
     HandToPlayer,
     NamedPlayer,
-    actor_fields,
     find_player,
     require_args,
 )
@@ -318,9 +317,7 @@ def refuse_cards(turn: Turn) -> None:
         refuser = entitled.player
     _set_custody(turn, hand, HandCustody(refused=(*held.refused, refuser)))
     data = {"round_id": turn.round.id, "hand": hand, "seat": refuser.seat}
-    turn.tell(
-        "cards.refused", data, restricted={**data, "player": refuser.id, **actor_fields(turn)}
-    )
+    turn.tell("cards.refused", data, restricted={**data, "player": refuser.id, **turn.actor()})
 
 
 def name_holder(turn: Turn) -> None:
@@ -337,7 +334,7 @@ def retrieve_hand(turn: Turn, hand: str, taker: Player, rule: str | None) -> Non
     """The hand comes back from the Player who should not have it, or no longer (5.7)."""
     _set_custody(turn, hand, HandCustody(refused=turn.round.hands.of(hand).refused))
     data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
-    who = actor_fields(turn) if isinstance(turn.happened, TableCommand) else {}
+    who = turn.actor() if isinstance(turn.happened, TableCommand) else {}
     turn.tell("cards.retrieved", data, restricted={**data, "player": taker.id, **who})
 
 
@@ -389,7 +386,7 @@ def set_first_hand(turn: Turn) -> None:
     hand = require_args(turn, HandName).hand
     _set_first(turn, hand)
     data = {"round_id": turn.round.id, "hand": hand, "rule": _clause(turn, "reveal_order")}
-    turn.tell("round.first_hand", data, restricted={**data, **actor_fields(turn)})
+    turn.tell("round.first_hand", data, restricted={**data, **turn.actor()})
 
 
 def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
@@ -421,7 +418,7 @@ def _give_hand(
         "through_dealer": through_dealer,
         "rule": rule,
     }
-    secret = {"player": taker.id, "designee": taker.designee, **actor_fields(turn)}
+    secret = {"player": taker.id, "designee": taker.designee, **turn.actor()}
     turn.tell("cards.passed", data, restricted={**data, **secret})
 
 

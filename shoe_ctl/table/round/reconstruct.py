@@ -66,7 +66,7 @@ def deal_late_reading(turn: Turn) -> None:
     """Deal the card that the shoe reads only now: the room sees it in its time, like any other."""
     slot = _complete_announcements(turn)
     dealing.place_card(turn, slot, turn.drawn.card, turn.drawn.number)
-    reveal.reveal_due(turn)
+    reveal.reveal_face_up_cards(turn)
     _continue_round(turn, slot)
 
 
@@ -115,7 +115,7 @@ def deal_pending(turn: Turn) -> None:
     turn.then("cards_placed")
     _begin(turn)
     dealing.place_pending_card(turn)
-    reveal.reveal_due(turn)
+    reveal.reveal_face_up_cards(turn)
 
 
 def _begin(turn: Turn) -> None:
@@ -125,7 +125,7 @@ def _begin(turn: Turn) -> None:
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
     if not turn.round.cards:
-        early_cards.deal_opening(turn)
+        early_cards.deal_opening_cards(turn)
 
 
 def _complete_announcements(turn: Turn) -> tuple[str, int]:
@@ -207,7 +207,7 @@ def lay_in_order(turn: Turn, lying: tuple[UnplacedCard, ...], of_no_order: froze
     assert halt is not None
     deals = halt.back_to in _LAYS
     if deals and played is not None and not played.cards and turn.now.opening:
-        early_cards.deal_opening(turn)
+        early_cards.deal_opening_cards(turn)
     pulls.begin_pull(turn, tuple(one for one in lying if one.number in of_no_order))
     ordered = tuple(_as_unknown(one) if one.number in of_no_order else one for one in lying)
     # Cards drawn early before them go first, and their turn has not come.
@@ -355,9 +355,9 @@ def _lay_aside(turn: Turn, card: Card | None, number: int) -> None:
     turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
 
 
-def deal_set_aside(turn: Turn) -> None:
+def deal_card_set_aside(turn: Turn) -> None:
     """The first of them is the third card that is due: it goes to that hand, face down or up."""
-    reveal.want_third_card(turn)
+    reveal.call_for_third_card(turn)
     first, hand = turn.now.ahead[0], turn.round.due
     assert hand is not None and first.number is not None
     unplaced.drop_cards(turn, (first,))

@@ -90,7 +90,7 @@ def expose(turn: Turn) -> None:
     reveal(turn, seen, hands.note_exposure(turn, seen[0].hand))
 
 
-def reveal_due(turn: Turn) -> None:
+def reveal_face_up_cards(turn: Turn) -> None:
     """Reveal the cards that lie face up long enough for the table to have seen them."""
     if shows_cards_at_once(turn):
         drawn_by_us = turn.now.t_us - turn.settings.face_up_after_ms * 1000
@@ -145,6 +145,6 @@ def call_totals(turn: Turn) -> None:
     advance_round(turn)
 
 
-def want_third_card(turn: Turn) -> None:
+def call_for_third_card(turn: Turn) -> None:
     """A third card is due: only now, that revealed cards imply it, may it be armed."""
     turn.set_round(due=due_hand(turn))

@@ -15,7 +15,7 @@ from shoe_ctl.games.game import Game, Settlement
 from shoe_ctl.texts.message import Message, message
 
 from .. import positions
-from ..arguments import NamedPlayer, NoArgs, actor_fields, find_player, require_args
+from ..arguments import NamedPlayer, NoArgs, find_player, require_args
 from ..turn import Turn
 from . import methods
 
@@ -108,14 +108,14 @@ def offer_shoe(turn: Turn) -> None:
     taker = find_player(turn, require_args(turn, NamedPlayer))
     turn.change(control=msgspec.structs.replace(turn.now.control, holder=taker))
     data = {"holder": "player", "seat": taker.seat, "rule": _clause(turn, "player_draws")}
-    secret = {"player": taker.id, **actor_fields(turn)}
+    secret = {"player": taker.id, **turn.actor()}
     turn.tell("shoe.holder_changed", data, restricted={**data, **secret})
 
 
 def relinquish_shoe(turn: Turn) -> None:
     """The shoe is back with the dealer: given up, or the wager lost where none is recorded."""
     ended = require_args(turn, ControlEnd).because
-    return_to_dealer(turn, _clause(turn, ended), because=ended, **actor_fields(turn))
+    return_to_dealer(turn, _clause(turn, ended), because=ended, **turn.actor())
 
 
 def allow_without_wager(turn: Turn) -> None:
@@ -125,9 +125,7 @@ def allow_without_wager(turn: Turn) -> None:
     leaves = (*control.leaves, allowed)
     turn.change(control=msgspec.structs.replace(control, leaves=leaves))
     data = {"seat": allowed.seat, "rule": _clause(turn, "without_wager")}
-    turn.tell(
-        "shoe.draw_allowed", data, restricted={**data, "player": allowed.id, **actor_fields(turn)}
-    )
+    turn.tell("shoe.draw_allowed", data, restricted={**data, "player": allowed.id, **turn.actor()})
 
 
 def declare_out_of_view(turn: Turn) -> None:
@@ -136,7 +134,7 @@ def declare_out_of_view(turn: Turn) -> None:
     assert holder is not None
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
     seen = message("seen_out_of_view").as_data()
-    more = {"player": holder.id, "seen": seen, **actor_fields(turn)}
+    more = {"player": holder.id, "seen": seen, **turn.actor()}
     turn.tell("method.breached", data, restricted={**data, **more})
 
 
@@ -233,4 +231,4 @@ def change_method(turn: Turn) -> None:
     data = {"from": former, "to": method, "rule": rule}
     end_method_c(turn, turn.game.clause("device_control"))
     turn.change(method=method)
-    turn.tell("method.changed", data, restricted={**data, **actor_fields(turn)})
+    turn.tell("method.changed", data, restricted={**data, **turn.actor()})

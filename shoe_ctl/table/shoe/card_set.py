@@ -15,7 +15,7 @@ from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
 from shoe_ctl.texts.message import Message, message
 
-from ..arguments import Name, NoArgs, actor_fields, require_args
+from ..arguments import Name, NoArgs, require_args
 from ..state import LoadedSet, Shoe
 from ..turn import Cause, Turn
 from . import arming, unplaced
@@ -126,7 +126,7 @@ def record_opening(turn: Turn) -> None:
         "same_backs": args.same_backs,
         "rule": turn.game.clause("decks"),
     }
-    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **actor_fields(turn)}
+    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **turn.actor()}
     turn.tell("shoe.opened", data, restricted={**data, **secret})
 
 
@@ -134,12 +134,12 @@ def count_remainder(turn: Turn) -> None:
     """What is left is counted; where it disagrees the table halts."""
     found, agrees = _compare_with_ledger(turn), not count_causes(turn)
     data = {"shoe_id": turn.shoe.id, "left": found["left"], "agrees": agrees}
-    turn.tell("shoe.counted", data, restricted={**data, **found, **actor_fields(turn)})
+    turn.tell("shoe.counted", data, restricted={**data, **found, **turn.actor()})
     if not agrees:
         turn.then("count_disagrees")
 
 
-def set_aside_opening(turn: Turn) -> None:
+def set_aside_opening_cards(turn: Turn) -> None:
     """No further round is dealt from these cards: one that was to open it opens none."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
@@ -252,7 +252,7 @@ def admit_unnamed_set(turn: Turn) -> None:
 
 def _admit(turn: Turn, shown: LoadedSet) -> None:
     """The set gets an id of this table; what was drawn of it before is *unseen* in the ledger."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     number = turn.now.shoes + 1
     shoe = Shoe(
         id=f"{turn.settings.table}-s{number}",
@@ -297,7 +297,7 @@ def admit_pending_set(turn: Turn) -> None:
 
 def refuse_set(turn: Turn) -> None:
     """A set of cards that this table is not set for: it is not played; another must be loaded."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)
     seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
     turn.tell("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
@@ -306,5 +306,5 @@ def refuse_set(turn: Turn) -> None:
 
 def remove_shoe(turn: Turn) -> None:
     """The cards were taken out of the shoe: the table has none."""
-    set_aside_opening(turn)
+    set_aside_opening_cards(turn)
     turn.change(shoe=None, loaded=None)

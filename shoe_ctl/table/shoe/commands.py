@@ -22,7 +22,7 @@ from firmware_proto.events import (
 )
 from shoe_ctl.texts.message import Message, message
 
-from ..arguments import NoArgs, actor_fields, require_args
+from ..arguments import NoArgs, require_args
 from ..effects import ShoeCommand
 from ..inputs import LinkLost, NotTold, Restarted, ShoeSaid, TableCommand, Tick
 from ..state import Command, PendingCommand, TableState
@@ -92,7 +92,7 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
         device_id=link.device_id if link.replay else None,
     )
     _set(turn, count=outbox.count + 1, waiting=(*outbox.waiting, errand))
-    who = actor_fields(turn) if isinstance(turn.happened, TableCommand) else {}
+    who = turn.actor() if isinstance(turn.happened, TableCommand) else {}
     _emit(turn, "shoe.told", errand, {}, **_named(errand), **who)
     if is_identified(turn.now):
         _send(turn, errand)

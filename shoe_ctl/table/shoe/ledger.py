@@ -103,7 +103,7 @@ def note_cutting_card(turn: Turn) -> None:
     turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
 
 
-def check_if_empty(turn: Turn) -> None:
+def void_if_shoe_is_empty(turn: Turn) -> None:
     """With no card left the initial deal cannot be completed."""
     if turn.state == "dealing" and is_shoe_empty(turn):
         turn.then("cards_ran_out")
@@ -118,7 +118,7 @@ def replace_before_next(turn: Turn, rule: str | None = None) -> None:
     turn.set_shoe(to_be_replaced=True, replaced_under=rule)
 
 
-def announce_change(turn: Turn) -> None:
+def announce_shoe_change(turn: Turn) -> None:
     """No further round is dealt from this shoe."""
     shoe = turn.shoe
     under = {"rule": shoe.replaced_under} if shoe.to_be_replaced else {}
