@@ -22,7 +22,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.link.key_file import KeyRing
 from shoe_ctl.link.ports import SerialPort, parse_port
-from shoe_ctl.table.commands import COMMANDS, may_give
+from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.settings import TableSettings
 
 from .schema import Config, TableConfig
@@ -142,7 +142,7 @@ def warnings(config: Config) -> list[str]:
     highest = [table.highest_position for table in config.table]
     resumes = all(
         any(
-            may_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
+            can_give(held, "resume", COMMANDS["resume"].position, highest=top) for held in positions
         )
         for top in highest
     )

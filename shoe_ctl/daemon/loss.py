@@ -23,7 +23,7 @@ from shoe_ctl.link.clock import Clock
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import LADDER, may
+from shoe_ctl.table.positions import LADDER, is_sufficient
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
@@ -59,18 +59,18 @@ def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by nam
     """Return the ruling that a journal goes on without what it lost.
 
     ``second`` is what is known of the second person, None where no users are configured.
-    ``highest`` is as in ``positions.may``.
+    ``highest`` is as in ``positions.is_sufficient``.
 
     Raises:
         RulingRefused: the position is too low, or a reason or a second person is missing.
     """
-    if not may(position, LOWEST, highest=highest):
+    if not is_sufficient(position, LOWEST, highest=highest):
         raise RulingRefused(
             message("refused_position_too_low", what=COMMAND, position=LOWEST), {"position": LOWEST}
         )
     if not (reason or "").strip():
         raise RulingRefused(message("daemon_loss_without_reason"), {})
-    lack = consent.lack(
+    lack = consent.check_consent(
         COMMAND, LOWEST, person=person, consented_by=consented_by, found=second, highest=highest
     )
     if lack is not None:
@@ -313,7 +313,7 @@ class LossRulings:
         """Take a ruling that was given at table ``at``; None where nothing is left to rule on.
 
         Every table goes on under another epoch, and waits for a person who looks at it.
-        ``highest`` is as in ``positions.may``.
+        ``highest`` is as in ``positions.is_sufficient``.
 
         Raises:
             JournalError: the journal takes nothing more.

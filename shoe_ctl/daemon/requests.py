@@ -18,9 +18,9 @@ from typing import Any, Protocol
 from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
 from shoe_ctl.config.schema import SocketConfig, SocketUser
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
-from shoe_ctl.table.consent import same_name
+from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import may
+from shoe_ctl.table.positions import is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
@@ -57,7 +57,7 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             names=_names(entry, uid),
         )
         for name in users[uid].names:
-            if named.setdefault(same_name(name), uid) != uid:
+            if named.setdefault(normalize_name(name), uid) != uid:
                 raise ConfigError(f"socket: user: two users go by the name {name!r}")
     return users
 
@@ -89,7 +89,7 @@ class People:
 
     def __init__(self, users: Iterable[Caller]) -> None:
         self._users = tuple(users)
-        self._named = {same_name(name): each for each in self._users for name in each.names}
+        self._named = {normalize_name(name): each for each in self._users for name in each.names}
 
     def others(self, caller: Caller) -> list[str]:
         """Return who may be asked for consent, each by the name that people use."""
@@ -99,7 +99,7 @@ class People:
         """Return what is known of the second person named: another user's positions, or why not."""
         if asked.consented_by is None:
             return None
-        second = self._named.get(same_name(asked.consented_by))
+        second = self._named.get(normalize_name(asked.consented_by))
         name, others, user = asked.consented_by, self.others(caller), caller.user
         if second is None:
             why = (
@@ -108,7 +108,7 @@ class People:
                 else message("refused_second_person_unknown_alone", name=name, user=user)
             )
             return SecondPerson(why_not=why)
-        asks = self._named.get(same_name(asked.person))
+        asks = self._named.get(normalize_name(asked.person))
         if second.user == caller.user or second is asks:
             why = (
                 message("refused_second_person_is_asker", name=name, others=others)
@@ -279,7 +279,10 @@ def _unknown(table: str, tables: Iterable[str]) -> Message:
 
 def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message | None:
     """Return why this caller may not act in the position named; None where it may."""
-    if any(may(own, asked.position, highest=highest) for own in (caller.position, *caller.also)):
+    if any(
+        is_sufficient(own, asked.position, highest=highest)
+        for own in (caller.position, *caller.also)
+    ):
         return None
     log.warning(
         "%s: %s as %s refused: user %s acts up to %s",

@@ -285,7 +285,7 @@ class TableRunner:
         """Return why this is another command than the first one with its id; None if it is not."""
         recorded = self.controller.state.answered
         known = recorded if command.command_id in recorded else self.refusals.answered
-        return answers.objection(known, command)
+        return answers.check_command_id(known, command)
 
     def _first_answer(self, command: TableCommand) -> RecordedAnswer | None:
         """Return the first answer to this id, recorded or not; None for a new one."""
@@ -350,7 +350,7 @@ class TableRunner:
         """Return the records that each sink did not take, of sinks that ``sees`` may know of."""
         async with self.turn:
             self._refuse_after_failure()
-            return undelivered.waiting(
+            return undelivered.list_waiting(
                 self.controller.state, restricted=sees is Audience.RESTRICTED
             )
 

@@ -1,6 +1,6 @@
-"""What a command brought about, as one message for whoever gave it.
+"""Answers to commands: what a command brought about, and answers that are given again.
 
-In: the events of the command, as the room was told of them. Out: a message made of others.
+In: a command, its public events. Out: one message; the answer that a repeated command gets.
 Must not know: anything that the public stream does not say, who asks, how it is shown.
 """
 
@@ -23,19 +23,22 @@ from .state import FirstAnswer
 from .turn import Turn
 
 REMEMBERED_COMMANDS = 256
-"""How many commands are known again: more than a table gives in an hour."""
+"""How many answers are kept for commands that are repeated: more than an hour of play needs."""
 
 MOST_REFUSED = 128
-"""Of so many commands more than these are not refused ones: refusals leave the others known."""
+"""How many of them may be refusals, so that refusals do not push out the accepted ones."""
 
 MOST_REFUSED_OF_A_USER = 64
-"""Nor more than these refused ones of one user."""
+"""How many of them may be refusals of one user."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def digest(command: TableCommand) -> str:
-    """The same for two commands exactly if they ask for the same; the user is not part of it."""
+    """Return a digest that two commands share only if they ask for the same thing.
+
+    The user, and arguments that the controller filled in, are not part of it.
+    """
     given = {name: value for name, value in command.args.items() if name not in command.added}
     asked = (
         command.command, given, command.round_id, command.person, command.position,
@@ -44,8 +47,8 @@ def digest(command: TableCommand) -> str:
     return hashlib.sha256(_encoder.encode(asked)).hexdigest()[:24]
 
 
-def objection(answered: Mapping[str, FirstAnswer], command: TableCommand) -> Message | None:
-    """Why this is another command than the one that had its id; None where it is not."""
+def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand) -> Message | None:
+    """Return the refusal if the id of this command was used before for another command."""
     first = answered.get(command.command_id)
     if first is None:
         return None
@@ -57,20 +60,23 @@ def objection(answered: Mapping[str, FirstAnswer], command: TableCommand) -> Mes
 
 
 def first_answer(command: TableCommand, answer: Answer) -> FirstAnswer:
-    """The answer as it is remembered."""
+    """Return the answer as it is kept for a repetition of the command."""
     return FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
 
 
 def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
-    """Its answer is given again when it comes again; of too many one is forgotten."""
+    """Keep the answer for a repetition of the command; drop one if there are too many."""
     answered = {**turn.now.answered, command.command_id: first_answer(command, answer)}
     if len(answered) > REMEMBERED_COMMANDS:
-        del answered[_forgotten(answered)]
+        del answered[_choose_dropped(answered)]
     turn.change(answered=answered)
 
 
-def _forgotten(answered: dict[str, FirstAnswer]) -> str:
-    """The oldest; a refused one where there are many of them, of the user who has most."""
+def _choose_dropped(answered: dict[str, FirstAnswer]) -> str:
+    """Return the id of the answer to drop.
+
+    It is the oldest one; where there are many refusals, the oldest of the user who has most.
+    """
     refused = [(each, first.user) for each, first in answered.items() if not first.accepted]
     if len(refused) <= MOST_REFUSED_OF_A_USER:
         return next(iter(answered))
@@ -81,8 +87,8 @@ def _forgotten(answered: dict[str, FirstAnswer]) -> str:
     return next(iter(answered))
 
 
-def tell_unrecorded(turn: Turn) -> None:
-    """Commands of a user were refused beyond what is recorded: how many, for who may know."""
+def emit_unrecorded(turn: Turn) -> None:
+    """Emit how many commands of a user were refused without being recorded."""
     refused = turn.happened
     assert isinstance(refused, CommandsRefused)
     since = utc(refused.since_us)
@@ -94,7 +100,7 @@ Data = Mapping[str, Any]
 
 
 def sentence(effects: Iterable[Effect], todo: Message) -> Message:
-    """What happened, and what is to be done ``next``: ``banker wins, 9 to 7; next: settle``."""
+    """Return what happened and what is to be done next: ``banker wins, 9 to 7; next: settle``."""
     told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
     happened = [said.as_data() for said in _happened(told)]
     once = [said for place, said in enumerate(happened) if said not in happened[:place]]
@@ -111,7 +117,7 @@ def _happened(events: list[TableEvent]) -> Iterator[Message]:
         if kind in _TOGETHER:
             yield _TOGETHER[kind](alike)
         elif kind == "table.halted" and "irregularity.raised" in kinds:
-            continue  # what was seen says so already
+            continue  # irregularity.raised says why
         elif kind in _EACH:
             yield from map(_EACH[kind], alike)
 
@@ -134,7 +140,7 @@ def _totals(totals: Sequence[Data]) -> Message:
 
 
 def _settled(lines: Sequence[Data]) -> Message:
-    """What the house pays, collects and gives back in all, in minor units."""
+    """Sum up what the house pays, collects and gives back, in minor units."""
     sums = {
         name: _amount(sum((Fraction(line[name]) for line in lines), Fraction(0)))
         for name in ("pays", "collected", "returned")

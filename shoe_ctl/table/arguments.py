@@ -18,8 +18,102 @@ from shoe_ctl.texts.message import Message, message
 from .state import Player
 from .turn import Turn
 
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class NoArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """No arguments; the base of all other types of arguments."""
+
+
+class ChoiceArgs(NoArgs, frozen=True, kw_only=True):
+    """Which choice of the open step. A choice that takes more has a type of its own."""
+
+    choice: str
+
+
+class DeclarationArgs(NoArgs, frozen=True, kw_only=True):
+    """Which irregularity is declared. One that takes more has a type of its own."""
+
+    key: str
+
+
+class HandName(NoArgs, frozen=True, kw_only=True):
+    """Which hand."""
+
+    hand: Literal["player", "banker"]
+
+
+class NamedPlayer(NoArgs, frozen=True, kw_only=True):
+    """Which Player: by id (which may be given as a number), by seat, or both."""
+
+    player: Name | int | None = None
+    seat: int | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """True if a Player is named at all."""
+        return self.player is not None or self.seat is not None
+
+
+class HandToPlayer(NamedPlayer, frozen=True, kw_only=True):
+    """Which hand, and to whom."""
+
+    hand: Literal["player", "banker"]
+
+
+class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
+    """Which hand, and to whom. A ``designee`` handles it in the Player's place."""
+
+    designee: Name | None = None
+
+
+# Reading the arguments of a command.
+
+_Args = TypeVar("_Args", bound=NoArgs)
+
+
+def read_args(turn: Turn, kind: type[_Args]) -> _Args | Message:
+    """Read the command's arguments as this type and keep them in ``turn.args``.
+
+    Return one line that says what is wrong with them, if something is.
+    """
+    try:
+        args = msgspec.convert(turn.command.args, kind)
+    except msgspec.ValidationError as error:
+        return explain_bad_args(str(error), kind, turn.command.args)
+    seat = getattr(args, "seat", None)
+    if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
+        return message("refused_no_such_seat", seat=seat)
+    turn.args = args
+    return args
+
+
+def require_args(turn: Turn, kind: type[_Args]) -> _Args:
+    """Return the command's arguments, which were read before as this type."""
+    args = turn.args
+    assert isinstance(args, kind), args
+    return args
+
+
+def find_player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player:
+    """Return the Player that is named; a seat that was not given is where their wagers lie."""
+    name = None if args.player is None else str(args.player)
+    at = (held.seat for held in turn.now.wagers.standing if held.player == name)
+    seat = args.seat if args.seat is not None else next(at, None)
+    return Player(id=name, seat=seat, designee=designee)
+
+
+def check_reason(turn: Turn, rule: str | None) -> Message | None:
+    """Return the objection that the game requires a reason for discretion, if none is given."""
+    if turn.game.options.reason_for_discretion and not turn.command.reason:
+        return message("refused_discretion_without_reason").citing(rule)
+    return None
+
+
+# Explaining what is wrong with them.
+
 _LONGEST = 64
-"""How many characters of an unknown argument's name are said back."""
+"""How many characters of an unknown argument's name a refusal repeats."""
 
 _AT = re.compile(r" - at `\$\.(\w+)[^`]*`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$", re.DOTALL)
@@ -49,12 +143,12 @@ def explain_bad_args(error: str, kind: type[msgspec.Struct], given: Mapping[str,
 
 
 def shorten(name: str) -> str:
-    """What somebody called an argument, short enough and fit for one line."""
+    """Return the name that somebody gave an argument, short and printable."""
     return name[:_LONGEST] if name.isprintable() else ascii(name[:_LONGEST])
 
 
 def _values(field: msgspec.structs.FieldInfo) -> tuple[str, ...]:
-    """The values that this argument may have, none where they cannot be counted."""
+    """Return the values that this argument may have; empty if they cannot be listed."""
     kinds = (field.type, *get_args(field.type))
     return next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
 
@@ -75,56 +169,7 @@ def _wrong_kind(argument: str, error: str) -> Message:
     return message("refused_argument_other_kind", argument=argument, wanted=wanted, given=found[2])
 
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-
-
-class NoArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A command's arguments: none, unless a kind of its own says more."""
-
-
-class ChoiceArgs(NoArgs, frozen=True, kw_only=True):
-    """Which choice of an open step; a choice that wants to know more has a kind of its own."""
-
-    choice: str
-
-
-class DeclarationArgs(NoArgs, frozen=True, kw_only=True):
-    """Which irregularity is declared; one that is to say more has a kind of its own."""
-
-    key: str
-
-
-class HandName(NoArgs, frozen=True, kw_only=True):
-    """Which hand."""
-
-    hand: Literal["player", "banker"]
-
-
-class NamedPlayer(NoArgs, frozen=True, kw_only=True):
-    """Which Player: by id (which may be given as a number), by seat, or both."""
-
-    player: Name | int | None = None
-    seat: int | None = None
-
-    @property
-    def is_named(self) -> bool:
-        """A Player was named at all."""
-        return self.player is not None or self.seat is not None
-
-
-class HandToPlayer(NamedPlayer, frozen=True, kw_only=True):
-    """Which hand, and to whom."""
-
-    hand: Literal["player", "banker"]
-
-
-class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
-    """Which hand, and to whom; ``designee`` handles it in the Player's place."""
-
-    designee: Name | None = None
-
-
-_Args = TypeVar("_Args", bound=NoArgs)
+# Listing what a type asks for.
 
 _KINDS: Mapping[Any, str] = {bool: "bool", int: "int", str: "str"}
 
@@ -142,14 +187,14 @@ class Argument(NamedTuple):
 
 
 def list_arguments(kind: type[msgspec.Struct]) -> list[Argument]:
-    """What this kind asks for, in its order."""
+    """Return the arguments of this type, in its order."""
     return [
-        Argument(field.name, *_said(field.type), not field.required)
+        Argument(field.name, *_describe(field.type), not field.required)
         for field in msgspec.structs.fields(kind)
     ]
 
 
-def _said(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _describe(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """All values that there are, and the kinds that it may be."""
     parts = list(_parts(kind))
     values = tuple(v for part in parts if get_origin(part) is Literal for v in get_args(part))
@@ -160,7 +205,7 @@ def _said(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _parts(kind: Any) -> Iterator[Any]:
-    """The kinds that this one is made of."""
+    """Yield the types that this one is made of."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         for one in get_args(kind):
@@ -169,46 +214,3 @@ def _parts(kind: Any) -> Iterator[Any]:
         yield from _parts(get_args(kind)[0])
     else:
         yield kind
-
-
-def read_args(turn: Turn, kind: type[_Args]) -> _Args | Message:
-    """Read the command's arguments as this kind and keep them with the turn (``turn.args``).
-
-    Return what is wrong with them instead, in one line.
-    """
-    try:
-        args = msgspec.convert(turn.command.args, kind)
-    except msgspec.ValidationError as error:
-        return explain_bad_args(str(error), kind, turn.command.args)
-    seat = getattr(args, "seat", None)
-    if seat is not None and (seats := turn.wager_rules.seats) and seat not in seats:
-        return message("refused_no_such_seat", seat=seat)
-    turn.args = args
-    return args
-
-
-def require_args(turn: Turn, kind: type[_Args]) -> _Args:
-    """Return the command's arguments, which were read before as this kind."""
-    args = turn.args
-    assert isinstance(args, kind), args
-    return args
-
-
-def find_player(turn: Turn, args: NamedPlayer, designee: str | None = None) -> Player:
-    """The Player that is named; a seat that was not given is where the Player's wagers lie."""
-    name = None if args.player is None else str(args.player)
-    at = (held.seat for held in turn.now.wagers.standing if held.player == name)
-    seat = args.seat if args.seat is not None else next(at, None)
-    return Player(id=name, seat=seat, designee=designee)
-
-
-def actor_fields(turn: Turn) -> dict[str, str | None]:
-    """Who gave the command, as restricted events carry it."""
-    return turn.actor()
-
-
-def check_reason(turn: Turn, rule: str | None) -> Message | None:
-    """Where the game speaks of reasonable discretion: that it comes without its reason."""
-    if turn.game.options.reason_for_discretion and not turn.command.reason:
-        return message("refused_discretion_without_reason").citing(rule)
-    return None

@@ -1,6 +1,6 @@
-"""Every command of the table, one entry each: who may give it, with what, when, what it does.
+"""Commands: one entry each says who may give it, with which arguments, when, and what it does.
 
-In: a command. Out: what stands against it, its rows for the machine, what a page says of it.
+In: a command. Out: what stands against it, its lines for the state machine, its offer.
 Must not know: how a command came in, how an action is done, how an offer is shown.
 """
 
@@ -42,57 +42,63 @@ MOVES: None = None
 
 
 class Command(NamedTuple):
-    """A command: who may give it, with which arguments, in which states, and what it does."""
+    """A command of the table."""
 
     name: str
+    """What people and scripts call it."""
 
     position: str
     """The lowest position that may give it (6.2)."""
 
     args: type[msgspec.Struct]
-    """Its arguments; ``Args`` itself: it says all by its name."""
+    """The type of its arguments; ``NoArgs`` if it takes none."""
 
     states: tuple[str, ...]
     """The states that take it, if nothing stands against it."""
 
     check: Check
-    """What stands against it in these states, with the arguments; with None: whatever they are."""
+    """Finds what stands against it in these states. It is given the arguments, or None: then it
+    finds what stands against the command whatever its arguments are."""
 
     do: Action | None
     """What it does in these states, or MOVES."""
 
     reason: Message | None = None
-    """Where a reason must be given: the refusal if there is none."""
+    """The refusal if no reason is given; None where the command needs none."""
 
     discretion: Callable[[Turn, Any], str | None] | None = None
-    """The rule that leaves it to somebody's discretion: some games want a reason for that."""
+    """Returns the rule that leaves the command to somebody's discretion. Some games require a
+    reason for that."""
 
     consent: bool = False
-    """A second person must consent."""
+    """True if a second person must consent."""
 
     apart: bool = False
-    """The position apart may give it too; of what is decided each choice says its own."""
+    """True if the position APART may give it too. *decide* checks each choice again."""
 
     reads_itself: bool = False
-    """What it takes depends on what is named: its check reads what is given."""
+    """True if the type of the arguments depends on what they name: then ``check`` reads them."""
 
     elsewhere: Callable[[Turn], Message | Objection | None] | None = None
-    """What is said in a state that does not take it, if that is more than the state's name."""
+    """Finds the refusal in a state that does not take it, where there is more to say than that."""
 
     chosen_by: Callable[[Game, Mapping[str, Any]], str | None] | None = None
-    """The lowest position for what is given, where the game says it."""
+    """Returns the lowest position for these arguments, where the game names one."""
 
     lowest_now: Callable[[Turn], str] | None = None
-    """The lowest position that may give it as the table stands, where it depends on that."""
+    """Returns the lowest position as the table stands, where it depends on that."""
 
     def needs_reason(self, game: Game) -> bool:
-        """Whether a reason must be given in this game."""
+        """Return True if a reason must be given in this game."""
         at_discretion = self.discretion is not None and game.options.reason_for_discretion
         return self.reason is not None or at_discretion
 
 
-_TOLD = (*NO_ROUND, "betting", "resolved", "suspended")
+_NO_CARD_DUE = (*NO_ROUND, "betting", "resolved", "suspended")
+"""The states in which the shoe is not expected to give a card."""
+
 _HALTABLE = (*BETWEEN, *OPEN, "suspended")
+"""The states in which somebody may halt the table: all in which a shoe is known."""
 
 # fmt: off
 _TABLE = (
@@ -101,25 +107,25 @@ _TABLE = (
     # The round.
     Command("place_your_bets", "dealer", NoArgs, ("idle",), link.check_aligned, MOVES),
     Command("no_more_bets", "dealer", NoArgs, ("betting",), check_nothing, MOVES),
-    # Wagers: the ledger says what stands against them, whether it is their time or not.
+    # Wagers. The ledger of wagers says what stands against them, in other states too.
     Command("place_wager", "dealer", wager_commands.NewStake, ("idle", "betting"),
             wager_commands.check_placing, wager_commands.place,
-            reads_itself=True, elsewhere=wager_commands.out_of_time),
+            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("increase_wager", "dealer", wager_commands.NewStake, ("betting",),
             wager_commands.check_increasing, wager_commands.apply_wager,
-            reads_itself=True, elsewhere=wager_commands.out_of_time),
+            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("decrease_wager", "dealer", wager_commands.NewStake, ("betting",),
             wager_commands.check_decreasing, wager_commands.apply_wager,
-            reads_itself=True, elsewhere=wager_commands.out_of_time),
+            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("withdraw_wager", "dealer", wager_commands.StandingWager, ("betting", "suspended"),
             withdrawal.check_withdrawal, withdrawal.withdraw,
-            reads_itself=True, elsewhere=wager_commands.out_of_time),
+            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("clear_bets", "dealer", NoArgs, ("betting",),
             wager_commands.check_clearing, wager_commands.clear_bets),
     Command("restrict_wagers", "pit_manager", wager_commands.AreaRestriction, (*BETWEEN, *OPEN),
             wager_commands.check_restriction, wager_commands.restrict_wagers,
-            discretion=wager_commands.rule_of_restricting),
-    # Hands and the shoe in Players' hands.
+            discretion=wager_commands.restriction_rule),
+    # Hands, and the shoe, in Players' hands.
     Command("change_method", "pit_manager", methods.ChosenMethod, BETWEEN,
             methods.check_change, methods.change_method,
             discretion=methods.rule_of_choice, chosen_by=methods.chosen_by,
@@ -142,7 +148,7 @@ _TABLE = (
             shoe_holder.check_leave, shoe_holder.allow_without_wager),
     Command("declare_out_of_view", "dealer", NoArgs, (*AFTER_BETS, "suspended"),
             shoe_holder.check_holder, shoe_holder.declare_out_of_view),
-    # The cards are seen, the round is judged.
+    # The cards are exposed and the outcome is announced.
     Command("expose", "dealer", reveal.ExposedCards, ("revealing",),
             reveal.check_expose, unread_cards.expose_cards),
     Command("announce_totals", "dealer", NoArgs, ("revealing",),
@@ -165,8 +171,8 @@ _TABLE = (
     Command("align", "pit_supervisor", NoArgs, ("idle", *BEGUN, "suspended"),
             link.check_unaligned, halt_causes.align),
     # What halts the table, and what people enter.
-    Command("pause", "pit_supervisor", NoArgs, _HALTABLE, decisions.check_pause, decisions.call_pause,
-            apart=True),
+    Command("pause", "pit_supervisor", NoArgs, _HALTABLE,
+            decisions.check_pause, decisions.call_pause, apart=True),
     Command("resume", "pit_supervisor", NoArgs, ("suspended",),
             decisions.check_resume, decisions.resume, apart=True),
     Command("declare", "dealer", DeclarationArgs, _HALTABLE,
@@ -182,10 +188,13 @@ _TABLE = (
             ("resolved", *BETWEEN, "betting"),
             entered_rounds.check_revision, entered_rounds.revise, consent=True,
             reason=message("refused_revision_without_reason")),
-    # What the shoe is told.
-    Command("reset_shoe", "dealer", NoArgs, _TOLD, device_reset.check_reset, device_reset.reset_shoe),
-    Command("test_shoe", "pit_supervisor", NoArgs, _TOLD, shoe_commands.check_test, shoe_commands.test_shoe),
-    Command("ask_shoe", "dealer", shoe_commands.Question, STATES, shoe_commands.check_question, shoe_commands.query_shoe),
+    # Commands to the shoe.
+    Command("reset_shoe", "dealer", NoArgs, _NO_CARD_DUE,
+            device_reset.check_reset, device_reset.reset_shoe),
+    Command("test_shoe", "pit_supervisor", NoArgs, _NO_CARD_DUE,
+            shoe_commands.check_test, shoe_commands.test_shoe),
+    Command("ask_shoe", "dealer", shoe_commands.Question, STATES,
+            shoe_commands.check_question, shoe_commands.query_shoe),
     Command("clear_error", "pit_supervisor", shoe_commands.ErrorClearance, STATES,
             shoe_commands.check_clearing, shoe_commands.clear_error),
     Command("rotate_key", "gaming_shift_manager", shoe_commands.KeyId, NO_ROUND,
@@ -196,13 +205,14 @@ _TABLE = (
 # fmt: on
 
 COMMANDS: Mapping[str, Command] = {command.name: command for command in _TABLE}
-"""By name."""
+"""Name → the command."""
 
 
-def needed(name: str, game: Game, given: Mapping[str, Any] | None = None) -> str:
-    """The lowest position for this command with these arguments.
+def lowest_position(name: str, game: Game, given: Mapping[str, Any] | None = None) -> str:
+    """Return the lowest position that may give this command with these arguments.
 
-    The game says who chooses each method; a choice or a key may want a higher position.
+    Who may choose a method depends on the game and the method. What *decide* and *declare* need
+    besides, for one choice or key, is checked by themselves.
     """
     command = COMMANDS[name]
     chosen_by = None
@@ -211,22 +221,25 @@ def needed(name: str, game: Game, given: Mapping[str, Any] | None = None) -> str
     return chosen_by or command.position
 
 
-def may_give(position: str, name: str, lowest: str, *, highest: str | None = None) -> bool:
-    """Whether this command may come from this position at all; a choice asks again for its own."""
+def can_give(position: str, name: str, lowest: str, *, highest: str | None = None) -> bool:
+    """Return True if this position may give the command at all; ``lowest`` is its lowest one.
+
+    ``highest`` is as in ``positions.is_sufficient``.
+    """
     if position == positions.APART and COMMANDS[name].apart:
         return True
-    return positions.may(position, lowest, highest=highest)
+    return positions.is_sufficient(position, lowest, highest=highest)
 
 
-def refuse_unfit(turn: Turn) -> bool:
+def refuse_by_check(turn: Turn) -> bool:
     """Refuse the command if something stands against it in a state that takes it.
 
-    Its arguments are read once, and kept with the turn.
+    Return True if it was refused. Its arguments are read once and kept in ``turn.args``.
     """
     given = turn.command.args
     command = COMMANDS[turn.command.command]
     if turn.state not in command.states:
-        return False  # its row refuses it
+        return False  # the command's line in this state refuses it
     if given and command.args is NoArgs:
         named = shorten(next(iter(given)))
         takes_none = message(
@@ -241,7 +254,10 @@ def refuse_unfit(turn: Turn) -> bool:
 
 
 def _check(turn: Turn, command: Command) -> Message | Objection | None:
-    """What stands against the command of this turn; the first of it is what it cannot be now."""
+    """Return the first thing that stands against the command of this turn.
+
+    Whether it can be given at all comes before what is wrong with its arguments.
+    """
     args: Any = turn.command.args
     if not command.reads_itself:
         args = arguments.read_args(turn, command.args)
@@ -251,7 +267,7 @@ def _check(turn: Turn, command: Command) -> Message | Objection | None:
 
 
 def _check_form(turn: Turn, command: Command) -> Message | Objection | None:
-    """What the command lacks besides: a reason, or the consent of a second person."""
+    """Return what else is missing: a reason, or the consent of a second person."""
     if command.reason is not None and not turn.command.reason:
         return command.reason
     if command.discretion is not None:
@@ -260,22 +276,27 @@ def _check_form(turn: Turn, command: Command) -> Message | Objection | None:
             return lacks
     if not command.consent:
         return None
-    lowest = needed(command.name, turn.game, turn.command.args)
-    return consent.objection(turn, command.name, lowest)
+    lowest = lowest_position(command.name, turn.game, turn.command.args)
+    return consent.check_second_person(turn, command.name, lowest)
 
 
 class CommandRow(NamedTuple):
-    """In this state the command does this, or is refused; the table stays in the state."""
+    """What a command does in a state that it does not change; it may be to refuse the command."""
 
     state: str
+    """The state of the table."""
+
     name: str
+    """The command's name."""
+
     do: Action
+    """What it does."""
 
 
 def command_rows() -> tuple[CommandRow, ...]:
-    """A row for each command in each state.
+    """Return a row for each command in each state.
 
-    Not for those that move the table, in the states that take them: the round's lines say that.
+    A command that moves the table has none in the states that take it: see ``ROUND``.
     """
     return tuple(
         CommandRow(state, command.name, action)

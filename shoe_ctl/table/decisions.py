@@ -1,7 +1,8 @@
-"""What people declare and decide, what the shoe answers, and how the round goes on after it.
+"""Decisions: people declare, decide, pause and resume; the shoe completes steps; play resumes.
 
-In: declare, decide, what an open step hears. Out: a step taken, an end reached, round.void.
-Must not know: any particular irregularity, beyond the shoe that runs empty.
+In: declare, decide, pause, resume; shoe events that the open step accepts. Out: irregularities
+raised, steps taken, ends reached, round.void. Must not know: any particular irregularity, except
+that the shoe runs empty.
 """
 
 from __future__ import annotations
@@ -19,17 +20,7 @@ from . import arguments, consent, positions
 from .inputs import StorageRestored
 from .irregularities import pending_card, rulings, unread_cards
 from .procedures import stack, withdrawal
-from .procedures.procedure import (
-    OUTAGE,
-    REVIEW,
-    VOID,
-    Accepts,
-    Action,
-    Choice,
-    Declared,
-    End,
-    never,
-)
+from .procedures.procedure import OUTAGE, REVIEW, VOID, Accepts, Choice, Declared, End, never
 from .procedures.shared import check_can_resume
 from .procedures.stack import has_storage_outage, is_paused
 from .round import cards_ahead, outcome, reconstruct, reveal
@@ -41,80 +32,84 @@ from .turn import Cause, Objection, Turn, not_taken
 from .wagers import commands as wager_commands
 from .wagers.declared import RECORDED, check_recorded, record_declared
 
-# What was seen.
+# The open step. Conditions.
 
 
 def step_accepts_event(turn: Turn) -> bool:
-    """The open step takes this from the shoe or the link."""
-    return _heard(turn) is not None
+    """Return True if the open step accepts this event of the shoe or the link."""
+    return _accepted(turn) is not None
 
 
-def _chosen(turn: Turn) -> Choice | None:
+def _named_choice(turn: Turn) -> Choice | None:
+    """Return the choice that the command names, if the open step offers it."""
     named = turn.command.args.get("choice")
     return next((c for c in stack.offered_choices(turn) if c.name == named), None)
 
 
-def _heard(turn: Turn) -> Accepts | None:
-    said = turn.shoe_event.type
-    hears = stack.open_step(turn).hears
-    return next((h for h in hears if h.trigger == said and h.when(turn)), None)
+def _accepted(turn: Turn) -> Accepts | None:
+    """Return what the open step accepts of this event, if anything."""
+    event = turn.shoe_event.type
+    accepts = stack.open_step(turn).hears
+    return next((one for one in accepts if one.trigger == event and one.when(turn)), None)
 
 
-def _end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
+def _find_end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
+    """Return the end that this leads to; None if it leads to another step."""
     deciding = stack.due_decision(turn)
     if taken is None or deciding is None:
         return None
-    return turn.procedures[deciding.key].end(_then(turn, taken))
+    return turn.procedures[deciding.key].end(_find_next(turn, taken))
 
 
-def _then(turn: Turn, taken: Choice | Accepts) -> str:
-    """Where it leads, by what is asked for."""
+def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
+    """Return the step or end that this leads to."""
     if isinstance(taken, Choice) and taken.instead is not None:
         has_effect, instead = taken.instead
         return instead if has_effect(turn) else taken.then
     return taken.then
 
 
-def _may(turn: Turn, needed: str) -> bool:
+def _has_position(turn: Turn, needed: str) -> bool:
+    """Return True if the command comes from this position or a higher one."""
     highest = turn.settings.highest_position
-    return positions.may(turn.command.position, needed, highest=highest)
+    return positions.is_sufficient(turn.command.position, needed, highest=highest)
 
 
 def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
-    """What stands against the choice that is named, or against every one."""
+    """Return what stands against the choice that is named; with None, against every choice."""
     if stack.due_decision(turn) is None:
         return not_taken(("suspended",))
     if given is None:
         open_now = any(check_choice(turn, one) is None for one in stack.offered_choices(turn))
         return None if open_now else message("refused_nothing_to_decide")
-    if (choice := _chosen(turn)) is None:
+    if (choice := _named_choice(turn)) is None:
         names = [c.name for c in stack.offered_choices(turn)]
         return message("refused_no_such_choice", choices=names)
     return _check_chosen(turn, choice)
 
 
 def check_choice(turn: Turn, choice: Choice) -> Objection | None:
-    """What stands against this choice now, whoever takes it with whatever arguments."""
+    """Return what stands against this choice now, whoever takes it and with what arguments."""
     why = choice.unless(turn, None)
     return Objection(why) if isinstance(why, Message) else why
 
 
 def lowest_that_decides(turn: Turn) -> str:
-    """The lowest position that may take a choice that nothing stands against."""
+    """Return the lowest position that may take one of the choices that can be taken now."""
     could_be = (one for one in stack.offered_choices(turn) if check_choice(turn, one) is None)
     takers = (stack.lowest_position(choice, turn.game) for choice in could_be)
     return min(takers, key=positions.POSITIONS.index)
 
 
 def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
-    """What stands against the choice of this command, the first of it."""
+    """Return the first thing that stands against the choice that this command takes."""
     command, needed = turn.command, stack.lowest_position(choice, turn.game)
-    if not _may(turn, needed):
+    if not _has_position(turn, needed):
         low = message("refused_position_too_low", what=choice.name, position=needed)
         return Objection(low, {"position": needed})
     if choice.reason and not command.reason:
         return Objection(message("refused_decided_without_reason"))
-    lacks = consent.objection(turn, choice.name, needed) if choice.second else None
+    lacks = consent.check_second_person(turn, choice.name, needed) if choice.second else None
     if lacks is not None:
         return lacks
     if isinstance(args := arguments.read_args(turn, choice.takes), Message):
@@ -125,8 +120,11 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
     return Objection(why) if isinstance(why, Message) else why
 
 
+# Declarations. Conditions.
+
+
 def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """What stands against declaring what is named, or anything at all."""
+    """Return what stands against declaring what is named; with None, against every declaration."""
     declarable = {key: p.declared for key, p in turn.procedures.items() if p.declared is not None}
     if given is None:
         recorded = (check_recorded(turn, key, None) for key in RECORDED)
@@ -143,7 +141,7 @@ def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | No
 
 
 def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | Message | None:
-    """What stands against declaring this now, whoever does it with whatever arguments."""
+    """Return what stands against declaring this now, whoever does it and with what arguments."""
     if (out := _check_state(turn, key, declared)) is not None:
         return out
     if declared.subject is None and stack.is_open(turn, key):
@@ -152,8 +150,8 @@ def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | M
 
 
 def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | None:
-    """What stands against the declaration of this command."""
-    if not _may(turn, declared.by):
+    """Return the first thing that stands against what this command declares."""
+    if not _has_position(turn, declared.by):
         low = message("refused_position_too_low", what=key, position=declared.by)
         return Objection(low, {"position": declared.by})
     if (out := _check_state(turn, key, declared)) is not None:
@@ -167,36 +165,37 @@ def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | Non
 
 
 def _check_state(turn: Turn, key: str, declared: Declared) -> Objection | None:
+    """Return the objection that this cannot be declared in this state, or the one left."""
     if turn.state not in declared.states:
         why = message("refused_key_in_this_state", key=key, state=turn.state)
         return Objection(why, {"state": ", ".join(declared.states)})
-    if turn.state == "suspended" and turn.halt.back_to not in declared.states:
-        return Objection(message("refused_key_of_halt", key=key, state=turn.halt.back_to))
+    if turn.state == "suspended" and turn.resume_state not in declared.states:
+        return Objection(message("refused_key_of_halt", key=key, state=turn.resume_state))
     return None
 
 
 def _subject(turn: Turn, declared: Declared) -> str | None:
-    """What tells this irregularity from others of its key."""
+    """Return the subject of what is declared, which tells it from others of its key."""
     if declared.subject is None:
         return None
     said = turn.command.args.get(declared.subject)
     return None if said is None else str(said)
 
 
-# What is done.
+# Declarations and decisions. Actions.
 
 
 def declare(turn: Turn) -> None:
-    """A person says what happened: it is recorded of wagers, or it halts the table."""
+    """Record what a person declares of wagers, or halt the table for any other irregularity."""
     if turn.command.args["key"] in RECORDED:
         record_declared(turn)
-        wager_commands.recheck_differential(turn)
+        wager_commands.measure_differential_again(turn)
     else:
         turn.then("irregularity_declared")
 
 
 def raise_declared(turn: Turn) -> None:
-    """The table halts and asks about what was declared."""
+    """Raise the irregularity that was declared."""
     key = str(turn.command.args["key"])
     declared = turn.procedures[key].declared
     assert declared is not None and turn.command.reason is not None
@@ -210,32 +209,24 @@ def raise_declared(turn: Turn) -> None:
     stack.raise_irregularity(turn, cause)
 
 
-def halt_for_reading(turn: Turn) -> None:
-    """People and the shoe say otherwise of a card: nothing is done, and it is decided (6.1)."""
-    seen = message("seen_entered_card_differs")
-    data = {"key": turn.halt.top.key, "step": "entry_contradicts_reading"}
-    turn.tell_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
-    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
-
-
 def decide(turn: Turn) -> None:
-    """The choice is taken, unless it must be decided first who read a card rightly.
+    """Take the choice, unless it must be decided first who read a card correctly.
 
-    Where it ends more than a step, the table's own row says where the table is then.
+    A choice that ends the round, or play from these cards, is taken by its line in ``ROUND``.
     """
-    choice = _chosen(turn)
+    choice = _named_choice(turn)
     assert choice is not None
     if choice.contradicts(turn):
         halt_for_reading(turn)
-    elif (own := _ends(turn, choice)) is not None:
+    elif (own := _ending_trigger(turn, choice)) is not None:
         turn.then(own)
     else:
-        _take(turn, choice)
+        _carry_out(turn, choice)
 
 
-def _ends(turn: Turn, choice: Choice) -> str | None:
-    """The trigger of what the choice ends: the round, or play from these cards."""
-    end = _end(turn, choice)
+def _ending_trigger(turn: Turn, choice: Choice) -> str | None:
+    """Return the trigger of what the choice ends: the round, or play from these cards."""
+    end = _find_end(turn, choice)
     if end is None:
         return None
     if turn.now.halt is None:
@@ -243,69 +234,80 @@ def _ends(turn: Turn, choice: Choice) -> str | None:
     return "round_voided" if end.leads == VOID else None
 
 
-def take_choice(turn: Turn) -> None:
-    """The choice that was decided is taken."""
-    choice = _chosen(turn)
+def halt_for_reading(turn: Turn) -> None:
+    """Raise an irregularity because people enter another card than the shoe read (6.1).
+
+    The choice itself is not taken.
+    """
+    seen = message("seen_entered_card_differs")
+    data = {"key": turn.current.key, "step": "entry_contradicts_reading"}
+    turn.tell_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
+    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
+
+
+def apply_choice(turn: Turn) -> None:
+    """Take the choice that was decided."""
+    choice = _named_choice(turn)
     assert choice is not None
-    _take(turn, choice)
+    _carry_out(turn, choice)
 
 
 def apply_shoe_event(turn: Turn) -> None:
-    """What the open step waited for has come."""
-    heard = _heard(turn)
-    assert heard is not None
-    _take(turn, heard)
+    """Complete the open step, which accepts this shoe event."""
+    accepted = _accepted(turn)
+    assert accepted is not None
+    _carry_out(turn, accepted)
 
 
-def _take(turn: Turn, taken: Choice | Accepts) -> None:
-    end, then, halted = _end(turn, taken), _then(turn, taken), turn.now.halt is not None
+def _carry_out(turn: Turn, taken: Choice | Accepts) -> None:
+    """Do what was chosen or accepted: run its actions, then go to the next step or to the end."""
+    end, then, halted = _find_end(turn, taken), _find_next(turn, taken), turn.now.halt is not None
     if halted and end is not None and end.leads != VOID and not stack.remaining_after(turn, end):
         turn.then("halt_ended")
-    _each(turn, taken.do)
+    for action in taken.do:
+        action(turn)
     if not halted:
-        _answer(turn, end)
+        _answer_question(turn, end)
         return
     if end is None:
         stack.go_to(turn, then)
-        _take_pending(turn)
+        _use_pending_card(turn)
         return
     if end.leads == VOID:
-        _void(turn, end)
+        _void_round(turn, end)
         return
     stack.close(turn, end)
     resume_table(turn)
 
 
-def _answer(turn: Turn, end: End | None) -> None:
-    """What was asked beside the table has its answer, which ends it."""
+def _answer_question(turn: Turn, end: End | None) -> None:
+    """Close the question that was asked without a halt: it has its answer."""
     asked = stack.due_decision(turn)
     assert asked is not None and end is not None
     stack.resolve_pending(turn, asked, end, **stack.command_details(turn, "decide"))
 
 
-def _each(turn: Turn, actions: tuple[Action, ...]) -> None:
-    for action in actions:
-        action(turn)
+# After a decision: play resumes, or the round is void.
 
 
 def resume_table(turn: Turn) -> None:
-    """What was decided last is over: what was open before goes on, if anything was."""
+    """Continue with what was open before, if the table is still halted."""
     if turn.now.halt is not None:
-        _take_pending(turn)
+        _use_pending_card(turn)
 
 
-def _take_pending(turn: Turn) -> None:
-    """The open step wanted the card that was drawn for it while something else was decided."""
+def _use_pending_card(turn: Turn) -> None:
+    """Give the open step the card that was drawn for it while something else was decided."""
     card, wanted = turn.now.pending, stack.wanted_slot(turn)
     if card is None or wanted is None or card.named_slot != wanted:
         return
     step = stack.open_step(turn)
     cards_ahead.set_aside_pending(turn)
-    stack.go_to(turn, next(heard.then for heard in step.hears if heard.trigger == "card_drawn"))
+    stack.go_to(turn, next(one.then for one in step.hears if one.trigger == "card_drawn"))
 
 
 def resume_play(turn: Turn) -> None:
-    """The round, or the table between rounds, goes on where it was left."""
+    """Resume the round, or the table between rounds, where it was left."""
     if turn.state not in CARDS_OUT:
         card_ledger.write_off_lost_cards(turn)
     if card_set.blocks_round_end(turn):
@@ -315,7 +317,7 @@ def resume_play(turn: Turn) -> None:
     if turn.now.pending is not None:
         pending_card.deal_pending_card(turn)
     if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
-        wager_commands.check_differential(turn)  # decided first: from there the round goes on
+        wager_commands.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
         if turn.now.waiting:
             unread_cards.resolve_known(turn)
@@ -323,32 +325,31 @@ def resume_play(turn: Turn) -> None:
         reveal.advance_round(turn)
         card_ledger.void_if_shoe_is_empty(turn)
         if turn.state == "closed" and not turn.round.cards:
-            wager_commands.check_differential(turn)
+            wager_commands.measure_differential(turn)
             turn.then("opening_due")
 
 
-def _void(turn: Turn, end: End) -> None:
-    """The round is void: all wagers are returned, decided ones too."""
-    astray = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
-    key, rule, command = turn.halt.top.key, turn.game.rule(*end.cites), turn.command
+def _void_round(turn: Turn, end: End) -> None:
+    """Void the round: return all wagers, also those that are won or lost already."""
+    loses_alignment = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
+    key, rule = turn.current.key, turn.game.rule(*end.cites)
     data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
-    who = {"person": command.person, "position": command.position, "why": command.reason}
     for opened in reversed(turn.halt.stack):
         withdrawal.emit_window_closed(turn, opened)
-    turn.tell("round.void", data, restricted={**data, **who, "key": key})
+    turn.tell("round.void", data, restricted={**data, **turn.actor(), "key": key})
     reconstruct.return_all_to_shoe(turn)
     pending_card.drop_pending_card(turn)
     wager_commands.return_all(turn, rule)
     stack.close(turn, end)
     card_ledger.write_off_lost_cards(turn)
-    if astray:
+    if loses_alignment:
         link.lose_alignment(turn)
     outcome.close_round(turn)
     rulings.ask_after_void(turn)
 
 
 def void_insufficient_cards(turn: Turn) -> None:
-    """The shoe is empty with a card due: the round is void (5.3)."""
+    """Void the round because the shoe is empty and a card is due (5.3)."""
     key = "insufficient_cards"
     rule = turn.game.rule(key, "void")
     seen = message("seen_shoe_empty")
@@ -360,48 +361,48 @@ def void_insufficient_cards(turn: Turn) -> None:
     outcome.close_round(turn)
 
 
-# What was seen.
+# Pauses. Conditions.
 
 
 def is_table_paused(now: TableState) -> bool:
-    """The table is paused, whatever else is open."""
+    """Return True if the table is paused for review, whatever else is open."""
     return now.halt is not None and any(opened.key == REVIEW.key for opened in now.halt.stack)
 
 
 def check_pause(turn: Turn, _args: object = None) -> Message | None:
-    """What stands against a pause: the table is paused already."""
+    """Return the objection that the table is paused already."""
     return message("refused_paused_already") if is_table_paused(turn.now) else None
 
 
 def check_resume(turn: Turn, _args: object = None) -> Message | None:
-    """What keeps the table paused: something came since, or is missing where it goes back to."""
+    """Return what stands against resuming: something came since, or something is missing."""
     if not (is_table_paused(turn.now) or has_storage_outage(turn.now)):
         return message("refused_halted_otherwise")
     if not is_paused(turn):
         return message("refused_decide_first")
-    return check_can_resume(turn) if _is_last(turn) else None
+    return check_can_resume(turn) if _ends_halt(turn) else None
 
 
-def _is_last(turn: Turn) -> bool:
-    """With the pause the halt ends."""
+def _ends_halt(turn: Turn) -> bool:
+    """Return True if the halt ends with the pause."""
     return len(turn.halt.stack) == 1
 
 
-# What is done.
+# Pauses. Actions.
 
 
 def call_pause(turn: Turn) -> None:
-    """Somebody pauses the table."""
+    """Pause the table on a command."""
     turn.then("paused")
 
 
 def pause(turn: Turn) -> None:
-    """Nothing is drawn and nothing decided until the review is over."""
+    """Halt the table for review: nothing is drawn or decided until it is over."""
     stack.pause(turn, Cause(REVIEW.key, message("seen_review")))
 
 
 def halt_for_storage_fault(turn: Turn) -> None:
-    """Nothing was stored for a while: a person looks before anything goes on."""
+    """Halt the table because nothing was stored for a while: a person looks first."""
     back = turn.happened
     assert isinstance(back, StorageRestored)
     outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
@@ -413,8 +414,8 @@ def halt_for_storage_fault(turn: Turn) -> None:
 
 
 def resume(turn: Turn) -> None:
-    """The pause is over: play resumes, or what was open before goes on."""
-    if _is_last(turn):
+    """End the pause: play resumes, or what was open before continues."""
+    if _ends_halt(turn):
         turn.then("halt_ended")
     stack.end_pause(turn)
     resume_table(turn)

@@ -1,6 +1,6 @@
-"""Draw the round's states for the documents: ``python -m shoe_ctl.table.diagram``.
+"""The page of states in the documents: ``python -m shoe_ctl.table.diagram`` prints it.
 
-In: ``ROUND``, and what halts a table, of transitions.py. Out: a page of Markdown, on stdout.
+In: the tables of transitions.py. Out: Markdown with a diagram of the round and a table of halts.
 Must not know: anything that the tables do not say.
 """
 
@@ -12,39 +12,39 @@ from .transitions import ALWAYS, BY_CARDS, RESUME, ROUND, SHOE
 
 _HEAD = """# The ten states of a table
 
-Generated from `shoe_ctl/table/transitions.py`; make it anew with
+This page is generated from `shoe_ctl/table/transitions.py`. To update it:
 `python -m shoe_ctl.table.diagram > docs/contributor/state-diagram.md`.
 
 ## The round
 
-In capitals is what people say; the rest follows from the cards, or comes from the shoe. A line that
-leaves the state as it is is not drawn. Cards that get their place late lead to the phase that they
-stand for; when a halt ends, the table resumes in the state that it left, or in the one that the end
-of the halt names.
+Words in capitals are commands, which people give. The others come from the shoe or follow from the
+cards. Lines that do not change the state are left out. *Cards placed* means that cards got their
+slots by a ruling or an entry: the state then follows from the cards. When a halt ends, the table
+resumes in the state that it left, or in another one that the end of the halt names.
 """
 
 _HALTS = """
 ## What halts a table
 
-These suspend the table in the situations marked. The last three are a table that is halted already:
-another irregularity is opened on top. Staff halt a table too: they declare what they saw, or pause
-it.
+Each of these suspends the table in the situations marked. The last three columns are a table that
+is halted already: there it raises another irregularity, which is decided first. Staff can halt a
+table too: they declare what they saw, or pause it.
 """
 
 _ELSEWHERE = """
-These halt it wherever they come up:
+These halt the table whenever they occur:
 """
 
 _PHASE, _RESUMES = "by_the_cards", "resumed"
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return f"{_HEAD}\n```mermaid\n{diagram()}```\n{_HALTS}\n{halts()}{_ELSEWHERE}{halts_anywhere()}"
 
 
 def diagram() -> str:
-    """A mermaid stateDiagram-v2: one edge between two states, with every trigger that takes it."""
+    """Return a mermaid stateDiagram-v2: one edge for two states, labelled with all its triggers."""
     edges: dict[tuple[str, str], dict[str, None]] = {}
     for source, trigger, to, *_ in ROUND:
         dest = {BY_CARDS: _PHASE, RESUME: _RESUMES}.get(to, to)
@@ -52,8 +52,8 @@ def diagram() -> str:
             edges.setdefault((source, dest), {})[_label(trigger)] = None
     lines = [
         "stateDiagram-v2",
-        f'    state "the phase of the cards" as {_PHASE}',
-        f'    state "the state that was left" as {_RESUMES}',
+        f'    state "the state that the cards stand for" as {_PHASE}',
+        f'    state "the state before the halt" as {_RESUMES}',
         f"    [*] --> {STATES[0]}",
     ]
     order = (*STATES, _PHASE, _RESUMES)
@@ -64,7 +64,7 @@ def diagram() -> str:
 
 
 def halts() -> str:
-    """A Markdown table: what halts a table in some situations, and in which."""
+    """Return a Markdown table of what halts the table in some situations, and in which."""
     head = "| | " + " | ".join(name.replace("_", ", ") for name in SITUATIONS) + " |"
     rows = [head.replace("no, ", "no "), "|---|" + ":-:|" * len(SITUATIONS)]
     for message, *cells in SHOE:
@@ -75,7 +75,7 @@ def halts() -> str:
 
 
 def halts_anywhere() -> str:
-    """A Markdown list: what halts a table wherever it comes up."""
+    """Return a Markdown list of what halts the table in every situation in which it can occur."""
     halting = (message for message, cell in ALWAYS.items() if cell.to == "suspended")
     return "".join(f"* {_words(message)}\n" for message in halting)
 

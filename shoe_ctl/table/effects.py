@@ -1,7 +1,7 @@
-"""What the table wants done after an input: the controller's only way out.
+"""Effects: everything that the controller asks for after an input.
 
-In: nothing. Out: TableEvent, WakeAt, Answer, ShoeCommand, and the shoe's desired state.
-Must not know: who delivers them, ids (given in the commit), clocks.
+In: nothing. Out: TableEvent, WakeAt, Answer, ShoeCommand, and the state that the shoe should have.
+Must not know: who delivers them, the ids of events (given in the commit), clocks.
 """
 
 from __future__ import annotations
@@ -16,56 +16,60 @@ from shoe_ctl.texts.message import Message
 
 
 class TableEvent(msgspec.Struct, frozen=True):
-    """Something the table now knows. ``subject`` is a round's or a shoe's id.
-
-    A public event also goes to the restricted stream: with ``restricted_data`` where the two
-    differ, else with the same data. A restricted event goes there alone. ``revises`` is the round
-    whose outcome it replaces: the id of the event that told it is added in the commit.
-    """
+    """Something that the table reports. A public event also goes to the restricted stream."""
 
     type: str
+    """The event's type."""
     audience: Audience
+    """The public, or the restricted stream alone."""
     subject: str | None
+    """The id of the round or the shoe that it is about."""
     data: dict[str, Any]
+    """Its data."""
     restricted_data: dict[str, Any] | None = None
+    """The data of a public event on the restricted stream, where that differs."""
     revises: str | None = None
+    """The round whose outcome it replaces. The commit adds the id of the event that told it."""
 
 
 class WakeAt(msgspec.Struct, frozen=True):
-    """Send a Tick at this time (µs since 1970 UTC); replaces any earlier wish."""
+    """Send a Tick at this time (µs since 1970 UTC). Replaces an earlier WakeAt."""
 
     t_us: int
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a command: accepted, or refused with why and what it would need.
-
-    Where it is accepted: what the table is ``halted`` for once it is done, as the room is told, or
-    what it ``asks`` without a halt; ``message`` says what happened and what is next.
-    """
+    """The answer to a command."""
 
     command_id: str
+    """The id of the command."""
     accepted: bool
+    """False if it was refused."""
     error: Message | None = None
+    """Why it was refused, one line for people."""
     needs: dict[str, str] = {}
+    """What a refused command would need, by kind: a position, a state, a consent."""
     halted: str | None = None
+    """What halts the table now that the command is done, by its public key."""
     asks: str | None = None
+    """What the table asks now without being halted, by its public key."""
     message: Message | None = None
+    """What happened and what is next."""
 
 
 class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """Tell the shoe this, once all of this input is stored. ``number`` is its id on the wire.
-
-    ``command`` is one of ``firmware_proto.session.COMMANDS``; ``of`` is what a query asks, an
-    overdrawn card's fate, or the id of a new key, whose bytes the table never has.
-    """
+    """A command to send to the shoe, once everything of this input is stored."""
 
     number: int
+    """Its id on the wire."""
     command: str
+    """One of ``firmware_proto.session.COMMANDS``."""
     of: str | int | None = None
+    """What a query asks, an overdrawn card's fate, or the id of a new key. The table never has the
+    key's bytes."""
 
 
 Effect = TableEvent | WakeAt | Answer | ShoeCommand | Armed | Locked
-"""Anything the controller may ask for. Armed and Locked are the shoe's desired state."""
+"""Anything the controller may ask for. Armed and Locked are the state the shoe should have."""
 
 __all__ = ["Answer", "Armed", "Effect", "Locked", "ShoeCommand", "TableEvent", "WakeAt"]

@@ -1,7 +1,8 @@
-"""A round finished by hand while the table was halted, and entered afterwards: marked *manual*.
+"""Rounds that people enter: one finished by hand in a halt, or a correction of the last outcome.
 
-In: both hands as two people saw them. Out: every card in its slot and in the ledger once, the
-round complete. Must not know: why the table halted, what the round pays.
+In: both hands as two people saw them. Out: a round marked *manual* with every card in its slot and
+in the ledger once; or round.revised, with what each settled wager changes by. Must not know: why
+the table halted.
 """
 
 from __future__ import annotations
@@ -31,35 +32,41 @@ from .wagers.money import json_amount
 from .wagers.settlement import SettlementLine, line_data, settle_all
 
 HANDS = ("player", "banker")
+"""Both hands."""
+
 ORDER = (*INITIAL_DEAL, ("player", 3), ("banker", 3))
+"""All slots of a round, in dealing order."""
 
 
 def slots_of_round(player: str, banker: str) -> dict[tuple[str, int], str]:
-    """The code in each slot of both hands, in dealing order."""
+    """Return the card code in each slot of both hands, in dealing order."""
     hands = {"player": player.split(), "banker": banker.split()}
     return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
 
 
 class EnteredRound(arguments.NoArgs, frozen=True, kw_only=True):
-    """Both hands in dealing order, card codes with spaces between them.
-
-    ``against_reading``: where the shoe read a card otherwise, the people are right.
-    """
+    """Arguments of *enter_round*: both hands as they lie on the table."""
 
     player: str
+    """The Player hand in dealing order: card codes with spaces between them."""
     banker: str
+    """The Banker hand in dealing order: card codes with spaces between them."""
     against_reading: bool = False
+    """True to rule that the people are right where the shoe read another card."""
 
     def cards(self) -> dict[tuple[str, int], str]:
-        """The code in each slot, in dealing order."""
+        """Return the card code in each slot, in dealing order."""
         return slots_of_round(self.player, self.banker)
 
 
-# What was seen.
+# A round finished by hand. Conditions.
 
 
 def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | Message | None:
-    """What stands against this entry, or against any; never what only the shoe has read."""
+    """Return what stands against this entry; with None, against every entry.
+
+    What only the shoe has read makes no difference.
+    """
     if (no_round := _check_round(turn)) is not None or args is None:
         return no_round
     if args.against_reading and (low := card_entry.check_against_reading(turn)) is not None:
@@ -68,19 +75,20 @@ def check_entry(turn: Turn, args: EnteredRound | None) -> Objection | Message | 
 
 
 def _check_round(turn: Turn) -> Message | None:
-    """What stands against entering any round, whatever its cards are."""
+    """Return what stands against entering a round, whatever its cards are."""
     played, now = turn.now.round, turn.now
     begun = ("betting", "closed") if turn.implied else ("closed",)
     if played is None or now.shoe is None:
         return message("refused_no_round")
-    if turn.halt.back_to not in (*begun, *CARDS_OUT):
-        return message("refused_no_cards_were_dealt", state=turn.halt.back_to)
+    if turn.resume_state not in (*begun, *CARDS_OUT):
+        return message("refused_no_cards_were_dealt", state=turn.resume_state)
     if withdrawal.has_open_window(turn):
         return message("refused_window_is_open")
     return None
 
 
 def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
+    """Return what is wrong with these hands, by what everybody at the table has seen."""
     entered = args.cards()
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
         return message("refused_hand_size")
@@ -98,24 +106,26 @@ def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
     return check_complete(entered)
 
 
-def _hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]:
+def _split_hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]:
+    """Return the cards of the Player hand and of the Banker hand."""
     hands = [[card(c) for (hand, _), c in entered.items() if hand == h] for h in HANDS]
     return hands[0], hands[1]
 
 
 def check_complete(entered: dict[tuple[str, int], str]) -> Message | None:
-    """The Table of Play deals no such hands, or deals on."""
+    """Return what is wrong with these hands by the Table of Play: impossible, or not complete."""
     try:
-        due = next_hand(*_hands(entered))
+        due = next_hand(*_split_hands(entered))
     except ImpossibleRound as impossible:
         return impossible.why
     return None if due is None else message("refused_hand_must_draw", hand=due)
 
 
 def entry_contradicts_reading(turn: Turn) -> bool:
-    """The shoe read a card that lay face down otherwise, and nobody ruled that it was wrong.
+    """Return True if the entry names another card than the shoe read, and nobody ruled on that.
 
-    Also a card that it gave meanwhile, where people name another for the place it must lie in.
+    That is so for a card in its slot, and for one drawn while the table was halted if the entry has
+    no place for it.
     """
     args = arguments.require_args(turn, EnteredRound)
     if args.against_reading:
@@ -126,18 +136,18 @@ def entry_contradicts_reading(turn: Turn) -> bool:
         return True
     known = [(d.number, entered[slot]) for slot, d in here.items() if d.card is None]
     left = {slot: face for slot, face in entered.items() if slot not in here}
-    spare = _spare(turn, _out_of_place(turn))
-    matched = _matched(turn.now, left, spare)
+    spare = _counted_cards(turn, _cards_without_slot(turn))
+    matched = _match_cards(turn.now, left, spare)
     known += [(matched[slot], face) for slot, face in left.items() if slot in matched]
-    lies_nowhere = any(k.card is not None and k.number not in matched.values() for k in spare)
-    return not pulls.can_be_named(turn.now, known) or (len(matched) < len(left) and lies_nowhere)
+    has_no_place = any(k.card is not None and k.number not in matched.values() for k in spare)
+    return not pulls.can_be_named(turn.now, known) or (len(matched) < len(left) and has_no_place)
 
 
-# What is done.
+# A round finished by hand. Actions.
 
 
 def enter(turn: Turn) -> None:
-    """The round is entered, unless it must be decided first who read a card rightly."""
+    """Enter the round, unless it must be decided first who read a card correctly."""
     if entry_contradicts_reading(turn):
         halt_for_entry_dispute(turn)
     else:
@@ -145,22 +155,25 @@ def enter(turn: Turn) -> None:
 
 
 def halt_for_entry_dispute(turn: Turn) -> None:
-    """Two people and the shoe say otherwise of a card: nothing is entered, and it is decided."""
-    _tell_who(turn)
+    """Raise an irregularity because the entry names another card than the shoe read.
+
+    The round is not entered.
+    """
+    _emit_entered(turn)
     seen = message("seen_entered_round_differs")
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
 def enter_round(turn: Turn) -> None:
-    """All that halted the table ends, every card takes its slot, and the outcome is told."""
-    drawn_meanwhile = _out_of_place(turn)
+    """End the halt, put every card into its slot, reveal all and announce the outcome."""
+    drawn_meanwhile = _cards_without_slot(turn)
     if not turn.round.cards:
         unplaced.drop_roles(turn, "opening")
     stack.close_all(turn, "entered_by_hand")
     if turn.now.wagers.betting == "open":
         dealing.close_bets(turn)
-    _tell_who(turn)
-    _lay(turn, drawn_meanwhile)
+    _emit_entered(turn)
+    _place_cards(turn, drawn_meanwhile)
     reveal.reveal(turn, [d for d in turn.round.cards if not d.revealed])
     if not turn.round.totals_announced:
         reveal.announce_totals(turn)
@@ -169,15 +182,16 @@ def enter_round(turn: Turn) -> None:
     outcome.announce_outcome(turn)
 
 
-def _out_of_place(turn: Turn) -> tuple[UnplacedCard, ...]:
-    """Cards that are out and in no slot, and may be this round's."""
+def _cards_without_slot(turn: Turn) -> tuple[UnplacedCard, ...]:
+    """Return the cards on the table that have no slot and may be this round's."""
     now = turn.now
     opening = () if turn.round.cards else now.opening
     pending = () if now.pending is None else (now.pending,)
     return (*opening, *pending, *now.early, *now.held, *now.outside_game)
 
 
-def _lay(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
+def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
+    """Put the entered cards into their slots; ``kept`` are the cards that had none."""
     entered = {
         s: card(code) for s, code in arguments.require_args(turn, EnteredRound).cards().items()
     }
@@ -186,8 +200,8 @@ def _lay(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
         card_entry.name_card(turn, dealt, entered[slot])
     left = {slot: face for slot, face in entered.items() if slot not in here}
     numbers = {d.number for d in here.values()}
-    spare = _spare(turn, kept)
-    matched = _matched(turn.now, left, spare)
+    spare = _counted_cards(turn, kept)
+    matched = _match_cards(turn.now, left, spare)
     for slot, face in left.items():
         number = matched.get(slot)
         if number is None:
@@ -203,16 +217,20 @@ def _lay(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
             dealing.set_card(turn, slot, face, entered=True)
 
 
-def _spare(turn: Turn, kept: tuple[UnplacedCard, ...]) -> list[UnplacedCard]:
-    """Of these the cards that the ledger has, and that lie in no slot."""
+def _counted_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> list[UnplacedCard]:
+    """Return those of these cards that the ledger counted and that lie in no slot."""
     numbers = {dealt.number for dealt in turn.round.cards}
     return [k for k in kept if k.counted and k.number is not None and k.number not in numbers]
 
 
-def _matched(
+def _match_cards(
     now: TableState, left: dict[tuple[str, int], Card], spare: list[UnplacedCard]
 ) -> dict[tuple[str, int], int]:
-    """Cards drawn meanwhile are those of the round: each counts once, read ones by their face."""
+    """Return for each slot the number of the draw that its card came from, as far as found.
+
+    Cards that were drawn while the table was halted are cards of the round, and each counts once.
+    A card that was read is matched by its face; then cards drawn at once; then unread ones.
+    """
     matched: dict[tuple[str, int], int] = {}
     free = list(spare)
     for slot, face in left.items():
@@ -235,41 +253,45 @@ def _matched(
 
 
 def _next_number(turn: Turn, known: set[int]) -> int:
-    """The first draw since the round began that nothing is known of, else the shoe's next."""
+    """Return the first draw of the round of which nothing is known, or else the shoe's next."""
     shoe, before = turn.shoe, turn.round.drawn_before
     passed_over = (n for n in shoe.missed if n > before and n not in known)
     return next(passed_over, shoe.drawn + 1)
 
 
-def _tell_who(turn: Turn) -> None:
+def _emit_entered(turn: Turn) -> None:
+    """Emit what was entered, and who entered it."""
     args, command = arguments.require_args(turn, EnteredRound), turn.command
     said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
-    who = {**arguments.actor_fields(turn), "consented_by": command.consented_by}
+    who = {**turn.actor(), "consented_by": command.consented_by}
     turn.tell_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})
 
 
 CITES = ("result_disagrees", "entered")
-"""The cards dealt stand, whatever was displayed (6.3)."""
+"""The end of the irregularity whose rule says that the cards stand, whatever was shown (6.3)."""
 
 
 class Revision(arguments.NoArgs, frozen=True, kw_only=True):
-    """Both hands in dealing order, card codes with spaces; ``round`` names the round meant."""
+    """Arguments of *revise_round*: both hands as they really were."""
 
     player: str
+    """The Player hand in dealing order: card codes with spaces between them."""
     banker: str
+    """The Banker hand in dealing order: card codes with spaces between them."""
     round: str | None = None
+    """The id of the round; None: the last one."""
 
     def cards(self) -> dict[tuple[str, int], str]:
-        """The code in each slot, in dealing order."""
+        """Return the card code in each slot, in dealing order."""
         return slots_of_round(self.player, self.banker)
 
 
-# What was seen.
+# Correcting the last outcome. Conditions.
 
 
 def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | None:
-    """What stands against revising the round announced, or the last one settled."""
-    last = _told(turn)
+    """Return what stands against this revision; with None, against every revision."""
+    last = _last_announced(turn)
     if last is None:
         return message("refused_no_outcome_to_revise")
     if args is None:
@@ -279,8 +301,8 @@ def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | N
     return _check_revised_hands(turn, last, args)
 
 
-def _told(turn: Turn) -> SettledRound | None:
-    """The round whose outcome was told last, as it would be left behind now."""
+def _last_announced(turn: Turn) -> SettledRound | None:
+    """Return the round whose outcome was announced last, settled or not."""
     now = turn.now
     if turn.source == "resolved":
         return SettledRound(
@@ -290,6 +312,7 @@ def _told(turn: Turn) -> SettledRound | None:
 
 
 def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
+    """Return what is wrong with these hands."""
     entered = args.cards()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
@@ -297,7 +320,7 @@ def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Mess
     if len(entered) != len(args.player.split()) + len(args.banker.split()):
         return message("refused_hand_size")
     new = list(entered.values())
-    mine = list(before.values()) if _same_shoe(turn, last) else []
+    mine = list(before.values()) if _is_same_shoe(turn, last) else []
     for at, code in enumerate(new):
         besides = new[:at].count(code) - mine.count(code)
         if (why := card_entry.check_card(turn, code, besides=besides)) is not None:
@@ -305,25 +328,26 @@ def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Mess
     return check_complete(entered)
 
 
-def _same_shoe(turn: Turn, last: SettledRound) -> bool:
+def _is_same_shoe(turn: Turn, last: SettledRound) -> bool:
+    """Return True if the round was dealt from the cards that are in the shoe now."""
     return turn.now.shoe is not None and turn.now.shoe.id == last.shoe_id
 
 
-# What is done.
+# Correcting the last outcome. Actions.
 
 
 def revise(turn: Turn) -> None:
-    """Tell the whole outcome anew, and what every settled wager changes by it."""
-    last = _told(turn)
+    """Correct the last outcome: emit it anew, with what each settled wager changes by."""
+    last = _last_announced(turn)
     assert last is not None
     entered = {
         slot: card(code) for slot, code in arguments.require_args(turn, Revision).cards().items()
     }
-    if _same_shoe(turn, last):
+    if _is_same_shoe(turn, last):
         _correct_ledger(turn, last, entered)
-    revised = msgspec.structs.replace(last.round, cards=_dealt(last, entered))
+    revised = msgspec.structs.replace(last.round, cards=_revised_cards(last, entered))
     after = msgspec.structs.replace(last, round=revised)
-    _tell(turn, after)
+    _emit_revised(turn, after)
     if turn.source == "resolved":
         turn.set_round(cards=revised.cards)
         return
@@ -331,7 +355,10 @@ def revise(turn: Turn) -> None:
     turn.change(last=after)
 
 
-def _dealt(last: SettledRound, entered: dict[tuple[str, int], Card]) -> tuple[DealtCard, ...]:
+def _revised_cards(
+    last: SettledRound, entered: dict[tuple[str, int], Card]
+) -> tuple[DealtCard, ...]:
+    """Return the cards of the round as entered, each in its slot."""
     there = {(d.hand, d.index): d for d in last.round.cards}
     template = last.round.cards[-1]
     return tuple(
@@ -348,7 +375,7 @@ def _dealt(last: SettledRound, entered: dict[tuple[str, int], Card]) -> tuple[De
 
 
 def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int], Card]) -> None:
-    """Each card that was another is counted as what it was; one nobody knew of is counted now."""
+    """Correct the ledger for each card that was another one; count each that nobody knew of."""
     there = {(d.hand, d.index): d for d in last.round.cards}
     for slot, face in entered.items():
         dealt = there.get(slot)
@@ -362,11 +389,12 @@ def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int
             card_ledger.show_other_card(turn, wrong, face)
 
 
-def _tell(turn: Turn, after: SettledRound) -> None:
+def _emit_revised(turn: Turn, after: SettledRound) -> None:
+    """Emit the corrected outcome."""
     rule = turn.game.rule(*CITES)
     told = outcome.outcome_data(turn, after.round, after.shoe_id, after.method)
     data = {**told, "rule": rule}
-    who = {**arguments.actor_fields(turn), "consented_by": turn.command.consented_by}
+    who = {**turn.actor(), "consented_by": turn.command.consented_by}
     proof = {"first": after.round.first_input, "last": turn.now.inputs}
     secret = {**data, **who, "proof": proof}
     turn.effects.append(
@@ -382,24 +410,27 @@ def _settlement(turn: Turn, one: SettledRound) -> Settlement:
 
 
 def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None:
-    """What each wager comes to now, beside what it came to: told as a difference."""
+    """Settle the wagers anew and emit for each what it changes by."""
     rules = turn.wager_rules
     old = settle_all(before.wagers, _settlement(turn, before), rules)
     new = settle_all(after.wagers, _settlement(turn, after), rules)
     for was, now in zip(old.lines, new.lines, strict=True):
         if was != now:
-            _tell_line(turn, after.round.id, was, now)
+            _emit_wager_revised(turn, after.round.id, was, now)
     once = new.wagers.settled_once
     turn.change(wagers=msgspec.structs.replace(turn.now.wagers, settled_once=once))
 
 
-def _tell_line(turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine) -> None:
-    change = _back(now) - _back(was)
+def _emit_wager_revised(
+    turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine
+) -> None:
+    """Emit what a settled wager changes by."""
+    change = _player_gets(now) - _player_gets(was)
     secret: dict[str, Any] = {"round_id": round_id, **line_data(now), "change": json_amount(change)}
     public = {name: value for name, value in secret.items() if name != "player"}
     turn.effects.append(TableEvent("wager.revised", Audience.PUBLIC, round_id, public, secret))
 
 
-def _back(line: SettlementLine) -> Fraction:
-    """What the Player has of the wager once it is settled."""
+def _player_gets(line: SettlementLine) -> Fraction:
+    """Return what the Player gets of the wager in all."""
     return line.returned + line.pays

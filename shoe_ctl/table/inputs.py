@@ -1,12 +1,12 @@
-"""Everything that can happen to a table, as one value each, and its exact bytes in the journal.
+"""Inputs: everything that can happen to a table, as one value each, and its bytes in the journal.
 
-In: shoe events, commands, link and power facts, ticks. Out: Input values and their JSON bytes.
-Must not know: where they came from in the program, clocks, the round's state.
+In: shoe events, commands, news of the link, the power and storage, ticks. Out: Input values and
+their JSON bytes. Must not know: where they came from in the program, clocks, the round's state.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -23,128 +23,145 @@ class Happened(
 
 
 class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
-    """A shoe event, with the connection (a number that rises) and the bytes that carried it.
-
-    ``seq`` is the profile's own event number; ``first``/``last`` as in ``session.Heard``.
-    """
+    """An event of the shoe."""
 
     event: ShoeEvent
+    """The decoded event."""
     connection: int = 0
+    """The number of the connection that it came on; numbers only rise."""
     seq: int | str | None = None
+    """The profile's own number of the event."""
     first: int = 0
+    """The first of the bytes that carried it, as in ``session.Heard``."""
     last: int = 0
+    """The last of the bytes that carried it."""
 
 
 class SecondPerson(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The named second person as looked up among the configured users.
-
-    ``positions`` are the highest that the user may act in, and others. ``why_not``: the name is no
-    configured user's, or is who asks; one line for people.
-    """
+    """The second person of a command, as looked up among the configured users."""
 
     positions: tuple[str, ...] = ()
+    """The highest positions that the user may act in, and others."""
     why_not: Message | None = None
+    """Why that person cannot consent: no configured user, or who asks. One line for people."""
 
 
 class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
-    """What a person or the table system asks of the table: the command envelope.
-
-    ``round_id`` None means the round that is open. ``consented_by`` is the second person.
-
-    ``user`` is the configured user through whom it came; empty where it came in no such way.
-    ``second_person`` is None where nobody is named, or nobody looked it up.
-    ``added`` names the arguments that were not given, and that the controller filled in.
-    """
+    """A command from a person or from the table system."""
 
     command_id: str
+    """The id that the sender gave it. A command that is repeated with its id is not done again."""
     command: str
+    """The command's name."""
     args: dict[str, Any] = {}
+    """Its arguments by name."""
     round_id: str | None = None
+    """The round that it is for; None: the one that is open."""
     person: str = ""
+    """The person who gives it."""
     position: str = "dealer"
+    """The position in which the person acts."""
     reason: str | None = None
+    """The person's reason."""
     consented_by: str | None = None
+    """The second person, who consents."""
     user: str = ""
+    """The configured user through whom it came; empty if it came otherwise."""
     added: tuple[str, ...] = ()
+    """Arguments that were not given and that the controller filled in."""
     second_person: SecondPerson | None = None
+    """The second person as looked up; None if nobody is named or nobody looked."""
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
-    """A connection to the shoe opened, with what shoes of its profile can do.
-
-    ``authenticated``: whatever is heard on it was proved with a key to be the shoe's. ``obeys`` and
-    ``tells`` are the commands and queries that such a shoe has, if ``commands`` may be sent to it.
-    """
+    """A connection to the shoe was opened. What shoes of its profile can do comes with it."""
 
     connection: int
+    """The number of the connection."""
     profile: str
+    """The profile: the protocol that the shoe speaks."""
     arm: bool
+    """True if the host arms such a shoe for each draw."""
     replay: bool
+    """True if such a shoe sends again what was missed while the link was down."""
     judges: bool
+    """True if such a shoe judges the round too."""
     names_hands: bool
+    """True if such a shoe names the hand of each card."""
     authenticated: bool = False
+    """True if all that arrives on the connection is proved with a key to be from the shoe."""
     commands: bool = False
+    """True if commands may be sent to it."""
     obeys: tuple[str, ...] = ()
+    """The commands that such a shoe knows."""
     tells: tuple[str, ...] = ()
+    """The queries that such a shoe knows."""
 
 
 class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
-    """The connection went away. ``reason`` is one line for people."""
+    """The connection to the shoe was lost."""
 
     connection: int
+    """The number of the connection."""
     reason: str
+    """Why, one line for people."""
 
 
 class LineSuspended(Happened, frozen=True, kw_only=True, tag="line_suspended"):
-    """The line brought more garbage than is kept: nothing is made of what comes for ``wait_s``.
-
-    ``unkept`` bytes came since it was suspended; ``again``: it still brings as much.
-    """
+    """The line brought more garbage than is recorded and is ignored for a while."""
 
     connection: int
+    """The number of the connection."""
     wait_s: int
+    """For how many seconds the line is ignored."""
     unkept: int = 0
+    """How many bytes came since it was suspended; they are not recorded."""
     again: bool = False
+    """True if it was suspended before and still brings as much."""
 
 
 class LineResumed(Happened, frozen=True, kw_only=True, tag="line_resumed"):
-    """The line is quiet and is opened again; ``unkept`` bytes came meanwhile and are nowhere."""
+    """The line is quiet and is opened again."""
 
     unkept: int
+    """How many bytes came meanwhile; they are not recorded."""
 
 
 class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
-    """The table is started on an existing journal. ``host_boot`` changes when the host boots.
-
-    ``reopened``: the daemon itself went on. The storage failed, and it opened the journal again.
-    """
+    """The table was started on an existing journal."""
 
     host_boot: str
+    """The host's boot; it changes when the host restarts."""
     reopened: bool = False
+    """True if the daemon kept running: the storage failed, and the journal was opened again."""
 
 
 class Tick(Happened, frozen=True, kw_only=True, tag="tick"):
-    """The time asked for with ``WakeAt`` has come."""
+    """The time that the table asked for with ``WakeAt`` has come."""
 
 
 class NotTold(Happened, frozen=True, kw_only=True, tag="not_told"):
-    """A command to the shoe, by its id on the wire, could not be sent. ``why`` holds no secret."""
+    """A command to the shoe could not be sent."""
 
     number: int
+    """The id of the command on the wire."""
     why: str
+    """Why, one line for people; it holds no secret."""
 
 
 class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
-    """Decoding or handling raised; the raw bytes are kept and the table halts."""
+    """Decoding or handling raised an error. The raw bytes are recorded and the table halts."""
 
     where: str
+    """What was being decoded or handled."""
     what: str
+    """The error."""
 
 
 FAULT_IN_SHOE_INPUT = "ShoeSaid"
-"""``Fault.where`` where it stands in the place of what the shoe said."""
+"""``Fault.where`` of a fault that stands in the place of a shoe event."""
 
 _FAULT_PLACES = {
     "shoe": FAULT_IN_SHOE_INPUT,
@@ -162,66 +179,74 @@ _FAULT_PLACES = {
     "delivery_taken": "DeliveryTaken",
     "commands_refused": "CommandsRefused",
 }
-"""By the tag of an input. The names stand in journals: they stay, whatever a class is called."""
+"""Tag of an input → its name in ``Fault.where``. Journals contain these names: they stay as they
+are, also when a class is renamed."""
 
 
 def fault_place(happened: Happened) -> str:
-    """``Fault.where`` where handling this input raised."""
+    """Return ``Fault.where`` for an error in handling this input."""
     return _FAULT_PLACES[str(type(happened).__struct_config__.tag)]
 
 
 class StorageRestored(
     Happened, frozen=True, kw_only=True, tag="storage_restored", omit_defaults=True
 ):
-    """The journal failed and was opened and verified again: nothing was stored meanwhile.
-
-    ``since_us``: when it failed, µs since 1970 UTC. ``what`` is one line for people. ``ruling`` is
-    the command with which a person ruled that a journal goes on without a lost part, where it was
-    given to this table: its id is then known like that of every other command.
-    """
+    """The journal failed and was opened and verified again. Nothing was stored meanwhile."""
 
     since_us: int
+    """When it failed, µs since 1970 UTC."""
     what: str
+    """What failed, one line for people."""
     ruling: TableCommand | None = None
+    """The command with which a person ruled that the journal goes on without a lost part, if it was
+    given to this table. Its id is then known like that of every other command."""
 
 
 class DeliveryParked(
     Happened, frozen=True, kw_only=True, tag="delivery_parked", omit_defaults=True
 ):
-    """A sink would not take an event of this table: it was passed over, and stands in the journal.
-
-    ``public``: the sink gets the public stream. ``event`` is its id, ``record`` its place in the
-    journal (0 where that was not noted yet); ``why`` one line for people.
-    """
+    """A sink refused an event of this table. The event was passed over and is in the journal."""
 
     sink: str
+    """The sink."""
     public: bool
+    """True if the sink gets the public stream."""
     event: str
+    """The id of the event."""
     event_type: str
+    """The type of the event."""
     why: str
+    """Why the sink refused it, one line for people."""
     record: int = 0
+    """The event's record in the journal; 0 where it was not noted."""
 
 
 class DeliveryTaken(Happened, frozen=True, kw_only=True, tag="delivery_taken"):
-    """A sink took an event after all that had been parked; ``record`` as there."""
+    """A sink took an event that it had refused before."""
 
     sink: str
+    """The sink."""
     event: str
+    """The id of the event."""
     event_type: str
+    """The type of the event."""
     record: int
+    """The event's record in the journal."""
 
 
 class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused"):
-    """So many commands of a user were refused and not recorded, since then (µs since 1970 UTC)."""
+    """Commands of a user were refused without being recorded, because they were too many."""
 
     user: str
+    """The user."""
     count: int
+    """How many commands."""
     since_us: int
+    """Since when, µs since 1970 UTC."""
 
 
-Input = (
-    ShoeSaid
-    | TableCommand
+_OtherInput = (
+    TableCommand
     | LinkUp
     | LinkLost
     | LineSuspended
@@ -235,28 +260,19 @@ Input = (
     | DeliveryTaken
     | CommandsRefused
 )
-"""Anything that can happen."""
 
-KINDS: tuple[type[Happened], ...] = (
-    ShoeSaid,
-    TableCommand,
-    LinkUp,
-    LinkLost,
-    LineSuspended,
-    LineResumed,
-    Restarted,
-    Tick,
-    NotTold,
-    Fault,
-    StorageRestored,
-    DeliveryParked,
-    DeliveryTaken,
-    CommandsRefused,
-)
+Input = ShoeSaid | _OtherInput
+"""Anything that can happen to a table."""
+
+KINDS: tuple[type[Happened], ...] = get_args(Input)
+"""The types of inputs."""
+
+
+# Bytes.
 
 
 class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
-    """``ShoeSaid`` as it stands in the journal: its event as a tagged object."""
+    """``ShoeSaid`` as it is stored in the journal: its event is a tagged object."""
 
     event: dict[str, Any]
     connection: int
@@ -265,29 +281,14 @@ class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
     last: int
 
 
-# In the order given: what is read back must be like what was handled, key for key, or a replay
-# could meet a command's arguments in another order.
+# Keys keep their order. A command's arguments must be read back in the order in which they were
+# handled, or a replay could give other events.
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(
-    _Wire
-    | TableCommand
-    | LinkUp
-    | LinkLost
-    | LineSuspended
-    | LineResumed
-    | Restarted
-    | Tick
-    | NotTold
-    | Fault
-    | StorageRestored
-    | DeliveryParked
-    | DeliveryTaken
-    | CommandsRefused
-)
+_decoder = msgspec.json.Decoder(_Wire | _OtherInput)
 
 
 def to_bytes(happened: Input) -> bytes:
-    """The input's bytes: the same input always gives the same bytes."""
+    """Return the input's bytes: the same input always gives the same bytes."""
     if isinstance(happened, ShoeSaid):
         return _encoder.encode(
             _Wire(
@@ -303,7 +304,7 @@ def to_bytes(happened: Input) -> bytes:
 
 
 def from_bytes(body: bytes) -> Input:
-    """The input that ``to_bytes`` gave.
+    """Return the input that ``to_bytes`` encoded.
 
     Raises:
         ValueError: these bytes are not an input (msgspec's errors are ValueErrors).

@@ -1,8 +1,8 @@
-"""What a table takes as it stands: commands and choices that could be taken, and what each wants.
+"""Offers: the commands and choices that the table could take now, and what each of them needs.
 
-In: a view of the table. Out: offers and choices as people are told them.
-Must not know: who asks; no card that is not revealed makes a difference. It asks the very checks
-that a command is refused by, without arguments: whatever is given.
+In: a view of the table. Out: offers and choices as the status shows them. A command is offered if
+its own check, asked without arguments, finds nothing against it. Must not know: who asks, and no
+card that is not revealed makes a difference.
 """
 
 from __future__ import annotations
@@ -20,36 +20,40 @@ from .turn import TableView, Turn
 
 
 class Offer(NamedTuple):
-    """A command that could be taken, with the lowest position; what must be said besides."""
+    """A command that could be taken now."""
 
     command: str
+    """Its name."""
     position: str
+    """The lowest position that may give it."""
     reason: bool
+    """True if a reason must be given."""
     second: bool
+    """True if a second person must consent."""
 
     def public(self) -> dict[str, Any]:
-        """Return the offer as it is told: what it does not need is not there."""
+        """Return the offer as the status shows it, without what it does not need."""
         said: dict[str, Any] = {"command": self.command, "position": self.position}
         said |= {"reason": True} if self.reason else {}
         return said | ({"second_person": True} if self.second else {})
 
 
 @functools.cache
-def takes(state: str) -> tuple[str, ...]:
-    """The commands that may do something in this state, if nothing stands against them."""
+def commands_of_state(state: str) -> tuple[str, ...]:
+    """Return the commands that this state takes, if nothing stands against them."""
     return tuple(name for name, command in COMMANDS.items() if state in command.states)
 
 
-def objection(view: TableView, name: str) -> Message | None:
-    """What stands against this command as the table stands, whatever it is given."""
-    found = COMMANDS[name].check(_looking(view), None)
+def check_command(view: TableView, name: str) -> Message | None:
+    """Return what stands against this command now, whatever its arguments are."""
+    found = COMMANDS[name].check(_turn_without_input(view), None)
     return found.why if isinstance(found, turn.Objection) else found
 
 
-def offers(view: TableView) -> list[Offer]:
-    """Each command that could be taken with proper arguments, from whom at the least."""
-    turn = _looking(view)
-    could_be = (COMMANDS[name] for name in takes(view.now.state))
+def list_offers(view: TableView) -> list[Offer]:
+    """Return each command that could be taken with the right arguments."""
+    turn = _turn_without_input(view)
+    could_be = (COMMANDS[name] for name in commands_of_state(view.now.state))
     return [_offer(turn, one) for one in could_be if one.check(turn, None) is None]
 
 
@@ -58,27 +62,28 @@ def _offer(turn: Turn, command: Command) -> Offer:
     return Offer(command.name, lowest, command.needs_reason(turn.game), command.consent)
 
 
-def choices(view: TableView) -> list[dict[str, Any]]:
-    """The choices of the step to be decided now; ``not_now`` says what stands against one.
+def list_choices(view: TableView) -> list[dict[str, Any]]:
+    """Return the choices of the step that is to be decided now.
 
-    ``arguments`` are what each takes: their ``values`` where these are counted, ``optional`` where
-    it may be left out, ``value`` where the room can see what it is now.
+    ``not_now`` says what stands against a choice. ``arguments`` are what it takes: ``values`` lists
+    all possible values if they can be listed, ``optional`` marks one that may be left out, and
+    ``value`` is what the argument is now, if everybody at the table can see it.
     """
     open_step = stack.due_decision(view)
-    if open_step is None or "decide" not in takes(view.now.state):
+    if open_step is None or "decide" not in commands_of_state(view.now.state):
         return []
-    turn = _looking(view)
-    told = zip(stack.offered_choices(view), stack.describe_choices(view, open_step), strict=True)
+    turn = _turn_without_input(view)
+    offered = zip(stack.offered_choices(view), stack.describe_choices(view, open_step), strict=True)
     return [
         offer | _arguments(view, choice) | ({} if why is None else {"not_now": why.why.as_data()})
-        for choice, offer in told
+        for choice, offer in offered
         for why in (decisions.check_choice(turn, choice),)
     ]
 
 
 def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
-    """What this choice takes, argument by argument."""
-    wants, told = choice.wants(view), []
+    """Return the arguments that this choice takes."""
+    wants, listed = choice.wants(view), []
     for one in arguments.list_arguments(choice.takes):
         if one.name == "choice":
             continue
@@ -87,12 +92,12 @@ def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
         asked |= {"optional": True} if one.optional and one.name not in wants else {}
         known = wants.get(one.name)
         asked |= {} if known is None else {"value": known}
-        told.append(asked)
-    return {"arguments": told} if told else {}
+        listed.append(asked)
+    return {"arguments": listed} if listed else {}
 
 
-def _looking(view: TableView) -> Turn:
-    """The table as the checks ask it, with no command."""
+def _turn_without_input(view: TableView) -> Turn:
+    """Return a turn that stands at this state, for checks that are asked without a command."""
     turn = Turn(view.game, view.settings, view.procedures)
     turn.look(view.now)
     return turn

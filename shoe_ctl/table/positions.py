@@ -1,6 +1,6 @@
-"""The ladder of positions (6.2): who may do what is another's.
+"""Positions: which may do what another may, and which the rules rank against no other (6.2).
 
-In: a position, and the one that is needed. Out: whether it is high enough.
+In: a position, and the lowest one that is needed. Out: whether it is high enough.
 Must not know: commands, persons, PINs.
 """
 
@@ -13,37 +13,36 @@ if TYPE_CHECKING:
 
 
 LADDER = ("dealer", "pit_supervisor", "pit_manager", "gaming_shift_manager")
-"""From low to high; a higher position may do what a lower one may (6.2)."""
+"""From low to high. A higher position may do what a lower one may (6.2)."""
 
 BESIDE = "assistant_casino_manager"
-"""Stands above a pit manager. No document ranks it against a gaming shift manager: neither may do
-what is the other's, until a table is set otherwise."""
+"""Stands above a pit manager. No document ranks it against a gaming shift manager: unless the
+table's settings rank one of the two higher, neither may do what needs the other."""
 
 APART = "surveillance"
-"""Stands on no ladder: it may do what is named for it and nothing that is another's."""
+"""Is not ranked at all: it may do what names it, and nothing that needs another position."""
 
 POSITIONS = (*LADDER, BESIDE, APART)
 """Every position that somebody may act in."""
 
 
 def who_decides(game: Game) -> str:
-    """Who decides what the rules do not cover (6.1): the game says, else the highest."""
+    """Return the position that decides what the rules do not cover (6.1)."""
     return LADDER[-1] if game.decides is None else game.decides
 
 
-def may(position: str, lowest: str, *, highest: str | None = None) -> bool:
-    """Whether this position is the one needed, or above it (6.2).
+def is_sufficient(position: str, lowest: str, *, highest: str | None = None) -> bool:
+    """Return True if ``position`` is ``lowest`` or ranks above it (6.2).
 
-    ``highest`` is the one of the ladder's top and the position beside it that a table is set to
-    rank above the other; None where neither is.
+    ``highest`` is the one of the ladder's top and BESIDE that the table's settings rank above the
+    other; None where neither is.
     """
     if position == lowest:
         return True
-    return lowest in _below(position, highest)
+    return lowest in _positions_below(position, highest)
 
 
-def _below(position: str, highest: str | None) -> tuple[str, ...]:
-    """The positions below this one."""
+def _positions_below(position: str, highest: str | None) -> tuple[str, ...]:
     if position in LADDER:
         below = LADDER[: LADDER.index(position)]
     else:

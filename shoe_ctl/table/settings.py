@@ -1,4 +1,4 @@
-"""How one table is set: the part of the configuration that the round depends on.
+"""Settings of one table: the part of the configuration that the round depends on.
 
 In: values already checked for type. Out: TableSettings, kept in the journal for replay.
 Must not know: files, ports, sinks.
@@ -13,33 +13,38 @@ import msgspec
 from .wagers.limits import TableLimits
 
 HLGA = frozenset({"Paiza Club", "Ruby Room"})
-"""The areas that are high-limit gaming areas (the definition of HLGA in every table game)."""
+"""The high-limit gaming areas (the definition of HLGA in every table game)."""
 
 
 class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of one table.
-
-    ``rounds_after_cutting_card`` counts full rounds after the one in which it appeared.
-    ``face_up_after_ms`` is the time from a card's draw until the table has seen it.
-    ``result_timeout_s`` is how long the shoe's own result may take after the last card is seen.
-    ``limits`` are those displayed at the table. ``highest_position`` is the one of two that the
-    documents do not rank against each other which outranks the other here.
-    """
+    """The settings of one table."""
 
     table: str
+    """The table's name; ids of shoes and rounds begin with it."""
     decks: int
+    """How many decks a set of cards has."""
     layout: str | None = None
+    """The layout of wagers on the table; None: any of the game's."""
     area: str = "main"
+    """The gaming area that the table stands in."""
     method: Literal["A", "B", "C"] | None = "B"
+    """The method that is played until it is changed; None: the game has none."""
     announcements: Literal["explicit", "implied"] = "explicit"
+    """Whether people make announcements, or the table infers them from the cards."""
     rounds_after_cutting_card: int = 0
+    """How many full rounds follow the one in which the cutting card appeared."""
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
+    """Whether cards are dealt face down and then turned, or dealt face up."""
     face_up_after_ms: int = 1000
+    """The time from a card's draw until the table has seen it, where cards are dealt face up."""
     result_timeout_s: int = 5
+    """How long the shoe's own result may take after the last card was seen."""
     limits: TableLimits = TableLimits()
+    """The limits displayed at the table."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
+    """Which of these two outranks the other here; the documents rank neither above the other."""
 
     @property
     def implied(self) -> bool:
-        """Announcements follow the cards instead of being made."""
+        """True if announcements are inferred from the cards."""
         return self.announcements == "implied"

@@ -1,4 +1,4 @@
-"""The ten states of a table, and the situations that the messages of its shoe depend on.
+"""States and situations: the ten states of a table, groups of them, and the columns of ``SHOE``.
 
 In: the state, the halt. Out: groups of states, the situation.
 Must not know: inputs, what follows from a situation.
@@ -17,18 +17,25 @@ STATES = (
 """The ten states of a table."""
 
 CARDS_OUT = ("dealing", "revealing", "drawing")
-"""The states in which cards of an unfinished round lie on the table."""
+"""Cards of an unfinished round lie on the table."""
 
 TO_THE_OUTCOME = ("closed", *CARDS_OUT)
-"""The states from *no more bets* to the outcome."""
+"""From *no more bets* to the outcome."""
+
+AFTER_BETS = (*TO_THE_OUTCOME, "resolved")
+"""From *no more bets* to the end of the round."""
+
+BEGUN = ("betting", "closed")
+"""A round is open, and no card of it is out."""
+
+OPEN = (*BEGUN, *CARDS_OUT, "resolved")
+"""A round is open, and nothing halts it."""
 
 BETWEEN = ("idle", "shoe_change")
 """A shoe is known, and no round is open."""
 
 NO_ROUND = ("no_shoe", *BETWEEN)
-BEGUN = ("betting", "closed")
-OPEN = (*BEGUN, *CARDS_OUT, "resolved")
-AFTER_BETS = (*TO_THE_OUTCOME, "resolved")
+"""No round is open."""
 
 SITUATIONS: Mapping[str, tuple[str, ...]] = {
     "no_shoe": ("no_shoe",),
@@ -41,19 +48,19 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
     "halted_closed": ("suspended",),
     "halted_cards": ("suspended",),
 }
-"""The situations, with the states that each stands for."""
+"""Situation → the states that it stands for."""
 
 LEFT_FOR_A_HALT: Mapping[str, tuple[str, ...]] = {
     "halted": (*NO_ROUND, "betting", "resolved"),
     "halted_closed": ("closed",),
     "halted_cards": CARDS_OUT,
 }
-"""What tells the situations of a halted table apart: the states that it left for the halt."""
+"""Situation of a halted table → the states that the table may have left for the halt."""
 
 _BY_STATE = {s: name for name, states in SITUATIONS.items() for s in states if s != "suspended"}
 _BY_STATE_LEFT = {state: name for name, states in LEFT_FOR_A_HALT.items() for state in states}
 
 
 def situation(state: str, halt: Halt | None) -> str:
-    """The situation of a table in this state: the column of the shoe's table that holds now."""
+    """Return the situation of a table in this state: the column of ``SHOE`` that holds now."""
     return _BY_STATE[state] if halt is None else _BY_STATE_LEFT[halt.back_to]

@@ -1,7 +1,9 @@
-"""Everything the table remembers between inputs, as one frozen value.
+"""State: everything the table remembers between inputs, as one frozen value.
 
-In: nothing. Out: TableState and its parts, their JSON bytes.
+In: nothing. Out: TableState and its parts, their JSON bytes; the slot that is due, the phase.
 Must not know: how it changes, who asks, clocks.
+
+The names of the fields are the keys of stored snapshots. Times are microseconds since 1970 UTC.
 """
 
 from __future__ import annotations
@@ -17,118 +19,130 @@ from shoe_ctl.texts.message import Message, message
 from .effects import Answer
 from .wagers.types import Scope, Wagers
 
+# Commands to the shoe.
+
 Command = Literal["reset", "self_test", "query", "clear_error", "rotate_key", "show"]
-"""What a shoe is told once and answers; ``Capabilities.obeys`` says which shoes have which."""
+"""A command that the shoe answers; ``Capabilities.obeys`` says which shoes know which."""
 
 
 class PendingCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command on its way to the shoe. ``number`` is its id on the wire, 1 to 2**32 - 1.
-
-    ``of`` is what is asked, an overdrawn card's fate (``keep``, ``discard``) or the new key's id.
-    It is for this device alone, None where shoes do not name themselves. ``overdue``: that no
-    answer came in time was told.
-    """
+    """A command that was sent to the shoe and that it did not answer yet."""
 
     number: int
+    """Its id on the wire, 1 to 2**32 - 1."""
     command: Command
+    """What the shoe is to do."""
     of: str | int | None = None
+    """What is asked, an overdrawn card's fate (``keep``, ``discard``), or the new key's id."""
     since_us: int
+    """When it was given."""
     device_id: str | None = None
+    """The device that it is for; None where shoes do not say who they are."""
     overdue: bool = False
+    """True once it was reported that no answer came in time."""
 
 
 class Outbox(msgspec.Struct, frozen=True, kw_only=True):
-    """One errand of each command at most, oldest first; ``count`` are all there ever were.
-
-    ``last`` is the last answer as the room was told it.
-    """
+    """The commands to the shoe that wait for an answer."""
 
     count: int = 0
+    """How many commands there ever were; numbers them."""
     waiting: tuple[PendingCommand, ...] = ()
+    """Those without an answer, oldest first; at most one of each kind."""
     last: dict[str, Any] | None = None
+    """The last answer, as the public was told it."""
 
     def find(self, number: int | None) -> PendingCommand | None:
-        """The one with this id."""
+        """Return the pending command with this id."""
         return next((e for e in self.waiting if e.number == number), None)
 
     def of(self, command: str) -> PendingCommand | None:
-        """The one that is on its way with this command."""
+        """Return the pending command of this kind."""
         return next((e for e in self.waiting if e.command == command), None)
 
 
-class Player(msgspec.Struct, frozen=True, kw_only=True):
-    """A Player at the table, as far as known: by id, by seat, or both.
+# Players, hands and the shoe in Players' hands.
 
-    ``designee`` is who handles the cards in the Player's place, where one was allowed.
-    """
+
+class Player(msgspec.Struct, frozen=True, kw_only=True):
+    """A Player at the table, as far as known: by id, by seat, or both."""
 
     id: str | None = None
+    """The Player's id."""
     seat: int | None = None
+    """The seat of the Player."""
     designee: str | None = None
+    """Who handles the cards in the Player's place, if that was allowed."""
 
     @property
     def named(self) -> Message:
-        """The Player by seat; by id only where no seat is known."""
+        """The Player by seat, or by id where no seat is known."""
         if self.seat is None:
             return message("player_by_id", player=self.id)
         return message("player_by_seat", seat=self.seat)
 
 
 class HandCustody(msgspec.Struct, frozen=True, kw_only=True):
-    """One hand's cards in a round: who holds them face down, and who did not take them.
-
-    ``refused`` are Players who did not take the hand, in order. ``holder`` None: the dealer has it.
-    ``by_wagers``: the wagers named the holder, who has it no longer than they do.
-    ``with_dealer``: it was a Player's, and the dealer exposes it to the end (5.10).
-    """
+    """Who has the cards of one hand of the round."""
 
     holder: Player | None = None
+    """The Player who holds them face down; None: the dealer has them."""
     refused: tuple[Player, ...] = ()
+    """The Players who did not take the hand, in order."""
     by_wagers: bool = False
+    """True if the wagers named the holder, who loses the hand when they no longer do."""
     with_dealer: bool = False
+    """True if a Player had it and the dealer exposes it from now on (5.10)."""
 
 
 class Hands(msgspec.Struct, frozen=True, kw_only=True):
-    """Both hands of a round; ``first`` is the one to be revealed first, once that is settled."""
+    """Who has the cards of both hands of a round."""
 
     player: HandCustody = HandCustody()
+    """The Player hand."""
     banker: HandCustody = HandCustody()
+    """The Banker hand."""
     first: str | None = None
+    """The hand that is revealed first, once that is settled."""
 
     def of(self, hand: str) -> HandCustody:
-        """The handling of this hand: ``player`` or ``banker``."""
+        """Return the custody of this hand: ``player`` or ``banker``."""
         return self.player if hand == "player" else self.banker
 
 
 class ShoeControl(msgspec.Struct, frozen=True, kw_only=True):
-    """Who controls the shoe in Method C; ``holder`` None: the dealer.
-
-    ``leaves`` are Players allowed to draw without a wager.
-    """
+    """Who has the shoe in Method C."""
 
     holder: Player | None = None
+    """The Player who draws; None: the dealer."""
     leaves: tuple[Player, ...] = ()
+    """The Players who may draw without a wager."""
+
+
+# Cards on the table.
 
 
 class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
-    """One card of the round, in its slot. ``number`` counts draws from the set, from 1.
-
-    Below 0 the shoe counts no draw for it: the cards of a round stand in the order they were laid.
-    ``card`` is None while nobody could read it: then it is not revealed either. ``entered``: people
-    said which card it is, not the shoe.
-    """
+    """A card of the round, in its slot."""
 
     hand: str
+    """``player`` or ``banker``."""
     index: int
+    """Its place in the hand, from 1."""
     card: Card | None
+    """Which card it is; None until somebody or the shoe could read it."""
     number: int
+    """The number of its draw from the set, from 1. Below 0 the shoe counted no draw for it."""
     drawn_us: int
+    """When it was dealt."""
     revealed: bool = False
+    """True once everybody at the table has seen it; an unread card is not revealed."""
     entered: bool = False
+    """True if people said which card it is, and not the shoe."""
 
     @property
     def seen(self) -> bool:
-        """Whether the room has seen the card."""
+        """True if everybody at the table has seen it, as for an unplaced card."""
         return self.revealed
 
     @property
@@ -138,35 +152,38 @@ class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """What tells an irregularity about this card from others of the same key."""
+        """The subject of an irregularity about this card, which tells it from others of its key."""
         return self.place
 
 
 Role = Literal["held", "early", "opening", "pending", "ahead", "outside_game"]
 """Why a card lies on the table without a slot.
 
-``held``: it came while the table was halted. ``early``: it was drawn early and its fate is open.
-``opening``: it was ruled to open the next round. ``pending``: it was drawn for a slot as the table
-halted, and takes it when play resumes. ``ahead``: it was drawn ahead for the open round and laid
-aside (5.11.1). ``outside_game``: the shoe gave it while the table was halted and counts it to no
-game; where the round is finished by hand it is one of its cards.
+* ``held``: it was drawn while the table was halted.
+* ``early``: it was drawn before its turn, and nothing is decided about it.
+* ``opening``: it was ruled to be the first card of the next round.
+* ``pending``: it was drawn for a slot as the table halted, and takes it when play resumes.
+* ``ahead``: it was drawn ahead for the open round and laid aside (5.11.1).
+* ``outside_game``: the shoe gave it while the table was halted and counts it to no game. If the
+  round is finished by hand, it may be one of its cards.
 """
 
 
 class UnplacedCard(msgspec.Struct, frozen=True, kw_only=True):
-    """A card that lies on the table without a slot, and why (``role``)."""
+    """A card that lies on the table without a slot."""
 
     card: Card | None
-    """None while it is not known which card it is."""
+    """Which card it is; None while that is not known."""
     number: int | None
     """The number of its draw; None where no shoe was known."""
     named_slot: tuple[str, int | None] | None = None
     """The hand and index that the shoe named, or that it was drawn for."""
     role: Role = "held"
+    """Why it has no slot."""
     seen: bool = False
-    """The room has seen it: it may never open a round."""
+    """True if everybody at the table has seen it: then it can never open a round."""
     counted: bool = True
-    """False where the ledger had this number before, or where the shoe only objected so far."""
+    """False if the ledger had this number before, or if the shoe only objected to the draw."""
     came_after: int = 0
     """How many irregularities had been raised when it came (``TableState.irregularities``)."""
 
@@ -177,12 +194,12 @@ class UnplacedCard(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """What tells an irregularity about this card from others of the same key."""
+        """The subject of an irregularity about this card, which tells it from others of its key."""
         return subject_of_draw(self.number or 0)
 
 
 def subject_of_draw(number: int) -> str:
-    """The subject of an irregularity about the card of this draw."""
+    """Return the subject of an irregularity about the card of this draw."""
     return f"draw {number}"
 
 
@@ -190,248 +207,320 @@ CardOnTable = DealtCard | UnplacedCard
 """A card that lies on the table, in its slot or in none."""
 
 
+# The round.
+
+
 class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The round as the shoe judged it."""
+    """The outcome of the round as the shoe judged it."""
 
     winner: str
+    """``player``, ``banker`` or ``tie``."""
     player_pair: bool
+    """True if the Player hand began with a pair."""
     banker_pair: bool
+    """True if the Banker hand began with a pair."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """A round of play, from *place your bets* to *settled*.
-
-    ``due`` is the hand whose third card is due. ``first_input`` numbers the table's inputs;
-    ``drawn_before`` cards were out of the shoe when it was opened.
-    ``complete_us`` is when the last card was seen: the wait for the shoe's result starts there;
-    ``result_overruled`` when a person ruled that the cards stand without it (6.3). ``manual``: it
-    was finished by hand and entered afterwards. ``shoe_sorted``: the shoe's other cards lie sorted
-    on the table.
-    """
+    """A round of play, from *place your bets* to *settled*."""
 
     id: str
+    """Its id: the shoe's id and the number of the round."""
     first_input: int
+    """The number of the input that opened it (``TableState.inputs``)."""
     drawn_before: int = 0
+    """How many cards were out of the shoe when it was opened."""
     cards: tuple[DealtCard, ...] = ()
+    """Its cards, in the order in which they were dealt."""
     totals_announced: bool = False
+    """True once the totals of the initial deal were announced."""
     due: str | None = None
+    """The hand whose third card is due."""
     result: ShoeResult | None = None
+    """The shoe's own result, once it came."""
     complete_us: int | None = None
+    """When the last card was seen. The wait for the shoe's own result starts then."""
     result_overruled: bool = False
+    """True if a person ruled that the cards stand without the shoe's result (6.3)."""
     manual: bool = False
+    """True if it was finished by hand and entered afterwards."""
     hands: Hands = Hands()
+    """Who has the cards of both hands."""
     shoe_sorted: bool = False
+    """True if the shoe's other cards lie sorted on the table: the round gets none of them."""
 
     def hand(self, name: str) -> tuple[Card, ...]:
-        """The cards of this hand that are known, in order, revealed or not."""
+        """Return the cards of this hand that are known, in order, revealed or not."""
         return tuple([d.card for d in self.cards if d.hand == name and d.card is not None])
 
     def face_down(self, hand: str | None, index: int | None = None) -> list[DealtCard]:
-        """The cards of this hand that nobody has seen; with ``index`` only the one there."""
+        """Return the cards of this hand that are not revealed, or only the one at ``index``."""
         return [
             d for d in self.cards if d.hand == hand and not d.revealed and index in (None, d.index)
         ]
 
     @property
     def all_revealed(self) -> bool:
-        """Every card dealt so far has been seen by the table, and so every one is known."""
+        """True if every card dealt so far is revealed, and so known."""
         for dealt in self.cards:  # noqa: SIM110 - asked for each card: a generator costs more
             if not dealt.revealed:
                 return False
         return True
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """Cards seen one after the other in a deck's factory order: the last of them, how many.
+class SettledRound(msgspec.Struct, frozen=True, kw_only=True):
+    """The round that was settled last, and what it was settled from: it may still be revised."""
 
-    ``number`` is its draw's; ``step`` is 1 up the ranks, -1 down, 0 with one card.
-    """
+    round: Round
+    """The round, with its cards as they were announced."""
+    wagers: Wagers
+    """The wagers as they stood before the settlement."""
+    shoe_id: str
+    """The shoe that it was dealt from."""
+    method: str | None
+    """The method that it was dealt in."""
+
+
+# The shoe.
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """Cards that were seen one after the other in a deck's factory order."""
 
     number: int
+    """The number of the last one's draw."""
     card: Card
+    """The last of them."""
     length: int = 1
+    """How many they are."""
     step: int = 0
+    """1 up the ranks, -1 down, 0 with one card."""
 
 
 class Pull(msgspec.Struct, frozen=True, kw_only=True):
-    """Cards drawn as one, in an order that the shoe does not have.
-
-    ``numbers`` are the draws whose cards nobody named yet; ``read`` is what the shoe read of all,
-    None where it could not; ``named`` is what people named so far.
-    """
+    """Cards that were drawn at once, so that the shoe does not know their order."""
 
     numbers: tuple[int, ...]
+    """The draws whose cards nobody named yet."""
     read: tuple[Card | None, ...]
+    """What the shoe read of all of them; None for one that it could not read."""
     named: tuple[Card, ...] = ()
+    """The cards that people named so far."""
 
 
 class Arming(msgspec.Struct, frozen=True, kw_only=True):
-    """The draw that the shoe is armed for, from the order to the proof that it is locked again."""
+    """The last draw that the shoe was armed for, until the shoe reports that it is locked."""
 
     number: int
+    """The number of the draw."""
     hand: str
+    """The hand that the card is for."""
     index: int
+    """The card's place in the hand."""
     round_id: str | None
-    """The round that was open when it was ordered."""
+    """The round that was open when the order was given."""
     confirmed: bool = False
-    """The shoe showed that it is armed for this draw."""
+    """True if the shoe reported that it is armed for this draw."""
     refused: str | None = None
-    """Why the shoe refuses it: a word of the shoe's own."""
+    """Why the shoe refuses the order: a word of the shoe's own."""
     withdrawn: bool = False
-    """No longer wanted; a card may still arrive until the shoe shows that it is locked."""
+    """True if the draw is no longer wanted. Until the shoe reports that it is locked, a card of
+    this draw may still arrive."""
 
 
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
-    """The loaded set of cards. ``drawn`` counts draws; ``counts`` the cards known, by code.
-
-    ``unseen`` are cards drawn before this table knew the set, lost on the way, or never read;
-    ``returned`` draws are of cards that are in the shoe again, ``pushed_back`` the numbers of those
-    that the shoe says so of and that lie counted all the same until people decide.
-    ``told_drawn`` is how many the shoe last said are out: more than ``drawn`` are on their way, or
-    lost. ``shown`` are those of ``counts`` that the room has seen; ``entered`` are the numbers of
-    draws that people entered and nobody heard of, with the card's code where they named it;
-    ``missed`` are those of draws that were passed over, and that nobody entered. ``stale_arm`` is
-    the arm that stood as the link went, or as the round ended and the shoe did not yet show that it
-    is locked, with the round that was open then.
-    ``uncounted`` are cards that are out and that the shoe counts no draw for, by what people said.
-    ``to_be_replaced``: no further round is dealt from it, under this rule, where there is one.
-    ``recorded``: people said how it was put in. ``run`` is the last of what the room has seen.
-    ``pulls`` are cards drawn as one of which nobody knows which is which; ``counts`` has them as
-    they were read. ``overruled`` are readings, by code, that people ruled to be wrong: not counted,
-    but one card too many is looked for with them.
-    """
+    """The set of cards that is played from, and the ledger of its cards."""
 
     id: str
+    """The table's id of this set in the shoe."""
     set_id: str | None = None
+    """The shoe's own id of the set; None where it has none."""
     decks: int
+    """How many decks the set has."""
     drawn: int = 0
+    """How many cards were drawn, by the numbers of the draws."""
     unseen: int = 0
+    """How many of them are unknown: drawn before the table knew the set, lost on the way, or never
+    read."""
     returned: int = 0
+    """How many draws are of cards that are in the shoe again."""
     uncounted: int = 0
+    """How many cards are out, by what people said, for which the shoe counted no draw."""
     pushed_back: tuple[int, ...] = ()
+    """Draws whose cards the shoe reports as pushed back. They stay counted until people decide."""
     told_drawn: int = 0
+    """How many cards the shoe last reported as drawn. If that is more than ``drawn``, the others
+    are on their way or lost."""
     counts: dict[str, int] = {}
+    """How many of each card are known to be drawn, by card code."""
     shown: dict[str, int] = {}
+    """How many of those everybody at the table has seen, by card code."""
     entered: dict[int, str | None] = {}
+    """Draws that people entered and the shoe never reported, with the card's code if named."""
     missed: tuple[int, ...] = ()
+    """Draws that the shoe passed over and nobody entered."""
     stale_arm: Arming | None = None
+    """An arm order that was never confirmed as withdrawn: the link was lost or the round ended
+    first. A card with its number may belong to that round."""
     cutting_card_out: bool = False
+    """True once the cutting card appeared."""
     rounds_since_cutting_card: int = 0
+    """How many rounds were finished since."""
     to_be_replaced: bool = False
+    """True if no further round is dealt from this set."""
     replaced_under: str | None = None
+    """The rule under which the set is replaced, where there is one."""
     recorded: bool = False
+    """True if people recorded how the set was put in."""
     run: Run | None = None
+    """The cards in factory order that were seen last."""
     pulls: tuple[Pull, ...] = ()
+    """Cards drawn at once of which nobody knows which is which. ``counts`` has them as read."""
     overruled: dict[str, int] = {}
+    """Readings that people ruled to be wrong, by card code. They are not counted, but the search
+    for one card too many includes them."""
 
 
 class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
-    """A set of cards as the shoe announced it. ``fits``: it is what this table is set for.
-
-    ``decks`` is None where the shoe cannot tell, 0 where it holds no cards any more. ``drawn``
-    cards of it are out, and ``cutting_card_out``, before the table plays from it.
-    """
+    """A set of cards as the shoe announced it."""
 
     set_id: str | None
+    """The shoe's own id of the set; None where it has none."""
     decks: int | None
+    """How many decks; None where the shoe cannot say, 0 where it has no cards."""
     fits: bool
+    """True if it is a set that this table is configured for."""
     drawn: int = 0
+    """How many of its cards are out before the table plays from it."""
     cutting_card_out: bool = False
+    """True if its cutting card is out already."""
+
+
+# The link.
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """Who speaks said to be this device and was asked for a proof at ``t_us``."""
+    """A device that said who it is and was asked to prove it."""
 
     device_id: str
+    """The device that it claims to be."""
     t_us: int
+    """When the proof was asked for."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Who spoke on this connection is not this table's shoe; ``reason`` is a code."""
+    """A device that was refused because it is not this table's shoe."""
 
     reason: str
+    """Why: a code."""
     connection: int
+    """The connection that it was on."""
 
 
 class Suspended(msgspec.Struct, frozen=True, kw_only=True):
-    """The line brought too much garbage and is not listened to; it is looked at ``until_us``."""
+    """A line that brought too much garbage and is ignored for a while."""
 
     until_us: int
+    """When the line is tried again."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the device and the connection to it.
-
-    ``aligned``: the host knows where in the round the shoe is. ``met``: on this connection it said
-    who it is. ``reports_arming``: it showed once what it is armed for. ``connected``:
-    shoe.connected was told of this connection. ``claim`` waits for its proof. ``refusal`` is the
-    last one since a shoe was connected. ``since_us``: when the port was opened.
-    """
+    """What is known of the connection to the shoe, and of the device."""
 
     up: bool = False
+    """True while a connection is open."""
     connection: int = 0
+    """The number of the connection."""
     profile: str = ""
+    """The profile of the shoe: its protocol."""
     arm: bool = False
+    """True if the host arms such a shoe for each draw."""
     replay: bool = False
+    """True if such a shoe sends again what was missed while the link was down."""
     judges: bool = False
+    """True if such a shoe judges the round too."""
     names_hands: bool = False
+    """True if such a shoe names the hand of each card."""
     commands: bool = False
+    """True if commands may be sent to it."""
     obeys: tuple[str, ...] = ()
+    """The commands that such a shoe knows."""
     tells: tuple[str, ...] = ()
+    """The queries that such a shoe knows."""
     authenticated: bool = False
+    """True if all that arrives on this connection is proved to be from the shoe."""
     met: bool = False
+    """True if the shoe said on this connection who it is."""
     aligned: bool = True
+    """True if the table knows where in the round the shoe is."""
     device_id: str | None = None
+    """The device, as it named itself."""
     boot_id: int | None = None
+    """The device's boot, as it named it; it changes when the device restarts."""
     reports_arming: bool = False
+    """True once the device reported what it is armed for."""
     connected: bool = False
+    """True once shoe.connected was emitted for this connection."""
     claim: Claim | None = None
+    """The claim that waits for its proof."""
     refusal: Refusal | None = None
+    """The last refusal since a shoe was connected."""
     suspended: Suspended | None = None
+    """Set while the line is ignored."""
     since_us: int = 0
+    """When the connection was opened."""
+
+
+# What is open: irregularities, pauses, windows.
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """Players may withdraw wagers of a closed round, under ``rule``, until the dealer closes it.
-
-    ``scope``: ``any`` of their wagers, ``all`` or none, all the ``remaining`` (undecided) or none.
-    ``per_player``: each answers for themselves; without recorded wagers the table does as one.
-    ``answered`` are the Players who did. ``decided`` wagers stay.
-    """
+    """A window in which Players may withdraw wagers of a round whose bets are closed."""
 
     scope: Scope
+    """What a Player may withdraw: any of their wagers, all or none, all the undecided or none."""
     rule: str | None
+    """The rule that opens the window."""
     per_player: bool
+    """True if each Player answers alone; without recorded wagers the table answers as one."""
     answered: tuple[str, ...] = ()
+    """The Players who answered."""
     decided: tuple[str, ...] = ()
+    """Wagers that are won or lost already and stay."""
 
 
 class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
-    """An irregularity that is open, at a step of its procedure.
-
-    ``number`` counts what the table raised, from 1. ``publicly`` is what the public was told was
-    seen, None where nothing may be said. ``subject``: one of several alike.
-    ``covers``: the one under it is a part of the same event, and ends with it. ``noted`` is what
-    its own steps remember. ``window`` is the one that its step opened.
-    """
+    """An irregularity, or a pause, that is open."""
 
     number: int
+    """Its number among all that the table ever raised, from 1."""
     key: str
+    """The key of its procedure."""
     step: str
+    """The step of the procedure that is open."""
     seen: Message
+    """What was seen, for the staff."""
     since_us: int
+    """When it was raised."""
     subject: str | None = None
+    """Tells it from others with the same key."""
     publicly: Message | None = None
+    """What the public was told of what was seen; None where nothing may be said."""
     covers: bool = False
+    """True if the one below it on the stack is part of the same event and ends with it."""
     noted: dict[str, Any] = {}
+    """What its own steps remember: plain JSON values."""
     window: Window | None = None
+    """The window for withdrawals that its step opened."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is open, the last one on top, and the state that the table left for the first."""
+    """What halts the table."""
 
     back_to: str
+    """The state that the table left, in which play resumes."""
     stack: tuple[OpenIrregularity, ...]
+    """All that is open, the one raised last at the end."""
 
     @property
     def top(self) -> OpenIrregularity:
@@ -440,7 +529,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> tuple[OpenIrregularity, ...]:
-        """The one on top with those that it covers: they are decided as one, and end together."""
+        """The current one with those it covers: they are decided as one and end together."""
         first = len(self.stack) - 1
         while first > 0 and self.stack[first].covers:
             first -= 1
@@ -448,82 +537,92 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def earlier(self) -> tuple[str, ...]:
-        """The keys of those under it."""
+        """The keys of those that were raised before the current one."""
         return tuple(opened.key for opened in self.stack[:-1])
 
 
-class SettledRound(msgspec.Struct, frozen=True, kw_only=True):
-    """The last round that was settled, and what it was settled from: it may still be revised.
-
-    ``wagers`` are as they stood before the settlement, ``method`` the one it was dealt in.
-    """
-
-    round: Round
-    wagers: Wagers
-    shoe_id: str
-    method: str | None
+# The whole table.
 
 
 class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """Events of this table that a sink would not take: how many, the last one's id and type.
-
-    ``public``: the sink gets the public stream. ``waiting`` are the journal's records of those that
-    it has not taken since, in order.
-    """
+    """Events of this table that one sink refused."""
 
     sink: str
+    """The sink."""
     public: bool
+    """True if the sink gets the public stream."""
     count: int = 0
+    """How many events it refused."""
     last: str = ""
+    """The id of the last one."""
     kind: str = ""
+    """The type of the last one."""
     waiting: tuple[int, ...] = ()
+    """The journal's records of those that it has not taken since, in order."""
 
 
 class FirstAnswer(Answer, frozen=True, kw_only=True):
-    """A command's answer with the user who gave the command, and the digest of what was asked."""
+    """The answer to a command, kept for a repetition of the command."""
 
     user: str = ""
+    """The user who gave the command."""
     digest: str = ""
+    """The digest of what was asked."""
 
     def again(self) -> Answer:
-        """The answer alone."""
+        """Return the answer alone."""
         return Answer(**{name: getattr(self, name) for name in Answer.__struct_fields__})
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
-    """The table between two inputs. Its counters count from 1; ``irregularities`` are those raised.
-
-    ``loaded`` is a set that came in a round or while the table was halted: it waits for the round's
-    end. ``arming`` is the arm that was ordered last.
-    ``answered`` holds the last answers by command id.
-    ``method`` is the one last changed to, None while it is the table's setting. ``waiting`` are
-    irregularities that are open and halt nothing yet. ``unplaced`` are the cards that lie in no
-    slot; those of one role stand in the order in which they came to it.
-    """
+    """The table between two inputs."""
 
     state: str = "no_shoe"
+    """One of the ten states."""
     t_us: int = 0
+    """The time of the last input."""
     inputs: int = 0
+    """How many inputs were handled."""
     shoes: int = 0
+    """How many sets of cards were admitted; numbers their ids."""
     rounds: int = 0
+    """How many rounds were opened; numbers their ids."""
     irregularities: int = 0
+    """How many irregularities and pauses were raised; numbers them."""
     host_boot: str | None = None
+    """The boot of the host that the daemon last started in."""
     shoe: Shoe | None = None
+    """The set of cards that is played from."""
     round: Round | None = None
+    """The open round."""
     link: Link = Link()
+    """The connection to the shoe, and the device."""
     halt: Halt | None = None
+    """What halts the table."""
     waiting: tuple[OpenIrregularity, ...] = ()
+    """Irregularities that are open and do not halt the table yet."""
     unplaced: tuple[UnplacedCard, ...] = ()
+    """Cards on the table without a slot. Those of one role are in the order they came to it."""
     loaded: LoadedSet | None = None
+    """A set that was loaded in a round or while the table was halted; it waits for the end."""
     arming: Arming | None = None
+    """The arm order that was given last."""
     wake_us: int | None = None
+    """When the table asked to be woken."""
     answered: dict[str, FirstAnswer] = {}
+    """The answers given last, by command id, oldest first."""
     wagers: Wagers = Wagers()
+    """The wagers on the layout, and their history."""
     method: str | None = None
+    """The method last changed to; None while the one of the settings is played."""
     control: ShoeControl = ShoeControl()
+    """Who has the shoe in Method C."""
     last: SettledRound | None = None
+    """The round that was settled last."""
     outbox: Outbox = Outbox()
+    """Commands to the shoe that wait for an answer."""
     parked: tuple[UndeliveredEvents, ...] = ()
+    """Events that sinks refused, by sink."""
 
     @property
     def armed(self) -> tuple[int, str, int] | None:
@@ -540,7 +639,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def early(self) -> tuple[UnplacedCard, ...]:
-        """Cards drawn early whose fate is open."""
+        """Cards drawn early about which nothing is decided."""
         return self._of_role("early")
 
     @property
@@ -550,7 +649,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pending(self) -> UnplacedCard | None:
-        """The card that takes its slot when the table goes on."""
+        """The card that takes its slot when play resumes."""
         return next(iter(self._of_role("pending")), None)
 
     @property
@@ -569,6 +668,9 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(card for card in self.unplaced if card.role == role)
 
 
+# Bytes.
+
+
 def _enc(value: Any) -> Any:
     if isinstance(value, Card):
         return value.code
@@ -581,21 +683,22 @@ def _dec(kind: type, value: Any) -> Any:
     raise TypeError(f"not a value of the state: {kind.__name__}")
 
 
-# In the order kept: the oldest answers are forgotten first, after a restore too.
+# Keys are not sorted: the oldest answers are dropped first, also after a restore.
 _encoder = msgspec.json.Encoder(enc_hook=_enc)
 _decoder = msgspec.json.Decoder(TableState, dec_hook=_dec)
 
 
 def to_bytes(state: TableState) -> bytes:
-    """The state's bytes: the same state always gives the same bytes."""
+    """Return the state's bytes: the same state always gives the same bytes."""
     return _encoder.encode(state)
 
 
 def from_bytes(body: bytes) -> TableState:
-    """The state that ``to_bytes`` gave.
+    """Return the state that ``to_bytes`` encoded.
 
     Raises:
-        ValueError: anything else, also a state with other keys; one line says which.
+        ValueError: these bytes are not a state, or its keys are not those of this version; one
+            line says which.
     """
     state = _decoder.decode(body)
     written = to_bytes(state)
@@ -605,18 +708,17 @@ def from_bytes(body: bytes) -> TableState:
     return state
 
 
+# The slot that is due, and the phase.
+
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
 """The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
 
-PHASES = ("closed", "dealing", "drawing", "revealing")
-"""The states from *no more bets* to the outcome: the cards of the round say which of them it is."""
-
 ASIDE = "set_aside"
-"""The hand of cards that are drawn ahead and laid aside (5.11.1)."""
+"""Stands for the hand of cards that are drawn ahead and laid aside (5.11.1)."""
 
 
 def next_slot(now: TableState) -> tuple[str, int] | None:
-    """The hand and index that the next card is for, where a card is due."""
+    """Return the hand and index that the next card is for; None if no card is due."""
     dealt = now.round.cards if now.round is not None else ()
     if len(dealt) < len(INITIAL_DEAL):
         return INITIAL_DEAL[len(dealt or now.opening)]
@@ -626,7 +728,7 @@ def next_slot(now: TableState) -> tuple[str, int] | None:
 
 
 def phase(now: TableState) -> str:
-    """Return the one of PHASES that the cards of the round stand for."""
+    """Return the state that the round's cards stand for, from *no more bets* to the outcome."""
     played = now.round
     if played is None or not played.cards:
         return "closed"
@@ -636,7 +738,7 @@ def phase(now: TableState) -> str:
 
 
 def pending_cards(now: TableState) -> int:
-    """How many cards wait for a slot of a hand until the table goes on: none, or one."""
+    """Return how many cards wait for a slot of a hand until play resumes: 0 or 1."""
     return int(now.pending is not None and not is_drawn_ahead(now.pending))
 
 
@@ -646,14 +748,17 @@ def is_drawn_ahead(card: UnplacedCard) -> bool:
 
 
 DEALT_IN = ("closed", "dealing", "drawing")
-"""The states in which a card may be drawn, however announcements are made."""
+"""The states in which a card may be drawn, whether or not announcements are inferred."""
 
 BEGUN_BY_A_CARD = ("idle", "betting")
-"""Those in which one may be drawn besides where announcements are implied: they follow it."""
+"""The states in which a card may be drawn too, if announcements are inferred from the cards."""
 
 _ALL = (*BEGUN_BY_A_CARD, *DEALT_IN)
 
 
 def takes_cards(*, implied: bool) -> tuple[str, ...]:
-    """The states in which a card may be drawn."""
+    """Return the states in which a card may be drawn.
+
+    ``implied``: announcements are inferred from the cards, so that a card may open the round.
+    """
     return _ALL if implied else DEALT_IN

@@ -162,7 +162,7 @@ def status(
     the layout; once the outcome is announced each with what it is paid or loses.
     """
     at = TableView(now, game, settings, procedures)
-    choices = offers.choices(at)
+    choices = offers.list_choices(at)
     trouble = link.link_trouble(now, now.t_us if t_us is None else t_us)
     return {
         "table": settings.table,
@@ -179,10 +179,10 @@ def status(
         "round": None if now.round is None else _round(now.round),
         "wagers": shown(now, game, settings, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
-        "takes": [offer.public() for offer in offers.offers(at)],
+        "takes": [offer.public() for offer in offers.list_offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
-        "parked": undelivered.shown(now, restricted=False),
+        "parked": undelivered.describe(now, restricted=False),
     } | _in_players_hands(now, settings)
 
 
@@ -190,7 +190,7 @@ def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str
     """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
     return {
         "wagers": shown(now, game, settings, restricted=True),
-        "parked": undelivered.shown(now, restricted=True),
+        "parked": undelivered.describe(now, restricted=True),
     }
 
 
@@ -357,7 +357,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
 
 def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
     """A pause is over when a person says so, and not while something is in the way."""
-    why = offers.objection(at, "resume")
+    why = offers.check_command(at, "resume")
     if why is None:
         return _do("resume", prompt)
     return _wait(message("next_resume_waits", next=prompt, why=why))

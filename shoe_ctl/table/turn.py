@@ -1,7 +1,8 @@
-"""One input being handled: the table as it changes, and the effects it asks for.
+"""The turn: one input being handled, with the table as it changes and the effects so far.
 
-In: a TableState and one input. Out: the next TableState and the effects, taken by the controller.
-Must not know: which state follows which, clocks, I/O.
+In: a TableState and one input. Out: the next TableState and the effects, for the controller. A
+TableView only reads; an Objection says why a command cannot be taken. Must not know: which state
+follows which, clocks, I/O.
 """
 
 from __future__ import annotations
@@ -30,43 +31,46 @@ if TYPE_CHECKING:
 
 
 class Cause(NamedTuple):
-    """What was seen: a message that never holds a card's value.
-
-    ``publicly`` where the room may know less. ``subject`` tells it from others of its key.
-    ``noted`` is what its steps are to know: plain JSON values. It begins at ``step``, else at the
-    first of its procedure.
-    """
+    """Why an irregularity is raised."""
 
     key: str
+    """The key of the irregularity or pause."""
     seen: Message
+    """What was seen; it never names a card."""
     publicly: Message | None = None
+    """What the public may know of it, where that is less than ``seen``."""
     subject: str | None = None
+    """Tells this irregularity from others with the same key."""
     noted: Mapping[str, Any] = MappingProxyType({})
+    """What its steps need to know: plain JSON values."""
     step: str | None = None
+    """The step at which it begins; None: the first one of its procedure."""
 
+
+# How the round is conducted. The functions are for those who have no view; a view has properties.
 
 HANDED = ("A", "C")
-"""The methods in which Players handle cards: those are always dealt face down."""
+"""The methods in which Players handle cards, which are then always dealt face down."""
 
 
 def method(now: TableState, settings: TableSettings) -> str | None:
-    """The method in force: the one last changed to, else the table's setting."""
+    """Return the method in force: the one last changed to, or else the table's setting."""
     return settings.method if now.method is None else now.method
 
 
 def is_handed(now: TableState, settings: TableSettings) -> bool:
-    """Players may handle cards."""
-    return (settings.method if now.method is None else now.method) in HANDED
+    """Return True if Players may handle cards."""
+    return method(now, settings) in HANDED
 
 
 def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer", "face_up"]:
-    """How cards are dealt: as set, but face down wherever Players handle them."""
+    """Return how cards are dealt: as the table is set, but face down if Players handle them."""
     is_face_up = settings.faces == "face_up" and not is_handed(now, settings)
     return "face_up" if is_face_up else "turned_by_dealer"
 
 
 def implied(now: TableState, settings: TableSettings) -> bool:
-    """Announcements follow the cards, as set; they are made where Players handle the cards."""
+    """Return True if announcements are inferred from the cards; never if Players handle them."""
     return settings.announcements == "implied" and not is_handed(now, settings)
 
 
@@ -75,9 +79,9 @@ _Event = TypeVar("_Event", bound=ShoeEvent)
 
 
 class TableView:
-    """A table as it stands, for whoever only reads it: its state, its game, its settings.
+    """A table that is only read: its state, its game, its settings, its procedures.
 
-    ``procedures`` are what may halt the table, by key: every irregularity and every pause.
+    ``procedures`` are the irregularities and pauses that may halt the table, by key.
     """
 
     def __init__(
@@ -106,7 +110,7 @@ class TableView:
 
     @property
     def halt(self) -> Halt:
-        """What halts the table; something is open."""
+        """What halts the table, which is halted."""
         assert self.now.halt is not None
         return self.now.halt
 
@@ -122,12 +126,12 @@ class TableView:
 
     @property
     def method(self) -> str | None:
-        """The method in force."""
+        """The method in force: A, B or C; None where the game has none."""
         return method(self.now, self.settings)
 
     @property
     def is_handed(self) -> bool:
-        """Players may handle cards."""
+        """True if Players may handle cards."""
         return is_handed(self.now, self.settings)
 
     @property
@@ -137,7 +141,7 @@ class TableView:
 
     @property
     def implied(self) -> bool:
-        """Announcements follow the cards now."""
+        """True if announcements are inferred from the cards."""
         return implied(self.now, self.settings)
 
     def is_shoe_sorted(self) -> bool:
@@ -164,12 +168,17 @@ _NO_CARD = cast(CardDrawn, _NoCard())
 
 
 class Turn(TableView):
-    """The model that the state machine moves.
+    """One input being handled: the model that the state machine moves.
 
-    ``state`` is where the table is now, and ``source`` where it was as the present trigger came.
-    ``triggers`` are those that the table has given itself and that wait for their turn.
-    ``resumes_in`` is the state in which play resumes once the last irregularity has ended.
-    ``args`` are the arguments of the command, once they were read.
+    Attributes:
+        now: the table's state as it has changed so far.
+        state: the state the table is in now.
+        source: the state it was in when the present trigger came.
+        triggers: those that actions fired and that are not run yet.
+        effects: what this input has given so far, in order.
+        resumes_in: the state in which play resumes once the last irregularity has ended.
+        refusal: the answer, if the command of this input was refused.
+        args: the arguments of the command, once they were read.
     ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
 
@@ -190,7 +199,7 @@ class Turn(TableView):
         self.drawn = _NO_CARD
 
     def look(self, now: TableState) -> None:
-        """Stand at this state with no input: for checks that are asked without a command."""
+        """Stand at this state without an input, for checks that are asked without a command."""
         self.now = now
         self.state = self.source = now.state
 
@@ -206,7 +215,7 @@ class Turn(TableView):
         self.refusal = None
         self.args = None
 
-    # What is being handled.
+    # The input.
 
     @property
     def shoe_event(self) -> ShoeEvent:
@@ -215,7 +224,7 @@ class Turn(TableView):
         return self._event
 
     def event(self, kind: type[_Event]) -> _Event:
-        """Return the shoe event of this input, which is of this kind."""
+        """Return the shoe event of this input, which must be of this type."""
         event = self.shoe_event
         assert isinstance(event, kind)
         return event
@@ -227,16 +236,16 @@ class Turn(TableView):
         return self.happened
 
     def actor(self) -> dict[str, str | None]:
-        """Return who gave the command, from which position and why, as restricted events say it.
+        """Return who gave the command, from which position and why, for restricted events.
 
-        Nobody where the shoe, the link or the clock brought the input.
+        Empty where the input is not a command.
         """
         asked = self.happened
         if not isinstance(asked, TableCommand):
             return {}
         return {"person": asked.person, "position": asked.position, "why": asked.reason}
 
-    # How it changes.
+    # Changes of the state.
 
     def change(self, **fields: Any) -> None:
         """Replace fields of the table's state."""
@@ -255,31 +264,31 @@ class Turn(TableView):
         self.now = replace(self.now, link=replace(self.now.link, **fields))
 
     def then(self, trigger: str) -> None:
-        """Go on with this trigger once the present one is done."""
+        """Fire this trigger: it is run after the present one and those fired before."""
         self.triggers.append(trigger)
 
-    # What it tells.
+    # Events and refusals.
 
     @property
     def subject(self) -> str | None:
-        """The round in progress, else the shoe."""
+        """The id that events are about: the open round's, or else the shoe's."""
         about = self.now.round or self.now.shoe
         return None if about is None else about.id
 
     def tell(
         self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
     ) -> None:
-        """A public event; ``restricted`` is the data of its restricted copy where it differs."""
+        """Emit a public event; ``restricted`` is the data of its restricted copy if different."""
         self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
 
     def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
-        """An event that only the restricted stream carries."""
+        """Emit an event that only the restricted stream carries."""
         self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
 
     def emit_irregularity(
         self, kind: str, key: str, data: dict[str, Any], **restricted: object
     ) -> None:
-        """Emit an event about an irregularity or a pause: its procedure says what is public."""
+        """Emit an event about an irregularity or pause; its procedure says what is public."""
         procedure, secret = self.procedures[key], {"key": key, **data, **restricted}
         if procedure.pause:
             self.tell(procedure.events[kind], {}, restricted=restricted)
@@ -289,7 +298,7 @@ class Turn(TableView):
             self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
     def refuse(self, error: Message, **needs: str) -> None:
-        """Refuse the command of this input: say why and what it would need, change nothing."""
+        """Refuse the command of this input with the reason and what it would need."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
         data = {"command_id": asked.command_id, "command": asked.command}
@@ -303,7 +312,7 @@ class Turn(TableView):
         by: str,
         restricted: dict[str, Any] | None = None,
     ) -> None:
-        """An announcement: stamped *inferred* unless the command ``by`` made it."""
+        """Emit an announcement, marked *inferred* unless this input is the command ``by``."""
         asked = self.happened
         made = isinstance(asked, TableCommand) and asked.command == by
         told = data if made else {**data, "inferred": True}
@@ -311,26 +320,26 @@ class Turn(TableView):
 
 
 class Objection(NamedTuple):
-    """Why a command cannot be taken, and what it would need.
-
-    ``tell`` refuses the command where another event than ``command.refused`` says it.
-    """
+    """Why a command cannot be taken."""
 
     why: Message
+    """The reason, for people."""
     needs: Mapping[str, str] = {}
+    """What the command would need, by kind: a position, a state, a consent."""
     tell: Callable[[Turn], None] | None = None
+    """Refuses the command where another event than ``command.refused`` says so."""
 
 
 Check = Callable[[Turn, Any], Message | Objection | None]
-"""What stands against a command with these arguments, or, with None, whatever it is given."""
+"""Finds what stands against a command with these arguments; with None, whatever they are."""
 
 
 def check_nothing(_turn: Turn, _args: object = None) -> None:
-    """Nothing stands against it."""
+    """Return None: nothing stands against the command."""
 
 
 def refuse(turn: Turn, objection: Message | Objection) -> None:
-    """Refuse the command for this."""
+    """Refuse the command of this turn because of this objection."""
     why, needs, tell = objection if isinstance(objection, Objection) else (objection, {}, None)
     if tell is None:
         turn.refuse(why, **needs)
@@ -340,16 +349,15 @@ def refuse(turn: Turn, objection: Message | Objection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """An action that refuses the command in a state that does not take it.
-
-    ``states`` are those that take it. ``why`` finds what else is said in this state, or nothing.
-    """
+    """An action that refuses the command in a state that does not take it."""
 
     states: tuple[str, ...]
+    """The states that take it."""
     why: Callable[[Turn], Message | Objection | None] | None = None
+    """Finds a better reason than the state's name, or None."""
 
     def __call__(self, turn: Turn) -> None:
-        """Refuse it."""
+        """Refuse the command of this turn."""
         if self.why is not None and (objection := self.why(turn)) is not None:
             refuse(turn, objection)
             return
@@ -358,5 +366,5 @@ class Refuse:
 
 
 def not_taken(states: tuple[str, ...]) -> Objection:
-    """That the state does not take the command; these do."""
+    """Return the objection that only these states take the command."""
     return Objection(message("refused_not_now"), tell=Refuse(states))

@@ -1,6 +1,6 @@
-"""Events that a sink would not take: what is known of them, the alarm, and its end.
+"""Undelivered events: events of this table that a sink refused and that were passed over.
 
-In: the sink, the event, why. Out: delivery.parked .taken; what the status shows.
+In: the sink, the event, the reason. Out: delivery.parked .taken; what the status shows.
 Must not know: sinks; what was in the event.
 """
 
@@ -15,66 +15,70 @@ from .state import TableState, UndeliveredEvents
 from .turn import Turn
 
 MOST_WAITING = 1000
-"""Of a sink, the last so many can be offered to it again; those before stand in the journal."""
+"""For each sink the last so many events can be offered again; older ones stay in the journal."""
 
 
 def note_undelivered(turn: Turn) -> None:
-    """Told as widely as the event itself was to be; the same event is told once."""
+    """Note that a sink refused an event, or that it took one that it had refused before.
+
+    The event about it is public if the sink gets the public stream. A refusal that is reported
+    again is not noted again.
+    """
     if isinstance(turn.happened, DeliveryParked):
-        _refused(turn, turn.happened)
+        _note_refused(turn, turn.happened)
     elif isinstance(turn.happened, DeliveryTaken):
-        _taken(turn, turn.happened)
+        _note_delivered(turn, turn.happened)
 
 
-def _refused(turn: Turn, found: DeliveryParked) -> None:
-    before = next((p for p in turn.now.parked if p.sink == found.sink), None)
+def _note_refused(turn: Turn, refused: DeliveryParked) -> None:
+    before = next((p for p in turn.now.parked if p.sink == refused.sink), None)
     if before is None:
-        before = UndeliveredEvents(sink=found.sink, public=found.public)
-    elif before.last == found.event or found.record in before.waiting:
+        before = UndeliveredEvents(sink=refused.sink, public=refused.public)
+    elif before.last == refused.event or refused.record in before.waiting:
         return
     now = msgspec.structs.replace(
         before,
         count=before.count + 1,
-        last=found.event,
-        kind=found.event_type,
-        waiting=(*before.waiting, *([found.record] if found.record else []))[-MOST_WAITING:],
+        last=refused.event,
+        kind=refused.event_type,
+        waiting=(*before.waiting, *([refused.record] if refused.record else []))[-MOST_WAITING:],
     )
-    _keep(turn, now)
-    _tell(turn, now, "delivery.parked", found, why=found.why)
+    _store(turn, now)
+    _emit(turn, now, "delivery.parked", refused, why=refused.why)
 
 
-def _taken(turn: Turn, found: DeliveryTaken) -> None:
+def _note_delivered(turn: Turn, delivered: DeliveryTaken) -> None:
     for before in turn.now.parked:
-        if before.sink == found.sink and found.record in before.waiting:
-            left = tuple(record for record in before.waiting if record != found.record)
-            _keep(turn, msgspec.structs.replace(before, waiting=left))
-            _tell(turn, before, "delivery.taken", found)
+        if before.sink == delivered.sink and delivered.record in before.waiting:
+            left = tuple(record for record in before.waiting if record != delivered.record)
+            _store(turn, msgspec.structs.replace(before, waiting=left))
+            _emit(turn, before, "delivery.taken", delivered)
 
 
-def _keep(turn: Turn, now: UndeliveredEvents) -> None:
+def _store(turn: Turn, now: UndeliveredEvents) -> None:
     others = tuple(p for p in turn.now.parked if p.sink != now.sink)
     turn.change(parked=(*others, now))
 
 
-def _tell(
+def _emit(
     turn: Turn,
-    parked: UndeliveredEvents,
+    undelivered: UndeliveredEvents,
     kind: str,
-    found: DeliveryParked | DeliveryTaken,
+    event: DeliveryParked | DeliveryTaken,
     **secret: str,
 ) -> None:
-    told = {"sink": found.sink, "event": found.event, "type": found.event_type}
-    if parked.public:
-        turn.tell(kind, told, restricted={**told, **secret})
+    data = {"sink": event.sink, "event": event.event, "type": event.event_type}
+    if undelivered.public:
+        turn.tell(kind, data, restricted={**data, **secret})
     else:
-        turn.tell_restricted(kind, {**told, **secret})
+        turn.tell_restricted(kind, {**data, **secret})
 
 
-def shown(now: TableState, *, restricted: bool) -> list[dict[str, Any]]:
-    """For each sink how many events of this table it would not take, and the last of them.
+def describe(now: TableState, *, restricted: bool) -> list[dict[str, Any]]:
+    """Return for each sink how many events it refused, and the last of them, for the status.
 
-    ``waiting`` is how many it has not taken since, and can be offered again. Sinks of the
-    restricted stream are shown only to those who see it.
+    ``waiting`` is how many it has not taken since and can be offered again. Sinks of the restricted
+    stream are in it only if ``restricted``.
     """
     return [
         {
@@ -89,6 +93,9 @@ def shown(now: TableState, *, restricted: bool) -> list[dict[str, Any]]:
     ]
 
 
-def waiting(now: TableState, *, restricted: bool) -> dict[str, tuple[int, ...]]:
-    """For each sink the records of what it has not taken, in order; seen as in ``shown``."""
+def list_waiting(now: TableState, *, restricted: bool) -> dict[str, tuple[int, ...]]:
+    """Return for each sink the journal's records of what it has not taken, in order.
+
+    Sinks of the restricted stream are in it only if ``restricted``.
+    """
     return {p.sink: p.waiting for p in now.parked if p.waiting and (p.public or restricted)}

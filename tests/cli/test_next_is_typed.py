@@ -16,7 +16,7 @@ from shoe_ctl.cli import table as command_line
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.errors import UsageError
-from shoe_ctl.table.commands import COMMANDS, needed
+from shoe_ctl.table.commands import COMMANDS, lowest_position
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand
@@ -154,7 +154,7 @@ def _takes(controller: TableController, command: str) -> list[str] | None:
     """The arguments that a refusal names, None where it says something else."""
     asked = TableCommand(
         t_us=controller.state.t_us + 1, command_id="zz", command=command, args={UNKNOWN: 1},
-        person="kim", position=needed(command, controller.game), reason="r",
+        person="kim", position=lowest_position(command, controller.game), reason="r",
         consented_by="lee",
     )  # fmt: skip
     (answer,) = [e for e in controller.handle(asked) if isinstance(e, Answer)]

@@ -23,7 +23,7 @@ from firmware_proto.events import (
 )
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
-from shoe_ctl.table import transitions
+from shoe_ctl.table import cases, transitions
 from shoe_ctl.table.entered_rounds import HANDS, ORDER
 from shoe_ctl.table.inputs import LinkUp, Tick
 from shoe_ctl.table.state import TableState
@@ -43,7 +43,7 @@ from tests.table.sample_inputs import (
 HALTING = frozenset(
     trigger
     for trigger in transitions.triggers()
-    for case in transitions.cases(trigger)
+    for case in cases.list_cases(trigger)
     for (state, named), lines in transitions.lines().items()
     if named == case and state != "suspended" and any(line.to == "suspended" for line in lines)
 )

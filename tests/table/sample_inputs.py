@@ -203,7 +203,7 @@ def said(event: ShoeEvent, t_us: int) -> Tried:
 def asked(at: At, command: str, args: dict[str, Any], position: str | None = None) -> Tried:
     """Somebody says so who may, with a reason and the consent of another."""
     if position is None:
-        position = commands.needed(command, at.game, args)
+        position = commands.lowest_position(command, at.game, args)
     return command, TableCommand(
         t_us=at.now.t_us + 1, command_id=f"new-{at.now.inputs}", command=command, args=args,
         person="kim", position=position, reason="r", consented_by="lee",

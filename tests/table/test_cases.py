@@ -8,7 +8,7 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Error, Hello, ShoeEvent
-from shoe_ctl.table import controller
+from shoe_ctl.table import cases
 from shoe_ctl.table.inputs import ShoeSaid
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.turn import Turn
@@ -18,7 +18,7 @@ from tests.table.harness import DEVICE, Playing
 def case(table: Playing, event: ShoeEvent) -> str:
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.begin(table.now, ShoeSaid(t_us=table.t_us, event=event))
-    return controller.case_of(turn, event.type)
+    return cases.find_case(turn, event.type)
 
 
 def drawn(table: Playing, code: str | None = "9S", **more: Any) -> CardDrawn:

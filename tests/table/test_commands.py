@@ -11,7 +11,7 @@ import pytest
 from shoe_ctl.table import inputs, positions
 from shoe_ctl.table.answers import REMEMBERED_COMMANDS, digest
 from shoe_ctl.table.arguments import NoArgs
-from shoe_ctl.table.commands import COMMANDS, may_give
+from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
 from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
@@ -59,24 +59,24 @@ def test_who_decides_is_the_games_to_say() -> None:
 
 def test_of_shift_and_casino_manager_neither_outranks_the_other_until_one_is_set_to() -> None:
     shift, casino = "gaming_shift_manager", "assistant_casino_manager"
-    assert positions.may(casino, casino)
-    assert not positions.may(shift, casino) and not positions.may(casino, shift)
-    assert positions.may(casino, shift, highest=casino)
-    assert not positions.may(shift, casino, highest=casino)
-    assert positions.may(shift, casino, highest=shift)
-    assert not positions.may(casino, shift, highest=shift)
+    assert positions.is_sufficient(casino, casino)
+    assert not positions.is_sufficient(shift, casino) and not positions.is_sufficient(casino, shift)
+    assert positions.is_sufficient(casino, shift, highest=casino)
+    assert not positions.is_sufficient(shift, casino, highest=casino)
+    assert positions.is_sufficient(shift, casino, highest=shift)
+    assert not positions.is_sufficient(casino, shift, highest=shift)
 
 
 def test_surveillance_stands_apart_from_the_ladder() -> None:
     for other in positions.POSITIONS:
         same = other == "surveillance"
-        assert positions.may("surveillance", other) is same
-        assert positions.may(other, "surveillance") is same
+        assert positions.is_sufficient("surveillance", other) is same
+        assert positions.is_sufficient(other, "surveillance") is same
 
 
 def test_surveillance_decides_nothing_that_is_not_named_for_it() -> None:
-    assert may_give("surveillance", "decide", "dealer")
-    assert not may_give("surveillance", "declare", "dealer")
+    assert can_give("surveillance", "decide", "dealer")
+    assert not can_give("surveillance", "declare", "dealer")
     table = table_at_idle()
     table.does("declare", key="other", reason="a fire alarm")
     refused = table.asks("decide", choice="play_on", reason="r", position="surveillance")

@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from firmware_proto.events import EVENTS
-from shoe_ctl.table import controller, transitions
+from shoe_ctl.table import cases, controller, transitions
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STATES, situation
@@ -78,7 +78,7 @@ def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: s
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("trigger", OUTSIDE)
 def test_every_pair_ends_in_one_line(state: str, trigger: str) -> None:
-    found = {case: transitions.lines().get((state, case)) for case in transitions.cases(trigger)}
+    found = {case: transitions.lines().get((state, case)) for case in cases.list_cases(trigger)}
     missing = {case for case, lines in found.items() if lines is None}
     assert missing <= OF_THE_ROUND_ALONE and missing != set(found)
     for lines in found.values():
@@ -90,14 +90,14 @@ def test_every_pair_ends_in_one_line(state: str, trigger: str) -> None:
 
 @pytest.mark.parametrize("trigger", OUTSIDE)
 def test_only_a_halted_table_has_more_than_one_line_for_a_trigger(trigger: str) -> None:
-    for case in transitions.cases(trigger):
+    for case in cases.list_cases(trigger):
         for state in STATES:
             lines = transitions.lines().get((state, case), ())
             assert len(lines) <= 1 or (state == "suspended" and trigger not in COMMANDS)
 
 
 def test_no_line_stands_for_a_case_that_nothing_is() -> None:
-    known = {case for trigger in transitions.triggers() for case in transitions.cases(trigger)}
+    known = {case for trigger in transitions.triggers() for case in cases.list_cases(trigger)}
     assert {trigger for _, trigger in transitions.lines()} <= known
 
 
@@ -174,7 +174,7 @@ def listed(state: str, trigger: str) -> frozenset[str]:
 def _led_to(state: str, trigger: str) -> set[str]:
     return {
         dest
-        for case in transitions.cases(trigger)
+        for case in cases.list_cases(trigger)
         for line in transitions.lines().get((state, case), ())
         for dest in leads(line)
     }

@@ -9,7 +9,8 @@ import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Result
-from shoe_ctl.table.state import PHASES, TableState, phase
+from shoe_ctl.table.situations import TO_THE_OUTCOME
+from shoe_ctl.table.state import TableState, phase
 from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 
@@ -53,7 +54,7 @@ def test_the_state_in_which_play_resumes_follows_from_them_too(codes: str, state
 
 
 @pytest.mark.parametrize("halted", [False, True])
-@pytest.mark.parametrize("wrong", PHASES)
+@pytest.mark.parametrize("wrong", TO_THE_OUTCOME)
 def test_a_state_that_its_cards_do_not_bear_out_fails_and_is_not_taken(
     wrong: str, halted: bool
 ) -> None:

@@ -63,7 +63,7 @@ def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure)
     for step in procedure.steps:
         choices = [(c.name, c.in_round, c.when) for c in step.choices]
         assert len(choices) == len(set(choices))
-        assert {heard.trigger for heard in step.hears} <= set(transitions.HEARD)
+        assert {heard.trigger for heard in step.hears} <= set(transitions.STEP_EVENTS)
     reached = {then for s in procedure.steps for then in ways(s)}
     assert {*reached, procedure.steps[0].name, *procedure.begins} == set(names)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_ctl.table import positions
-from shoe_ctl.table.consent import is_another, same_name, sufficient
+from shoe_ctl.table.consent import is_another_person, lowest_consenting, normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.texts.message import message
 
@@ -19,22 +19,22 @@ TWO = [("Ann", "Anna"), ("Ann Lee", "AnnLee"), ("Ren\u00e9", "Rene"), ("Ann", "L
 
 @pytest.mark.parametrize(("one", "other"), ONE)
 def test_one_name_in_other_letters_is_no_second_person(one: str, other: str) -> None:
-    assert same_name(one) == same_name(other)
-    assert not is_another(one, other) and not is_another(other, one)
+    assert normalize_name(one) == normalize_name(other)
+    assert not is_another_person(one, other) and not is_another_person(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), TWO)
 def test_another_name_is(one: str, other: str) -> None:
-    assert is_another(one, other) and is_another(other, one)
+    assert is_another_person(one, other) and is_another_person(other, one)
 
 
 @pytest.mark.parametrize("nobody", [None, "", " ", "\u200b"])
 def test_nobody_is_no_second_person(nobody: str | None) -> None:
-    assert not is_another("Ann", nobody)
+    assert not is_another_person("Ann", nobody)
 
 
 def test_a_dealer_consents_to_what_is_the_dealers_and_a_pit_supervisor_to_all_else() -> None:
-    lowest = {position: sufficient(position) for position in positions.POSITIONS}
+    lowest = {position: lowest_consenting(position) for position in positions.POSITIONS}
     assert lowest.pop("dealer") == "dealer"
     assert set(lowest.values()) == {"pit_supervisor"}
 

@@ -11,7 +11,7 @@ import pytest
 from firmware_proto.cards import card
 from shoe_ctl.table import situations
 from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.offers import takes
+from shoe_ctl.table.offers import commands_of_state
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import restricted as status_restricted
 from shoe_ctl.table.status import status
@@ -86,7 +86,7 @@ def test_what_is_next_is_taken_from_whom_it_names(
 def test_every_command_is_offered_in_every_state_that_takes_it() -> None:
     for state in situations.STATES:
         for name, command in COMMANDS.items():
-            assert (name in takes(state)) is (state in command.states)
+            assert (name in commands_of_state(state)) is (state in command.states)
 
 
 def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> None:

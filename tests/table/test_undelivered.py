@@ -45,7 +45,7 @@ def test_an_event_that_a_sink_will_not_take_is_told_and_counted() -> None:
     restricted = [e.restricted_data["why"] for e in told if e.restricted_data is not None]
     assert restricted == ["ValueError: too long"] * 2
     shown = {"sink": "jsonl:-", "count": 2, "last": "bac-07/p9", "type": "round.outcome"}
-    assert undelivered.shown(table.now, restricted=False) == [shown | {"waiting": 0}]
+    assert undelivered.describe(table.now, restricted=False) == [shown | {"waiting": 0}]
     assert table.now.state == state
 
 
@@ -55,7 +55,7 @@ def test_the_same_event_is_told_once_however_often_it_is_tried() -> None:
     refuses(table, "bac-07/p3")
     refuses(table, "bac-07/p3", sink="jsonl:other")
     assert table.kinds.count("delivery.parked") == 2
-    assert [p["count"] for p in undelivered.shown(table.now, restricted=False)] == [1, 1]
+    assert [p["count"] for p in undelivered.describe(table.now, restricted=False)] == [1, 1]
 
 
 def test_what_a_sink_of_the_restricted_stream_refuses_is_for_those_who_see_it() -> None:
@@ -63,8 +63,8 @@ def test_what_a_sink_of_the_restricted_stream_refuses_is_for_those_who_see_it() 
     refuses(table, "bac-07/r3", sink="jsonl:all", public=False)
     (told,) = (e for e in table.events if e.type == "delivery.parked")
     assert told.audience is Audience.RESTRICTED
-    assert undelivered.shown(table.now, restricted=False) == []
-    assert [p["sink"] for p in undelivered.shown(table.now, restricted=True)] == ["jsonl:all"]
+    assert undelivered.describe(table.now, restricted=False) == []
+    assert [p["sink"] for p in undelivered.describe(table.now, restricted=True)] == ["jsonl:all"]
 
 
 def test_what_is_taken_after_all_is_told_and_waits_no_more() -> None:
@@ -72,23 +72,23 @@ def test_what_is_taken_after_all_is_told_and_waits_no_more() -> None:
     for record in (30, 20):
         refuses(table, f"bac-07/p{record}", record=record)
     refuses(table, "bac-07/p20", record=20)
-    assert undelivered.waiting(table.now, restricted=False) == {"jsonl:-": (30, 20)}
+    assert undelivered.list_waiting(table.now, restricted=False) == {"jsonl:-": (30, 20)}
     takes(table, "bac-07/p30", 30)
     takes(table, "bac-07/p30", 30)
     (told,) = (e for e in table.events if e.type == "delivery.taken")
     assert told.data == {"sink": "jsonl:-", "event": "bac-07/p30", "type": "round.outcome"}
-    (shown,) = undelivered.shown(table.now, restricted=False)
+    (shown,) = undelivered.describe(table.now, restricted=False)
     assert (shown["count"], shown["waiting"]) == (2, 1)
-    assert undelivered.waiting(table.now, restricted=False) == {"jsonl:-": (20,)}
+    assert undelivered.list_waiting(table.now, restricted=False) == {"jsonl:-": (20,)}
     takes(table, "bac-07/p20", 20, sink="jsonl:other")
-    assert undelivered.waiting(table.now, restricted=False) == {"jsonl:-": (20,)}
+    assert undelivered.list_waiting(table.now, restricted=False) == {"jsonl:-": (20,)}
 
 
 def test_that_a_sink_of_the_restricted_stream_took_it_is_for_those_who_see_it() -> None:
     table = at()
     refuses(table, "bac-07/r3", sink="jsonl:all", public=False, record=3)
-    assert undelivered.waiting(table.now, restricted=False) == {}
-    assert undelivered.waiting(table.now, restricted=True) == {"jsonl:all": (3,)}
+    assert undelivered.list_waiting(table.now, restricted=False) == {}
+    assert undelivered.list_waiting(table.now, restricted=True) == {"jsonl:all": (3,)}
     takes(table, "bac-07/r3", 3, sink="jsonl:all")
     (told,) = (e for e in table.events if e.type == "delivery.taken")
     assert told.audience is Audience.RESTRICTED
@@ -98,7 +98,7 @@ def test_a_sink_that_takes_little_for_years_keeps_no_more_than_it_can_be_offered
     table = at()
     for record in range(1, undelivered.MOST_WAITING + 4):
         refuses(table, f"bac-07/p{record}", record=record)
-    (records,) = undelivered.waiting(table.now, restricted=False).values()
+    (records,) = undelivered.list_waiting(table.now, restricted=False).values()
     assert records == tuple(range(4, undelivered.MOST_WAITING + 4))
 
 

@@ -96,7 +96,7 @@ def begins_round(turn: Turn) -> bool:
     return turn.implied and is_next and not card_check.is_unaligned(turn)
 
 
-def ask_for_double_draw(turn: Turn) -> None:
+def raise_double_draw(turn: Turn) -> None:
     """Fire the halt for the cards that were drawn together, after they have closed the bets."""
     turn.then("drawn_together")
 
@@ -110,7 +110,7 @@ def halt_for_double_draw(turn: Turn) -> None:
     if halted is not None and PULLED_DRAWS in halted.top.noted:
         _join_open_double_draw(turn, event, seen)
     else:
-        _raise_double_draw(turn, event, seen)
+        _open_double_draw(turn, event, seen)
     inspections = [_hold_card(turn, place, card) for place, card in enumerate(event.cards)]
     if awaited is not None and event.number not in (None, awaited):
         passed = message("seen_draw_out_of_turn", draw=event.number, next=awaited)
@@ -120,7 +120,7 @@ def halt_for_double_draw(turn: Turn) -> None:
             raise_irregularity(turn, cause)
 
 
-def _raise_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
+def _open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """Raise the double draw that the shoe reported."""
     noted = {ORDER_KNOWN: event.order_known, PULLED_DRAWS: _draw_numbers(turn, event)}
     raise_irregularity(

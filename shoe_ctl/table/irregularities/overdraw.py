@@ -30,14 +30,8 @@ from ..procedures.shared import (
 from ..round import card_check, early_cards, reconstruct, reveal
 from ..shoe import card_set, link
 from ..shoe import commands as shoe_commands
-from ..state import (
-    INITIAL_DEAL,
-    PHASES,
-    OpenIrregularity,
-    UnplacedCard,
-    pending_cards,
-    subject_of_draw,
-)
+from ..situations import TO_THE_OUTCOME
+from ..state import INITIAL_DEAL, OpenIrregularity, UnplacedCard, pending_cards, subject_of_draw
 from ..turn import Cause, TableView, Turn
 from . import halts as halt_causes
 
@@ -105,7 +99,7 @@ def _is_undecided_after_it(turn: Turn) -> bool:
     return halt.back_to == "revealing" and is_undecided(turn)
 
 
-def emit_unarmed(turn: Turn) -> None:
+def record_unarmed_draw(turn: Turn) -> None:
     """Report that the shoe was not armed for a card that is due. It is that hand's card *(5.7)*."""
     cause = _with_subject(turn, card_check.UNARMED)
     stack.raise_pending(turn, cause)
@@ -223,7 +217,7 @@ def _decided_card(view: TableView) -> UnplacedCard | None:
 def _is_due(view: TableView) -> bool:
     """Return True if the next card of the round is due now, by what everyone has seen."""
     played, back_to = view.now.round, view.resume_state
-    if back_to not in PHASES or reconstruct.free_slot(view) is None:
+    if back_to not in TO_THE_OUTCOME or reconstruct.free_slot(view) is None:
         return False
     return back_to != "revealing" or (played is not None and played.totals_announced)
 

@@ -80,7 +80,7 @@ def _can_withdraw_one(turn: Turn) -> bool:
     unanswered = _unanswered_wagers(turn, window)
     players = [
         held.player
-        for held in wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(window))
+        for held in wager_ledger.list_withdrawable(turn.now.wagers, _withdrawal_right(window))
     ]
     return any(window.scope == "any" or players.count(held.player) == 1 for held in unanswered)
 
@@ -111,7 +111,7 @@ def _check_single_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Obj
         return None if goes else Objection(message("refused_none_goes_alone"))
     asked = wager_commands.read_request(turn)
     answer = asked if isinstance(asked, Refused) else _without_wager(turn, asked)
-    return wager_commands.objection(answer) if isinstance(answer, Refused) else None
+    return wager_commands.as_objection(answer) if isinstance(answer, Refused) else None
 
 
 def _check_answer(turn: Turn, args: AnsweringPlayer | None) -> Message | None:
@@ -173,7 +173,7 @@ def _withdraw_one(turn: Turn) -> None:
     turn.change(wagers=done.wagers)
     wager_commands.emit_accepted(turn, done.entry)
     player = done.entry.player
-    if not wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(window), player):
+    if not wager_ledger.list_withdrawable(turn.now.wagers, _withdrawal_right(window), player):
         _record_answer(turn, player, (done.entry.seat,), "withdrawn")
 
 
@@ -257,7 +257,7 @@ def _withdrawal_right(window: Window) -> WithdrawalRight:
 
 def _unanswered_wagers(view: TableView, window: Window) -> list[Any]:
     """Return the wagers that may be withdrawn and whose Players have not answered."""
-    held = wager_ledger.withdrawable(view.now.wagers, _withdrawal_right(window))
+    held = wager_ledger.list_withdrawable(view.now.wagers, _withdrawal_right(window))
     return [one for one in held if one.player not in window.answered]
 
 
@@ -272,7 +272,7 @@ def _without_wager(turn: Turn, asked: WagerRequest) -> LedgerAnswer:
 
 
 def _withdrawable_seats(turn: Turn, player: str) -> tuple[int, ...]:
-    held = wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(_window(turn)), player)
+    held = wager_ledger.list_withdrawable(turn.now.wagers, _withdrawal_right(_window(turn)), player)
     return tuple(sorted({one.seat for one in held}))
 
 
@@ -309,7 +309,7 @@ def _find_player_at_seat(turn: Turn, window: Window, seat: int | None) -> str | 
         return unanswered[0]
     if unanswered:
         return Refused(why=message("refused_several_at_seat", seat=seat))
-    held = wager_ledger.withdrawable(turn.now.wagers, _withdrawal_right(window))
+    held = wager_ledger.list_withdrawable(turn.now.wagers, _withdrawal_right(window))
     if any(one.seat == seat for one in held):
         return Refused(why=message("refused_seat_has_answered", seat=seat))
     return Refused(why=message("refused_nothing_at_seat", seat=seat))

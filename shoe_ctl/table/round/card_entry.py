@@ -80,7 +80,7 @@ def check_against_reading(turn: Turn) -> Objection | None:
     Only the position that decides irregularities may.
     """
     decides, highest = positions.who_decides(turn.game), turn.settings.highest_position
-    if positions.may(turn.command.position, decides, highest=highest):
+    if positions.is_sufficient(turn.command.position, decides, highest=highest):
         return None
     why = message("refused_against_reading", position=decides)
     return Objection(why, {"position": decides})

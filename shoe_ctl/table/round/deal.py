@@ -51,7 +51,7 @@ def measure_differential_after_card(turn: Turn) -> None:
     Not with an empty shoe: the round is void then, and all wagers are returned.
     """
     if not card_ledger.is_shoe_empty(turn):
-        wager_commands.check_differential(turn)
+        wager_commands.measure_differential(turn)
 
 
 # Cards into slots.

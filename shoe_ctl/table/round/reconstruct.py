@@ -17,9 +17,9 @@ from firmware_proto.cards import Card
 
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
+from ..situations import TO_THE_OUTCOME
 from ..state import (
     INITIAL_DEAL,
-    PHASES,
     CardOnTable,
     DealtCard,
     OpenIrregularity,
@@ -222,7 +222,7 @@ def place_in_order(
     """
     halt, played = turn.now.halt, turn.now.round
     assert halt is not None
-    deals = halt.back_to in PHASES
+    deals = halt.back_to in TO_THE_OUTCOME
     if deals and played is not None and not played.cards and turn.now.opening:
         early_cards.deal_opening_cards(turn)
     pulls.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))

@@ -1,13 +1,13 @@
-"""Wagers in the round: commands to the ledger, its answers told, money lines at the round's end.
+"""Wager commands, and the wagers' part in a round: betting, the differential, settlement.
 
-In: wager commands, *no more bets*, the outcome, a void. Out: the ledger's answers, to be told.
+In: wager commands, *no more bets*, the outcome, a void. Out: events of wagers, refusals.
 Must not know: which state takes a command, how the ledger decides or pays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from shoe_ctl.games.settlement import Settlement
 from shoe_ctl.texts.message import Message, message
 
 from .. import arguments
-from ..arguments import explain_bad_args
+from ..arguments import Name, NoArgs, explain_bad_args
 from ..effects import Answer
 from ..shoe import link
 from ..turn import Objection, Turn
@@ -35,15 +35,17 @@ from .types import (
     Wagers,
 )
 
+# Events and refusals.
+
 _TRIED = {
     "late_wager": message("seen_late_wager_tried"),
     "late_withdrawal": message("seen_late_withdrawal_tried"),
 }
-"""What the room sees where a command is refused for being late."""
+"""Irregularity → what the public is told was seen, if a command is refused for being late."""
 
 
 def emit_accepted(turn: Turn, entry: LedgerEntry) -> None:
-    """The ledger took a request."""
+    """Emit a request that the ledger took."""
     data = {
         "round_id": turn.round.id,
         "number": entry.wager_number,
@@ -65,9 +67,9 @@ def emit_accepted(turn: Turn, entry: LedgerEntry) -> None:
 
 
 def refuse_with_rule(turn: Turn, refused: Refused) -> None:
-    """Refuse the command; wager.refused stands for command.refused and says under which rule.
+    """Refuse the command with wager.refused instead of command.refused: it names the rule.
 
-    One that came too late is an irregularity, and ends with its refusal.
+    A command that came too late is an irregularity, which ends with the refusal.
     """
     command = turn.command
     turn.refusal = Answer(
@@ -99,12 +101,12 @@ def refuse_with_rule(turn: Turn, refused: Refused) -> None:
 
 
 def needs_of(refused: Refused) -> dict[str, str]:
-    """The position that the command needs, if it is that."""
+    """Return what the command would need: a position, if that is why it was refused."""
     return {} if refused.position is None else {"position": refused.position}
 
 
 def emit_settled(turn: Turn, before: Wagers, lines: tuple[SettlementLine, ...]) -> None:
-    """Every wager is settled or returned, and with it what was declared of it in the round."""
+    """Emit how every wager was settled or returned, and the end of what was declared of it."""
     stood = {held.number: held for held in before.standing}
     for line in lines:
         secret = {"round_id": turn.round.id, **line_data(line)}
@@ -112,24 +114,27 @@ def emit_settled(turn: Turn, before: Wagers, lines: tuple[SettlementLine, ...]) 
         turn.tell("wager.settled", public, restricted=secret)
         key = stood[line.number].declared
         if key is not None:
-            how, rule = _how_it_ended(key, line)
+            how, rule = _find_end(key, line)
             of = {"seat": line.seat, "wager": line.wager}
             emit_resolved(turn, key, how, rule, of, player=line.player)
 
 
-def _how_it_ended(key: str, line: SettlementLine) -> tuple[str, str | None]:
-    """The end that the settlement gave it; where the wager did not play, what came of that."""
+def _find_end(key: str, line: SettlementLine) -> tuple[str, str | None]:
+    """Return the end that the settlement gave an irregularity, and its rule.
+
+    If the wager did not play, it is the result of the wager.
+    """
     ends = [applied for applied in line.applied if applied.key == key]
     return (ends[0].end, ends[0].rule) if ends else (line.result, line.rule)
 
 
-# What is wrong with a wager and halts nothing.
+# Irregularities of wagers, which do not halt the table.
 
 
 def emit_raised(
     turn: Turn, key: str, seen: Message, of: dict[str, Any], /, **restricted: object
 ) -> None:
-    """Something is wrong with wagers; ``of`` is what the room may know of which."""
+    """Emit an irregularity of wagers; ``of`` is what the public may know of which wager."""
     data = {"key": key, "seen": seen.as_data(), "rules": dict(turn.game.irregularities[key]), **of}
     turn.tell("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
 
@@ -137,27 +142,27 @@ def emit_raised(
 def emit_resolved(
     turn: Turn, key: str, how: str, rule: str | None, of: dict[str, Any], /, **restricted: object
 ) -> None:
-    """How it ended, under which rule."""
+    """Emit how an irregularity of wagers ended, and under which rule."""
     data = {"key": key, "how": how, "rule": rule, **of}
     turn.tell("irregularity.resolved", data, restricted={**data, **restricted})
 
 
-_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+# Arguments of the commands.
 
 
-class _NamedWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _NamedWager(NoArgs, frozen=True, kw_only=True):
     """Arguments that name a wager. A Player's id may be given as a number."""
 
-    player: _Name | int
+    player: Name | int
     seat: int
-    wager: _Name
+    wager: Name
     on_behalf: bool = False
 
     def asked(self, by: WagerActor) -> WagerRequest:
         return WagerRequest(player=str(self.player), seat=self.seat, wager=self.wager, by=by)
 
 
-class NewStake(_NamedWager, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewStake(_NamedWager, frozen=True, kw_only=True):
     """Arguments that name a wager and an amount, in minor units."""
 
     amount: int
@@ -168,34 +173,37 @@ class NewStake(_NamedWager, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         )
 
 
-class StandingWager(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Arguments that name a wager that lies there; its Player may be left out.
+class StandingWager(NoArgs, frozen=True, kw_only=True):
+    """Arguments that name a wager on the layout.
 
-    Then it is that of the only Player who has it at the seat.
+    The Player may be left out if only one has that wager at the seat.
     """
 
-    player: _Name | int | None = None
+    player: Name | int | None = None
     seat: int
-    wager: _Name
+    wager: Name
     on_behalf: bool = False
 
     def asked(self, by: WagerActor) -> WagerRequest:
-        assert self.player is not None, "whose it is was found before"
+        assert self.player is not None, "the Player was found before"
         return WagerRequest(player=str(self.player), seat=self.seat, wager=self.wager, by=by)
 
 
-class AreaRestriction(arguments.NoArgs, frozen=True, kw_only=True):
-    """Arguments of a restriction; null lifts it."""
+class AreaRestriction(NoArgs, frozen=True, kw_only=True):
+    """Arguments of a restriction: the number of wagers per area; null lifts it."""
 
     number: int | None
 
 
 class _Act(NamedTuple):
-    """``offered``: what stands against it, whatever wager is named."""
+    """What a wager command asks of the ledger."""
 
     args: type[_NamedWager | StandingWager]
+    """The type of its arguments."""
     do: Callable[[Wagers, Any, WagerRules], LedgerAnswer]
+    """What the ledger does."""
     offered: Callable[[Wagers, WagerRules], Refused | None]
+    """What stands against it, whatever wager is named."""
 
 
 _ACTS = {
@@ -206,52 +214,58 @@ _ACTS = {
 }
 
 
-# What was seen. Each check is asked with what is given, or with None: of whatever is given.
+# Conditions. Each check is asked with what is given, or with None: whatever is given.
 
 
 def check_change(command: str, turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """What the ledger has against a command about wagers."""
-    wagers = _opened(turn)
+    """Return the ledger's objection to a wager command."""
+    wagers = _wagers_once_open(turn)
     if given is None:
         refused = _ACTS[command].offered(wagers, turn.wager_rules)
-        return None if refused is None else objection(refused)
+        return None if refused is None else as_objection(refused)
     answer = _ask_ledger(turn, wagers)
-    return objection(answer) if isinstance(answer, Refused) else None
+    return as_objection(answer) if isinstance(answer, Refused) else None
 
 
 def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Message | None:
-    """The same; where announcements are implied a round's first wager opens it."""
+    """Return what stands against placing a wager.
+
+    With implied announcements the first wager opens the round: the shoe must be aligned for that.
+    """
     first = turn.state == "idle" and turn.implied
     unaligned = link.check_aligned(turn) if first else None
     return unaligned or check_change("place_wager", turn, given)
 
 
 def check_increasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """The same of more on a wager."""
+    """Return the ledger's objection to an increase."""
     return check_change("increase_wager", turn, given)
 
 
 def check_decreasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """The same of less on a wager."""
+    """Return the ledger's objection to a decrease."""
     return check_change("decrease_wager", turn, given)
 
 
-def out_of_time(turn: Turn) -> Objection | None:
-    """What the ledger says in a state in which no wager changes; while halted, of closed bets."""
+def check_out_of_time(turn: Turn) -> Objection | None:
+    """Return the ledger's objection in a state in which no wager can change.
+
+    While the table is halted the ledger is asked only if bets are closed.
+    """
     halted = turn.state == "suspended" and not are_bets_closed(turn)
     if halted or turn.state == "no_shoe":
         return None
     return check_change(turn.command.command, turn, turn.command.args)
 
 
-def _opened(turn: Turn) -> Wagers:
-    """The wagers as they stand, or, where the first would open the round, as they would then."""
+def _wagers_once_open(turn: Turn) -> Wagers:
+    """Return the wagers as they stand, or as they would be once the first one opened the round."""
     opens = turn.implied and turn.state == "idle"
     return wager_ledger.open_bets(turn.now.wagers) if opens else turn.now.wagers
 
 
-def objection(refused: Refused) -> Objection:
-    """What the ledger has against a command, told as an event of wagers."""
+def as_objection(refused: Refused) -> Objection:
+    """Return the ledger's refusal as an objection, which is emitted as wager.refused."""
 
     def tell(turn: Turn) -> None:
         refuse_with_rule(turn, refused)
@@ -260,54 +274,54 @@ def objection(refused: Refused) -> Objection:
 
 
 def check_restriction(turn: Turn, args: AreaRestriction | None) -> Objection | None:
-    """What stands against a lower number of wagers per playing area."""
+    """Return what stands against a lower number of wagers per playing area."""
     if args is None:
         if turn.game.limits.lowered_by is not None:
             return None
         return Objection(message("refused_no_restriction_in_game", game=turn.game.id))
-    answer = _restricted(turn, args)
+    answer = _ask_restriction(turn, args)
     if isinstance(answer, Accepted):
         return None
     return Objection(answer.why.citing(answer.rule), needs_of(answer))
 
 
-def _restricted(turn: Turn, args: AreaRestriction) -> LedgerAnswer:
+def _ask_restriction(turn: Turn, args: AreaRestriction) -> LedgerAnswer:
     asked = Restriction(number=args.number, by=ledger_actor(turn, on_behalf=False))
     return wager_ledger.restrict(turn.now.wagers, asked, turn.wager_rules)
 
 
-def rule_of_restricting(turn: Turn, _args: object = None) -> str | None:
-    """The rule that leaves it to a Pit Manager how many wagers an area takes."""
+def restriction_rule(turn: Turn, _args: object = None) -> str | None:
+    """Return the rule that leaves the number of wagers per area to a Pit Manager."""
     return turn.game.clause("wagers_per_area_lowered")
 
 
 def are_bets_closed(turn: Turn) -> bool:
-    """A round is open and *no more bets* was said."""
+    """Return True if a round is open and its bets are closed."""
     return turn.now.wagers.betting == "closed"
 
 
 def check_clearing(turn: Turn, _args: object = None) -> Message | None:
-    """What stands against taking all wagers back at once."""
+    """Return what stands against withdrawing all wagers at once."""
     if not turn.game.options.clear_bets:
         return message("refused_no_clear_bets", game=turn.game.id)
     return None if turn.now.wagers.standing else message("refused_no_wagers")
 
 
-# What is done.
+# Actions.
 
 
 def open_bets(turn: Turn) -> None:
-    """The round takes wagers."""
+    """Open betting in the ledger."""
     turn.change(wagers=wager_ledger.open_bets(turn.now.wagers))
 
 
 def close_bets(turn: Turn) -> None:
-    """The round takes no more wagers."""
+    """Close betting in the ledger."""
     turn.change(wagers=wager_ledger.close_bets(turn.now.wagers))
 
 
-def check_differential(turn: Turn) -> None:
-    """Bets are closed: what exceeds the table differential is dealt with now (I 5.16, 5.18)."""
+def measure_differential(turn: Turn) -> None:
+    """Measure the table differential; if it is exceeded, that is handled next (I 5.16, 5.18)."""
     found = differential.assess(turn.now.wagers, turn.wager_rules)
     measured = msgspec.structs.replace(turn.now.wagers, measured=(found.player, found.banker))
     turn.change(wagers=measured)
@@ -316,7 +330,7 @@ def check_differential(turn: Turn) -> None:
 
 
 def differential_has_changed(turn: Turn) -> bool:
-    """Main wagers that play changed after *no more bets*, and exceed the table differential."""
+    """Return True if main wagers changed after *no more bets* and exceed the differential."""
     wagers = turn.now.wagers
     if wagers.betting != "closed":
         return False
@@ -324,14 +338,17 @@ def differential_has_changed(turn: Turn) -> bool:
     return found.exceeded and wagers.measured != (found.player, found.banker)
 
 
-def recheck_differential(turn: Turn) -> None:
-    """What is declared changed wagers; while something halts the table it is looked at after it."""
+def measure_differential_again(turn: Turn) -> None:
+    """Measure the table differential again after a declaration.
+
+    While the table is halted this waits until play resumes.
+    """
     if turn.now.halt is None and differential_has_changed(turn):
-        check_differential(turn)
+        measure_differential(turn)
 
 
 def place(turn: Turn) -> None:
-    """A wager is placed; where announcements are implied a round's first one opens it."""
+    """Place a wager; with implied announcements the first one opens the round."""
     if turn.state == "idle":
         turn.then("first_wager")
     else:
@@ -339,13 +356,13 @@ def place(turn: Turn) -> None:
 
 
 def apply_wager(turn: Turn) -> None:
-    """The ledger takes the command: tell what it makes of it."""
+    """Let the ledger do what the command asks, and emit it."""
     act = _ACTS[turn.command.command]
     accept_wagers(turn, act.do(turn.now.wagers, turn.args, turn.wager_rules))
 
 
 def clear_bets(turn: Turn) -> None:
-    """Every wager goes back: bets are still open."""
+    """Withdraw every wager while bets are open."""
     for held in turn.now.wagers.standing:
         by = ledger_actor(turn, on_behalf=False)
         asked = WagerRequest(player=held.player, seat=held.seat, wager=held.wager, by=by)
@@ -353,7 +370,7 @@ def clear_bets(turn: Turn) -> None:
 
 
 def accept_wagers(turn: Turn, answer: LedgerAnswer) -> None:
-    """Take on what the ledger made of a request that it takes, and tell it."""
+    """Store the wagers as the ledger changed them, and emit the entry."""
     assert isinstance(answer, Accepted), answer
     turn.change(wagers=answer.wagers)
     if answer.entry is not None:
@@ -361,15 +378,13 @@ def accept_wagers(turn: Turn, answer: LedgerAnswer) -> None:
 
 
 def restrict_wagers(turn: Turn) -> None:
-    """A Pit Manager's lower number of wagers per playing area, from the next round."""
-    answer = _restricted(turn, arguments.require_args(turn, AreaRestriction))
+    """Restrict the number of wagers per playing area from the next round on."""
+    answer = _ask_restriction(turn, arguments.require_args(turn, AreaRestriction))
     assert isinstance(answer, Accepted), "the check asks before"
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
     data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
-    by = ledger_actor(turn, on_behalf=False)
-    who = {"person": by.person, "position": by.position, "why": by.reason}
-    turn.tell("wagers.restricted", data, restricted={**data, **who})
+    turn.tell("wagers.restricted", data, restricted={**data, **turn.actor()})
 
 
 def settle_wagers(turn: Turn, settlement: Settlement) -> None:
@@ -386,15 +401,18 @@ def settle_none(turn: Turn) -> None:
 
 
 def return_all(turn: Turn, rule: str | None) -> None:
-    """The round is void under this rule: every wager goes back."""
+    """Return every wager of a round that is void under this rule."""
     before = turn.now.wagers
     returned = return_all_wagers(before, rule, turn.wager_rules)
     turn.change(wagers=returned.wagers)
     emit_settled(turn, before, returned.lines)
 
 
+# Requests to the ledger.
+
+
 def _ask_ledger(turn: Turn, wagers: Wagers) -> LedgerAnswer:
-    """The ledger's answer to the command."""
+    """Return the ledger's answer to the command of this turn."""
     act = _ACTS[turn.command.command]
     asked = read_request(turn, act.args)
     return asked if isinstance(asked, Refused) else act.do(wagers, asked, turn.wager_rules)
@@ -403,7 +421,7 @@ def _ask_ledger(turn: Turn, wagers: Wagers) -> LedgerAnswer:
 def read_request(
     turn: Turn, kind: type[_NamedWager | StandingWager] = StandingWager
 ) -> WagerRequest | Refused:
-    """Read what is asked of the ledger and keep it with the turn, or say what is wrong with it."""
+    """Read the request to the ledger and keep it in ``turn.args``, or return what is wrong."""
     try:
         args = msgspec.convert(turn.command.args, kind)
     except msgspec.ValidationError as error:
@@ -419,13 +437,13 @@ def read_request(
 
 
 def _with_player(turn: Turn, args: StandingWager) -> StandingWager | Refused:
-    """With the Player whose wager it is, where nobody was named."""
+    """Return the arguments with the Player whose wager it is, if nobody was named."""
     whose = find_wager_player(turn, args.player, args.seat, args.wager)
     return whose if isinstance(whose, Refused) else msgspec.structs.replace(args, player=whose)
 
 
 def find_wager_player(turn: Turn, named: str | int | None, seat: int, wager: str) -> str | Refused:
-    """The Player who is named, or else the only one who has this wager at this seat."""
+    """Return the Player who is named, or else the only one who has this wager at this seat."""
     if named is not None:
         return str(named)
     players = {held.player for held in turn.now.wagers.standing if held.area == (seat, wager)}
@@ -437,7 +455,7 @@ def find_wager_player(turn: Turn, named: str | int | None, seat: int, wager: str
 
 
 def ledger_actor(turn: Turn, *, on_behalf: bool) -> WagerActor:
-    """Who gives the command, as the ledger keeps it."""
+    """Return who gives the command, for the ledger's history."""
     command = turn.command
     return WagerActor(
         person=command.person,

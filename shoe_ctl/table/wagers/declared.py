@@ -1,4 +1,4 @@
-"""What people declare of wagers: it is raised and recorded, and halts nothing.
+"""Declared irregularities of wagers: they are recorded, and do not halt the table.
 
 In: declare, with the Player, the seat, the wager and the amount. Out: irregularity.raised
 .resolved, wager.accepted; the ledger as it is then settled.
@@ -21,23 +21,25 @@ from .types import Accepted, AmountRequest, LedgerAnswer, Refused
 
 
 class DeclaredWager(NoArgs, frozen=True, kw_only=True):
-    """What is declared of which wager.
-
-    ``amount``, in minor units, is always chips that lie there, never a change: of a wager outside
-    the limits all of them, late ones too; of a late wager those of them that came late.
-    ``earlier``: of a wager that an earlier round settled.
-    """
+    """Arguments of *declare*: what is declared of which wager."""
 
     key: str
+    """The irregularity."""
     player: Name | int | None = None
+    """The Player's id; it may be given as a number."""
     seat: int | None = None
+    """The seat."""
     wager: Name | None = None
+    """The name of the wager."""
     amount: int | None = None
+    """Chips that lie there, in minor units, never a change: for a wager outside the limits all of
+    them, late ones too; for a late wager those that came late."""
     earlier: bool = False
+    """True for a wager that was settled in an earlier round."""
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What of the wager is named."""
+        """The names of the arguments about the wager that are given."""
         return tuple(name for name in _WAGER if getattr(self, name) is not None)
 
 
@@ -47,24 +49,28 @@ _Ask = Callable[[Turn, AmountRequest], LedgerAnswer]
 
 
 class DeclaredIrregularity(NamedTuple):
-    """An irregularity that halts nothing. ``end`` is how it ends, None: when the wager is settled.
-
-    ``names`` are the arguments that it takes; ``alone``: none of them will do as well.
-    """
+    """An irregularity of wagers that can be declared."""
 
     seen: Message
+    """What the public is told was seen."""
     names: tuple[str, ...]
+    """The arguments that it takes."""
     alone: bool
+    """True if it may be declared without any of them."""
     ask: _Ask
+    """What it asks of the ledger."""
     end: Callable[[Turn], str | None]
+    """Returns how it ends; None: it ends when the wager is settled."""
 
 
-def _late(turn: Turn) -> str:
-    """Not honoured, so returned (T/F 5.4); where the rules only refuse it, refused."""
+def _end_of_late_wager(turn: Turn) -> str:
+    """Return the end of a late wager: returned (T/F 5.4), or refused if no rule returns it."""
     return "refused" if turn.game.rule("late_wager", "returned") is None else "returned"
 
 
-def _outside(key: str, seen: Message) -> DeclaredIrregularity:
+def _outside_limits(key: str, seen: Message) -> DeclaredIrregularity:
+    """Return the irregularity of a wager under the minimum or over the maximum."""
+
     def ask(turn: Turn, asked: AmountRequest) -> LedgerAnswer:
         return wager_ledger.declare_outside_limits(turn.now.wagers, asked, turn.wager_rules, key)
 
@@ -79,7 +85,7 @@ RECORDED: Mapping[str, DeclaredIrregularity] = {
         ask=lambda turn, asked: wager_ledger.declare_found_late(
             turn.now.wagers, asked, turn.wager_rules
         ),
-        end=_late,
+        end=_end_of_late_wager,
     ),
     "late_withdrawal": DeclaredIrregularity(
         message("seen_late_withdrawal"),
@@ -90,40 +96,43 @@ RECORDED: Mapping[str, DeclaredIrregularity] = {
         ),
         end=lambda _: "settled_as_placed",
     ),
-    "under_minimum": _outside("under_minimum", message("seen_under_minimum")),
-    "over_maximum": _outside("over_maximum", message("seen_over_maximum")),
+    "under_minimum": _outside_limits("under_minimum", message("seen_under_minimum")),
+    "over_maximum": _outside_limits("over_maximum", message("seen_over_maximum")),
 }
-"""By key: what is declared of wagers."""
+"""Key → irregularity of wagers that can be declared."""
 
 
-# What was seen.
+# Conditions.
 
 
 def check_recorded(turn: Turn, key: str, given: Mapping[str, Any] | None) -> Objection | None:
-    """What stands against declaring this of wagers, by what is given for it."""
+    """Return what stands against declaring this; ``given`` None: whatever is given."""
     kind = RECORDED[key]
     if given is None:
-        return None if _can_be_found(turn, key) else _not_now(turn, key)
+        return None if _can_be_declared(turn, key) else _objection_now(turn, key)
     args = arguments.read_args(turn, DeclaredWager)
     if isinstance(args, Message):
         return Objection(args)
     if args.earlier and kind.alone:
         return Objection(message("refused_only_in_its_round", key=args.key))
     if not args.earlier and turn.now.wagers.betting != "closed":
-        return _not_now(turn, args.key)
+        return _objection_now(turn, args.key)
     if args.given != kind.names and (args.given or not kind.alone):
         takes, named = list(kind.names), list(args.given)
         return Objection(message("refused_key_takes", key=args.key, takes=takes, given=named))
     if not args.given:
         return None
-    answer = _answer(turn, args)
+    answer = _ask_ledger(turn, args)
     if isinstance(answer, Refused):
         return Objection(answer.why.citing(answer.rule), needs_of(answer))
     return None
 
 
-def _can_be_found(turn: Turn, key: str) -> bool:
-    """After *no more bets*; a wager outside the limits also of an earlier round, by the staff."""
+def _can_be_declared(turn: Turn, key: str) -> bool:
+    """Return True if this can be declared now.
+
+    That is after *no more bets*; staff can also declare a wager of an earlier round outside limits.
+    """
     if turn.now.wagers.betting == "closed":
         return True
     if RECORDED[key].alone or not turn.game.options.staffed:
@@ -134,15 +143,15 @@ def _can_be_found(turn: Turn, key: str) -> bool:
     return any(rules.maximum(wager) is not None for wager in rules.offered)
 
 
-def _not_now(turn: Turn, key: str) -> Objection:
+def _objection_now(turn: Turn, key: str) -> Objection:
     if turn.now.round is None:
         alone = RECORDED[key].alone
         return Objection(message("refused_no_round") if alone else message("refused_say_earlier"))
     return Objection(message("refused_bets_still_open"))
 
 
-def _answer(turn: Turn, args: DeclaredWager) -> LedgerAnswer:
-    """What the ledger makes of it."""
+def _ask_ledger(turn: Turn, args: DeclaredWager) -> LedgerAnswer:
+    """Return the ledger's answer to the declaration."""
     asked = AmountRequest(
         player=str(args.player),
         seat=args.seat or 0,
@@ -155,11 +164,11 @@ def _answer(turn: Turn, args: DeclaredWager) -> LedgerAnswer:
     return RECORDED[args.key].ask(turn, asked)
 
 
-# What is done.
+# Actions.
 
 
 def record_declared(turn: Turn) -> None:
-    """Raise it, let the ledger take it, and say how it ends where that is known."""
+    """Emit the irregularity, change the ledger, and emit the end if it is known already."""
     args = arguments.require_args(turn, DeclaredWager)
     kind = RECORDED[args.key]
     of = {name: getattr(args, name) for name in args.given if name != "player"}
@@ -169,7 +178,7 @@ def record_declared(turn: Turn) -> None:
     emit_raised(turn, args.key, kind.seen, of, **secret)
     open_before = _open_limit(turn, args)
     if args.given:
-        answer = _answer(turn, args)
+        answer = _ask_ledger(turn, args)
         assert isinstance(answer, Accepted), answer
         accept_wagers(turn, answer)
     who = {name: value for name, value in secret.items() if name == "player"}
@@ -177,18 +186,21 @@ def record_declared(turn: Turn) -> None:
     if end is not None:
         emit_resolved(turn, args.key, end, turn.game.rule(args.key, end), of, **who)
         if open_before is not None and _open_limit(turn, args) is None:
-            _tell_only_late(turn, args, open_before, who)
+            _emit_only_late(turn, args, open_before, who)
     elif _open_limit(turn, args) is None:
-        _tell_only_late(turn, args, args.key, who)
+        _emit_only_late(turn, args, args.key, who)
 
 
 def _open_limit(turn: Turn, args: DeclaredWager) -> str | None:
-    """The key under which this wager is outside the limits; it is open until it is settled."""
+    """Return the key under which this wager was declared outside the limits, if it is."""
     held = turn.now.wagers.find(str(args.player), args.seat or 0, args.wager or "")
     return None if held is None else held.declared
 
 
-def _tell_only_late(turn: Turn, args: DeclaredWager, key: str, who: Mapping[str, object]) -> None:
-    """It was outside the limits with its late chips alone: those go back, the rest plays (5.4)."""
+def _emit_only_late(turn: Turn, args: DeclaredWager, key: str, who: Mapping[str, object]) -> None:
+    """Emit that a wager was outside the limits only because of its late chips.
+
+    Those go back, and the rest plays (5.4).
+    """
     of = {"seat": args.seat, "wager": args.wager}
     emit_resolved(turn, key, "late", wager_ledger.late_rule(turn.wager_rules), of, **who)

@@ -1,7 +1,7 @@
-"""The table differential: how far main wagers on both hands are apart (I 5.16, N/T/F 5.18).
+"""The table differential: how far apart the main wagers on both hands are (I 5.16, N/T/F 5.18).
 
 In: Wagers, WagerRules. Out: who is asked to decrease, who may increase and how far; the wagers
-after it. It never refuses a placement. Must not know: cards, when in the round it is looked at.
+after that. It never refuses a new wager. Must not know: cards, when in the round it is measured.
 """
 
 from __future__ import annotations
@@ -18,43 +18,52 @@ from .limits import WagerRules
 from .types import AmountRequest, LedgerAnswer, Refused, Wager, WagerRequest, Wagers
 
 Hand = Literal["player", "banker"]
+"""A hand that main wagers are on."""
 
 
 class WagerRoom(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one wager may change by, at most (minor units, at least 1)."""
+    """How much one wager may change by."""
 
     number: int
+    """The number of the wager."""
     player: str
+    """The Player's id."""
     seat: int
+    """The seat."""
     wager: str
+    """The name of the wager."""
     most: int
+    """The largest change, in minor units, at least 1."""
 
 
 class Differential(msgspec.Struct, frozen=True, kw_only=True):
-    """Both totals (minor units) and, where ``limit`` is exceeded, what may be done about it.
-
-    ``high`` is the hand with more on it, None when equal. ``excess`` is what decreases and
-    increases must come to together. ``decrease`` are the wagers on ``high`` that can be less and
-    not under the minimum, ``increase`` those on the other hand that can be more and not over the
-    maximum; neither so far that the other hand exceeds the differential.
-    """
+    """The table differential as the wagers stand. Amounts are in minor units."""
 
     player: int
+    """All main wagers on Player."""
     banker: int
+    """All main wagers on Banker."""
     limit: int | None
+    """The table differential: how far apart they may be; None: no limit."""
     high: Hand | None
+    """The hand with more on it; None if both have the same."""
     excess: int
+    """What decreases and increases must add up to."""
     decrease: tuple[WagerRoom, ...] = ()
+    """If the limit is exceeded: the wagers on ``high`` that can be less without being under the
+    minimum, and without the other hand exceeding the differential."""
     increase: tuple[WagerRoom, ...] = ()
+    """If the limit is exceeded: the wagers on the other hand that can be more without being over
+    the maximum, and without that hand exceeding the differential."""
 
     @property
     def exceeded(self) -> bool:
-        """Whether wagers must change before the first card."""
+        """True if wagers must change before the first card."""
         return self.excess > 0
 
 
 def assess(wagers: Wagers, rules: WagerRules) -> Differential:
-    """The table differential as the wagers stand; what is not honoured does not count."""
+    """Measure the table differential as the wagers stand, without chips not honoured."""
     mains = rules.mains
     total = {"player": 0, "banker": 0}
     for held in wagers.standing:
@@ -84,36 +93,38 @@ def assess(wagers: Wagers, rules: WagerRules) -> Differential:
 def decrease_for_differential(
     wagers: Wagers, asked: AmountRequest, rules: WagerRules
 ) -> LedgerAnswer:
-    """A Player who was asked to takes some of a wager back (I 5.16.1, N/T/F 5.18.1)."""
+    """Decrease a wager of a Player who was asked to (I 5.16.1, N/T/F 5.18.1)."""
     rule = rules.game.rule("table_differential", "decreased")
     held = wagers.find(asked.player, asked.seat, asked.wager)
-    refused = _unfit(wagers, asked, rules, rule, adds=False) or check_remaining(held, asked, rules)
-    return _unless_tipped(refused or reduce_stake(wagers, asked, rule), wagers, rules, rule)
+    refused = _check_change(wagers, asked, rules, rule, adds=False) or check_remaining(
+        held, asked, rules
+    )
+    return _refuse_if_reversed(refused or reduce_stake(wagers, asked, rule), wagers, rules, rule)
 
 
 def increase_for_differential(
     wagers: Wagers, asked: AmountRequest, rules: WagerRules
 ) -> LedgerAnswer:
-    """A Player on the hand with less on it adds to a wager (I 5.16.2, N/T/F 5.18.2)."""
+    """Increase a wager on the hand with less on it (I 5.16.2, N/T/F 5.18.2)."""
     rule = rules.game.rule("table_differential", "increased")
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
-        _unfit(wagers, asked, rules, rule, adds=True)
+        _check_change(wagers, asked, rules, rule, adds=True)
         or limits.check_exists(held, asked)
         or limits.check_limits(asked.wager, amount_in_play(held) + asked.amount, rules)
     )
-    return _unless_tipped(
+    return _refuse_if_reversed(
         refused or add_stake(wagers, asked, "increased", rule), wagers, rules, rule
     )
 
 
 def remove_for_differential(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> LedgerAnswer:
-    """The Pit Manager removes a wager of the higher hand (I 5.16.3, N/T/F 5.18.3)."""
+    """Remove a wager on the hand with more on it (I 5.16.3, N/T/F 5.18.3); a Pit Manager does."""
     rule = rules.game.rule("table_differential", "removed")
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
         limits.check_position(asked.by, "pit_manager", rules, rule)
-        or _unfit(wagers, asked, rules, rule, adds=False)
+        or _check_change(wagers, asked, rules, rule, adds=False)
         or limits.check_exists(held, asked)
     )
     return refused or remove_wager(wagers, asked, "removed", rule)
@@ -122,6 +133,7 @@ def remove_for_differential(wagers: Wagers, asked: WagerRequest, rules: WagerRul
 def _rooms(
     wagers: list[Wager], widest: int, rules: WagerRules, direction: Literal[-1, 1]
 ) -> tuple[WagerRoom, ...]:
+    """Return how much these wagers may each change by: ``direction`` -1 down, 1 up."""
     rooms = []
     for held in wagers:
         most = widest
@@ -143,10 +155,10 @@ def _rooms(
     return tuple(rooms)
 
 
-def _unfit(
+def _check_change(
     wagers: Wagers, asked: WagerRequest, rules: WagerRules, rule: str | None, *, adds: bool
 ) -> Refused | None:
-    """The differential gives no leave for it: not exceeded, or the wrong hand."""
+    """Refuse a change if the differential is not exceeded, or on the wrong hand."""
     found = assess(wagers, rules)
     wrong = None
     hand = rules.mains.get(asked.wager)
@@ -170,7 +182,7 @@ def _unfit(
     )
 
 
-def _unless_tipped(
+def _refuse_if_reversed(
     answered: LedgerAnswer, before: Wagers, rules: WagerRules, rule: str | None
 ) -> LedgerAnswer:
     """Refuse a change so large that the other hand now exceeds the differential."""

@@ -1,4 +1,4 @@
-"""The ledger of wagers: placing, changing and withdrawing them, each act kept with who and when.
+"""The ledger of wagers: they are placed, changed, withdrawn, declared; each act with who and when.
 
 In: Wagers, a request, WagerRules. Out: Accepted with the new Wagers, or Refused with the rule.
 Must not know: cards, outcomes, payment, how a request came in.
@@ -31,11 +31,13 @@ from .types import (
     with_wager,
 )
 
+# Betting opens and closes.
+
 
 def open_bets(wagers: Wagers) -> Wagers:
-    """*Place your bets* (3.1). A restriction made before holds from this round.
+    """Open betting: *place your bets* (3.1). A restriction made before holds from this round.
 
-    In a round whose bets were closed (5.9) betting goes on with the wagers that stand.
+    In a round whose bets were closed, betting continues with the wagers that stand (5.9).
     """
     if wagers.betting == "closed":
         return msgspec.structs.replace(wagers, betting="open")
@@ -48,18 +50,21 @@ def open_bets(wagers: Wagers) -> Wagers:
 
 
 def close_bets(wagers: Wagers) -> Wagers:
-    """*No more bets* (3.2)."""
+    """Close betting: *no more bets* (3.2)."""
     return msgspec.structs.replace(wagers, betting="closed")
 
 
+# While betting is open.
+
+
 def place(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnswer:
-    """A Player's first stake on a playing area. Side wagers need no main wager (3.6)."""
+    """Place a Player's first stake on a playing area. Side wagers need no main wager (3.6)."""
     held = wagers.find(asked.player, asked.seat, asked.wager)
     standing = None
     if held is not None and held.amount > 0:
         standing = Refused(why=message("refused_has_that_wager", player=asked.player))
     refused = (
-        _unfit(asked, rules)
+        _check_request(asked, rules)
         or limits.check_betting_open(wagers, rules, adds=True)
         or standing
         or limits.check_room(wagers, asked, rules)
@@ -69,10 +74,10 @@ def place(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnsw
 
 
 def increase(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnswer:
-    """More on a wager that stands; what it then is must be within the limits (3.5.1)."""
+    """Increase a wager that stands; it must then be within the limits (3.5.1)."""
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
-        _unfit(asked, rules)
+        _check_request(asked, rules)
         or limits.check_betting_open(wagers, rules, adds=True)
         or limits.check_exists(held, asked)
         or limits.check_limits(asked.wager, amount_in_play(held) + asked.amount, rules)
@@ -81,10 +86,10 @@ def increase(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerA
 
 
 def decrease(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnswer:
-    """Less on a wager that stands, not below the minimum: all of it is a withdrawal."""
+    """Decrease a wager that stands, not below the minimum. All of it would be a withdrawal."""
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
-        _unfit(asked, rules)
+        _check_request(asked, rules)
         or limits.check_betting_open(wagers, rules, adds=False)
         or check_remaining(held, asked, rules)
     )
@@ -92,10 +97,10 @@ def decrease(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerA
 
 
 def withdraw(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> LedgerAnswer:
-    """The whole wager goes back to its Player, with chips that were not honoured on it."""
+    """Withdraw a wager: all its chips go back to the Player, also those not honoured."""
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
-        _unfit(asked, rules)
+        _check_request(asked, rules)
         or limits.check_betting_open(wagers, rules, adds=False)
         or limits.check_exists(held, asked)
     )
@@ -103,37 +108,37 @@ def withdraw(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> LedgerAn
 
 
 def restrict(wagers: Wagers, asked: Restriction, rules: WagerRules) -> LedgerAnswer:
-    """A Pit Manager's lower number of wagers per playing area, from the next round on."""
+    """Restrict the number of wagers per playing area from the next round on (a Pit Manager)."""
     refused = limits.check_restriction(asked, rules)
     if refused is not None:
         return refused
     return Accepted(wagers=msgspec.structs.replace(wagers, restriction_next=asked.number))
 
 
-# Whether any wager can change so, whatever is asked.
+# While betting is open: whether there is any wager at all that can change so.
 
 
 def check_placing(wagers: Wagers, rules: WagerRules) -> Refused | None:
-    """No area takes another wager of anybody who may play."""
+    """Refuse every new wager if no area takes one."""
     late = limits.check_betting_open(wagers, rules, adds=True)
-    return late or limits.no_room_at_all(wagers, rules)
+    return late or limits.check_any_room(wagers, rules)
 
 
 def check_increasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
-    """Every wager is as much as it may be."""
+    """Refuse every increase if each wager is at its maximum."""
     late = limits.check_betting_open(wagers, rules, adds=True)
-    if late is not None or any(_may_grow(held, rules) for held in wagers.standing):
+    if late is not None or any(_can_grow(held, rules) for held in wagers.standing):
         return late
     return Refused(why=message("refused_none_can_be_more"))
 
 
-def _may_grow(held: Wager, rules: WagerRules) -> bool:
+def _can_grow(held: Wager, rules: WagerRules) -> bool:
     most = rules.maximum(held.wager)
     return most is None or held.amount < most
 
 
 def check_decreasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
-    """Every wager is as little as it may be."""
+    """Refuse every decrease if each wager is at its minimum."""
     late = limits.check_betting_open(wagers, rules, adds=False)
     if late is not None or any(w.amount > rules.minimum(w.wager) for w in wagers.standing):
         return late
@@ -141,23 +146,23 @@ def check_decreasing(wagers: Wagers, rules: WagerRules) -> Refused | None:
 
 
 def check_withdrawing(wagers: Wagers, rules: WagerRules) -> Refused | None:
-    """No wager lies there."""
+    """Refuse every withdrawal if no wager stands."""
     late = limits.check_betting_open(wagers, rules, adds=False)
     if late is not None or wagers.standing:
         return late
     return Refused(why=message("refused_no_wagers"))
 
 
-# What the other parts of the ledger build on: these change the wagers, unchecked.
+# Changes, unchecked: the other parts of the ledger and the table differential are made of these.
 
 
 def amount_in_play(held: Wager | None) -> int:
-    """What plays on this wager, in minor units."""
+    """Return what plays on this wager, in minor units."""
     return 0 if held is None else held.amount
 
 
 def check_remaining(held: Wager | None, asked: AmountRequest, rules: WagerRules) -> Refused | None:
-    """A decrease of a wager that is not there, or to nothing, or to under the minimum."""
+    """Refuse a decrease of a wager that does not exist, to nothing, or to under the minimum."""
     missing = limits.check_exists(held, asked)
     if missing is not None:
         return missing
@@ -171,8 +176,8 @@ def check_remaining(held: Wager | None, asked: AmountRequest, rules: WagerRules)
 
 
 def add_stake(wagers: Wagers, asked: AmountRequest, act: WagerAct, rule: str | None) -> Accepted:
-    """So much more plays on the wager, which begins with it where there was none."""
-    held = wagers.find(asked.player, asked.seat, asked.wager) or _begun(wagers, asked)
+    """Add to a wager, or begin one."""
+    held = wagers.find(asked.player, asked.seat, asked.wager) or _new_wager(wagers, asked)
     raised = msgspec.structs.replace(
         held,
         amount=held.amount + asked.amount,
@@ -184,12 +189,12 @@ def add_stake(wagers: Wagers, asked: AmountRequest, act: WagerAct, rule: str | N
 
 
 def mark_not_honoured(wagers: Wagers, asked: AmountRequest, rule: str | None) -> Accepted:
-    """So much lies on the wager's area and does not play.
+    """Mark chips on a playing area as not honoured: they do not play.
 
-    They are the chips that were found there before, as far as those go: what was placed here came
-    in time. The rest lies there besides.
+    Chips that were found there before are marked first, because what was placed by a command came
+    in time. The rest are further chips.
     """
-    held = wagers.find(asked.player, asked.seat, asked.wager) or _begun(wagers, asked)
+    held = wagers.find(asked.player, asked.seat, asked.wager) or _new_wager(wagers, asked)
     known = min(held.found, asked.amount)
     late = msgspec.structs.replace(
         held,
@@ -198,28 +203,28 @@ def mark_not_honoured(wagers: Wagers, asked: AmountRequest, rule: str | None) ->
         not_honoured=held.not_honoured + asked.amount,
     )
     if known and not late.found:
-        late = _raised_as_placed(wagers, late)
+        late = _restore_raised(wagers, late)
     return write_entry(wagers, late, asked, "found_late", rule)
 
 
 def reduce_stake(wagers: Wagers, asked: AmountRequest, rule: str | None) -> Accepted:
-    """So much goes back to the Player."""
-    held = _stands(wagers, asked)
+    """Give part of a wager back to the Player."""
+    held = _require_wager(wagers, asked)
     left = held.amount - asked.amount
     less = msgspec.structs.replace(held, amount=left, found=min(held.found, left))
     return write_entry(wagers, less, asked, "decreased", rule)
 
 
 def remove_wager(wagers: Wagers, asked: WagerRequest, act: WagerAct, rule: str | None) -> Accepted:
-    """All of it goes back to the Player and the wager is gone."""
-    gone = msgspec.structs.replace(_stands(wagers, asked), amount=0, found=0, not_honoured=0)
+    """Give all of a wager back to the Player; the wager is gone."""
+    gone = msgspec.structs.replace(_require_wager(wagers, asked), amount=0, found=0, not_honoured=0)
     return write_entry(wagers, gone, asked, act, rule)
 
 
 def write_entry(
     wagers: Wagers, held: Wager, asked: WagerRequest, act: WagerAct, rule: str | None
 ) -> Accepted:
-    """The wager as it is now, with a line in the history that says what came or went."""
+    """Store a wager as it is now, with an entry in the history of what came or went."""
     by = asked.by
     former = wagers.find(asked.player, asked.seat, asked.wager)
     entry = LedgerEntry(
@@ -246,8 +251,8 @@ def write_entry(
     return Accepted(wagers=now, entry=entry)
 
 
-def _begun(wagers: Wagers, asked: WagerRequest) -> Wager:
-    """A wager of nothing yet, with the next number."""
+def _new_wager(wagers: Wagers, asked: WagerRequest) -> Wager:
+    """Return a wager with the next number and nothing on it yet."""
     return Wager(
         number=wagers.numbered + 1,
         player=asked.player,
@@ -260,8 +265,11 @@ def _begun(wagers: Wagers, asked: WagerRequest) -> Wager:
     )
 
 
-def _raised_as_placed(wagers: Wagers, held: Wager) -> Wager:
-    """With nothing found on it any more it reached its amount when it was last placed or raised."""
+def _restore_raised(wagers: Wagers, held: Wager) -> Wager:
+    """Return the wager as raised when it was last placed or increased by a command.
+
+    That is when it reached its amount, once no chips of it count as found.
+    """
     raised = [e for e in wagers.history if e.wager_number == held.number and e.act in _RAISES]
     if not raised:
         return held
@@ -270,16 +278,17 @@ def _raised_as_placed(wagers: Wagers, held: Wager) -> Wager:
 
 
 _RAISES: frozenset[WagerAct] = frozenset({"placed", "increased"})
+"""Acts of commands by which a wager grows."""
 
 
-def _stands(wagers: Wagers, asked: WagerRequest) -> Wager:
+def _require_wager(wagers: Wagers, asked: WagerRequest) -> Wager:
     held = wagers.find(asked.player, asked.seat, asked.wager)
     assert held is not None, "checked before"
     return held
 
 
-def _unfit(asked: WagerRequest, rules: WagerRules) -> Refused | None:
-    """What stands against any request: what it names, how much, who acts."""
+def _check_request(asked: WagerRequest, rules: WagerRules) -> Refused | None:
+    """Refuse a request for what it names, its amount, or who acts."""
     return (
         limits.check_named(asked, rules)
         or limits.check_amount(asked)
@@ -287,46 +296,50 @@ def _unfit(asked: WagerRequest, rules: WagerRules) -> Refused | None:
     )
 
 
-def declare_found(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnswer:
-    """So much more was placed in time than the ledger took: it plays, whatever the limits are.
+# After *no more bets*: what staff declare of wagers.
 
-    What is under the minimum or over the maximum is dealt with when the round is settled.
+
+def declare_found(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnswer:
+    """Add chips that were placed in time but not recorded: they play, whatever the limits are.
+
+    What is under the minimum or over the maximum is handled when the round is settled.
     """
     rule = rules.game.clause("limits")
-    return _unfit_find(wagers, asked, rules, rule) or add_stake(wagers, asked, "found", rule)
+    return _check_declaration(wagers, asked, rules, rule) or add_stake(wagers, asked, "found", rule)
 
 
 def declare_outside_limits(
     wagers: Wagers, asked: AmountRequest, rules: WagerRules, key: str
 ) -> LedgerAnswer:
-    """In all so much lies there, late chips too, and what came in time is outside the limits.
+    """Declare a wager outside the limits; ``asked.amount`` is all chips there, late ones too.
 
-    ``key`` is ``under_minimum`` or ``over_maximum``; it is settled under that one's ends. Where it
-    is over the maximum only with its late chips nothing changes: they go back in any case (5.4).
+    ``key`` is ``under_minimum`` or ``over_maximum``; the wager is settled under the ends of that
+    irregularity. If it is over the maximum only because of late chips, nothing changes: these go
+    back in any case (5.4).
     """
     held = wagers.find(asked.player, asked.seat, asked.wager)
     known = 0 if held is None else held.chips
     late = 0 if held is None else held.not_honoured
     in_time = msgspec.structs.replace(asked, amount=asked.amount - late)
-    refused = _unfit_find(wagers, asked, rules, rules.game.rule(key, "refused")) or _still_open(
-        wagers
-    )
+    refused = _check_declaration(
+        wagers, asked, rules, rules.game.rule(key, "refused")
+    ) or _check_closed(wagers)
     if refused is not None:
         return refused
-    if (within := _within(in_time, rules, key, late)) is not None:
-        only_late = asked.amount == known and _within(asked, rules, key) is None
+    if (within := _check_is_outside(in_time, rules, key, late)) is not None:
+        only_late = asked.amount == known and _check_is_outside(asked, rules, key) is None
         return Accepted(wagers=wagers) if only_late else within
     if asked.amount <= known:
-        return _known(known)
+        return _gone_chips(known)
     answer = declare_found(
         wagers, msgspec.structs.replace(asked, amount=asked.amount - known), rules
     )
     if isinstance(answer, Refused):
         return answer
-    return Accepted(wagers=_marked(answer.wagers, asked, key), entry=answer.entry)
+    return Accepted(wagers=_mark_declared(answer.wagers, asked, key), entry=answer.entry)
 
 
-def _marked(wagers: Wagers, asked: WagerRequest, key: str | None) -> Wagers:
+def _mark_declared(wagers: Wagers, asked: WagerRequest, key: str | None) -> Wagers:
     held = wagers.find(asked.player, asked.seat, asked.wager)
     assert held is not None, "it lies there"
     return with_wager(wagers, msgspec.structs.replace(held, declared=key))
@@ -335,15 +348,16 @@ def _marked(wagers: Wagers, asked: WagerRequest, key: str | None) -> Wagers:
 def declare_earlier(
     wagers: Wagers, asked: AmountRequest, rules: WagerRules, key: str
 ) -> LedgerAnswer:
-    """A wager of an earlier round was outside the limits: what was done is settled.
+    """Declare that a wager of an earlier round was outside the limits: its settlement stands.
 
-    I 5.14, N/T/F 5.16. Under the minimum it was that Player's one time *(reading)*.
+    I 5.14, N/T/F 5.16. For a wager under the minimum, that was the one round in which the Player's
+    wagers under the minimum are settled *(reading)*.
     """
     refused = (
         limits.check_named(asked, rules)
         or limits.check_amount(asked)
         or limits.check_staff(asked.by, rules, rules.game.rule(key, "earlier_settled"))
-        or _within(asked, rules, key)
+        or _check_is_outside(asked, rules, key)
     )
     if refused is not None or key != "under_minimum":
         return refused or Accepted(wagers=wagers)
@@ -352,12 +366,12 @@ def declare_earlier(
 
 
 def declare_found_late(wagers: Wagers, asked: AmountRequest, rules: WagerRules) -> LedgerAnswer:
-    """So much of what lies there was placed after *no more bets*: it is not honoured (5.4).
+    """Declare chips that were placed after *no more bets*: they are not honoured (5.4).
 
-    A wager that was over the maximum with it is so no longer, if the rest is within.
+    A wager that was declared over the maximum is no longer, if the rest is within the limits.
     """
     rule = late_rule(rules)
-    refused = _unfit_find(wagers, asked, rules, rule) or _still_open(wagers)
+    refused = _check_declaration(wagers, asked, rules, rule) or _check_closed(wagers)
     if refused is not None:
         return refused
     done = mark_not_honoured(wagers, asked, rule)
@@ -365,22 +379,22 @@ def declare_found_late(wagers: Wagers, asked: AmountRequest, rules: WagerRules) 
     assert held is not None, "it lies there"
     over = limits.check_maximum(held.wager, held.amount, rules)
     if held.declared == "over_maximum" and over is None:
-        return Accepted(wagers=_marked(done.wagers, asked, None), entry=done.entry)
+        return Accepted(wagers=_mark_declared(done.wagers, asked, None), entry=done.entry)
     return done
 
 
 def late_rule(rules: WagerRules) -> str | None:
-    """The rule under which late chips go back: T/F 5.4 returns them, I/N 5.4 refuses them."""
+    """Return the rule under which late chips go back: T/F 5.4 returns, I/N 5.4 refuses them."""
     return rules.game.rule("late_wager", "returned") or rules.game.rule("late_wager", "refused")
 
 
 def declare_taken_back(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> LedgerAnswer:
-    """The Player took the chips after *no more bets*: the wager plays all the same (5.5)."""
+    """Declare that the Player took chips after *no more bets*: the wager plays anyway (5.5)."""
     rule = rules.game.rule("late_withdrawal", "settled_as_placed")
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
-        _unfit_find(wagers, asked, rules, rule)
-        or _still_open(wagers)
+        _check_declaration(wagers, asked, rules, rule)
+        or _check_closed(wagers)
         or limits.check_exists(held, asked)
     )
     if refused is not None:
@@ -390,7 +404,7 @@ def declare_taken_back(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -
     return write_entry(wagers, held, asked, "taken_back", rule)
 
 
-def _unfit_find(
+def _check_declaration(
     wagers: Wagers, asked: WagerRequest, rules: WagerRules, rule: str | None
 ) -> Refused | None:
     between = Refused(why=message("refused_no_round"), rule=rules.game.clause("place_your_bets"))
@@ -402,8 +416,10 @@ def _unfit_find(
     )
 
 
-def _within(asked: AmountRequest, rules: WagerRules, key: str, late: int = 0) -> Refused | None:
-    """It is not outside the limits at all; ``late`` chips that lie there are not in it."""
+def _check_is_outside(
+    asked: AmountRequest, rules: WagerRules, key: str, late: int = 0
+) -> Refused | None:
+    """Refuse a declaration if the amount is within the limits; ``late`` chips are not in it."""
     is_outside = limits.check_minimum if key == "under_minimum" else limits.check_maximum
     if is_outside(asked.wager, asked.amount, rules) is not None:
         return None
@@ -416,35 +432,43 @@ def _within(asked: AmountRequest, rules: WagerRules, key: str, late: int = 0) ->
     return Refused(why=why, rule=rules.game.rule(key, "refused"))
 
 
-def _known(amount: int) -> Refused:
+def _gone_chips(amount: int) -> Refused:
     return Refused(why=message("refused_ledger_holds_more", amount=amount))
 
 
-def _still_open(wagers: Wagers) -> Refused | None:
+def _check_closed(wagers: Wagers) -> Refused | None:
     if wagers.betting == "closed":
         return None
     return Refused(why=message("refused_nothing_is_late"))
 
 
+# Withdrawal windows: wagers of a round whose bets are closed go back.
+
+
 class WithdrawalRight(NamedTuple):
-    """The leave that a window gives: how much may go, under which rule, and what is decided."""
+    """What a window allows."""
 
     scope: Scope
+    """What a Player may withdraw."""
     rule: str | None
+    """The rule that allows it."""
     decided: Collection[str] = ()
+    """Wagers that are won or lost already and stay."""
 
 
 class Withdrawn(NamedTuple):
-    """The wagers without those that went, and an entry of the history for each of them."""
+    """What a withdrawal of several wagers gave."""
 
     wagers: Wagers
+    """The wagers that still stand."""
     entries: tuple[LedgerEntry, ...]
+    """An entry of the history for each that was withdrawn."""
 
 
-def withdrawable(
+def list_withdrawable(
     wagers: Wagers, leave: WithdrawalRight, player: str | None = None
 ) -> tuple[Wager, ...]:
-    """The wagers, of this Player or of all, that the window lets go."""
+    """Return the wagers, of this Player or of all, that the window allows to withdraw."""
     return tuple(
         held
         for held in wagers.standing
@@ -455,22 +479,22 @@ def withdrawable(
 def withdraw_one(
     wagers: Wagers, asked: WagerRequest, rules: WagerRules, leave: WithdrawalRight
 ) -> LedgerAnswer:
-    """One wager goes, if the window does not want all of the Player's or none."""
+    """Withdraw one wager, unless the window allows only all of the Player's or none."""
     held = wagers.find(asked.player, asked.seat, asked.wager)
     refused = (
         limits.check_named(asked, rules)
         or limits.check_may_act(asked.by, rules)
         or limits.check_exists(held, asked)
-        or _decided(asked, leave)
-        or _partial(wagers, asked, leave)
+        or _check_undecided(asked, leave)
+        or _check_all_or_none(wagers, asked, leave)
     )
     return refused or remove_wager(wagers, asked, "withdrawn", leave.rule)
 
 
 def withdraw_all(wagers: Wagers, player: str, by: WagerActor, leave: WithdrawalRight) -> Withdrawn:
-    """All of the Player's wagers that the window lets go."""
+    """Withdraw all of the Player's wagers that the window allows to withdraw."""
     entries: list[LedgerEntry] = []
-    for held in withdrawable(wagers, leave, player):
+    for held in list_withdrawable(wagers, leave, player):
         asked = WagerRequest(player=player, seat=held.seat, wager=held.wager, by=by)
         done = remove_wager(wagers, asked, "withdrawn", leave.rule)
         wagers = done.wagers
@@ -479,16 +503,18 @@ def withdraw_all(wagers: Wagers, player: str, by: WagerActor, leave: WithdrawalR
     return Withdrawn(wagers, tuple(entries))
 
 
-def _decided(asked: WagerRequest, leave: WithdrawalRight) -> Refused | None:
-    """The wager is won or lost already, and stays."""
+def _check_undecided(asked: WagerRequest, leave: WithdrawalRight) -> Refused | None:
+    """Refuse to withdraw a wager that is won or lost already."""
     if asked.wager not in leave.decided:
         return None
     return Refused(why=message("refused_wager_is_decided", wager=asked.wager), rule=leave.rule)
 
 
-def _partial(wagers: Wagers, asked: WagerRequest, leave: WithdrawalRight) -> Refused | None:
-    """Some of the Player's wagers would go and others stay, where all go or none."""
-    if leave.scope == "any" or len(withdrawable(wagers, leave, asked.player)) == 1:
+def _check_all_or_none(
+    wagers: Wagers, asked: WagerRequest, leave: WithdrawalRight
+) -> Refused | None:
+    """Refuse to withdraw one of several wagers where all go or none."""
+    if leave.scope == "any" or len(list_withdrawable(wagers, leave, asked.player)) == 1:
         return None
     why = (
         message("refused_withdraw_remaining", player=asked.player)

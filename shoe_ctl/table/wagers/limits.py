@@ -1,7 +1,7 @@
-"""The limits displayed at a table, and with the game and layout all that bounds a wager.
+"""Limits of wagers: those displayed at the table, with all that its game and layout allow.
 
-In: settings, a game. Out: TableLimits, WagerRules: what may be placed where, for how much.
-Must not know: which wagers stand, Players, files.
+In: settings, a game; a request, the wagers as they stand. Out: TableLimits, WagerRules; what stands
+against a request. Must not know: how a wager changes, payment, files.
 """
 
 from __future__ import annotations
@@ -27,31 +27,35 @@ Amount = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class WagerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits of one wager where they differ from the table's. Minor units."""
+    """Limits of one wager where they differ from the table's, in minor units."""
 
     minimum: Amount | None = None
+    """The least that it may be; None: the table's."""
     maximum: Amount | None = None
+    """The most that it may be; None: the table's."""
 
 
 class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The limits displayed at the table, in minor units.
-
-    ``differential`` bounds the difference between all main wagers on Player and on Banker.
-    ``wagers_per_area`` is a Pit Manager's lower number that the table begins with.
-    ``payout_cap`` cuts every win above it, in games whose rules know a highest payout.
-    ``currency`` says what payouts are rounded to; without it nothing is rounded.
 
     Raises:
         ValueError: a minimum above its maximum, or a payout cap the currency cannot pay.
     """
 
     minimum: Amount = 1
+    """The least that a wager may be."""
     maximum: Amount | None = None
+    """The most that a wager may be; None: no limit."""
     differential: Amount | None = None
+    """The table differential: how far apart all main wagers on Player and on Banker may be."""
     wagers_per_area: Amount | None = None
+    """A Pit Manager's lower number of wagers per playing area that the table begins with."""
     payout_cap: Amount | None = None
+    """The highest payout of a win, in games whose rules know one."""
     currency: Currency | None = None
+    """What payouts are rounded to; None: nothing is rounded."""
     wagers: dict[str, WagerLimits] = {}
+    """Limits of single wagers, by name."""
 
     def __post_init__(self) -> None:
         for wager in ("", *self.wagers):
@@ -67,7 +71,7 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return hash((*(getattr(self, name) for name in _HASHED), *sorted(self.wagers)))
 
     def of(self, wager: str) -> tuple[int, int | None]:
-        """The minimum and the maximum of this wager."""
+        """Return the minimum and the maximum of this wager."""
         own = self.wagers.get(wager, _AS_THE_TABLE)
         return own.minimum or self.minimum, own.maximum or self.maximum
 
@@ -78,15 +82,18 @@ _HASHED = tuple(name for name in TableLimits.__struct_fields__ if name != "wager
 
 @dataclass(frozen=True)
 class WagerRules:
-    """What bounds wagers at one table: its game, layout (None: any of the game's) and limits.
+    """What limits wagers at one table.
 
     Raises:
-        InputRefused: the game or the layout has no place for one of the limits.
+        InputRefused: the game or the layout does not know one of the limits.
     """
 
     game: Game
+    """The game."""
     layout: str | None
+    """The layout; None: any of the game's."""
     limits: TableLimits
+    """The limits displayed at the table."""
 
     def __post_init__(self) -> None:
         game, limits = self.game, self.limits
@@ -112,32 +119,32 @@ class WagerRules:
 
     @cached_property
     def seats(self) -> tuple[int, ...]:
-        """The seats, counter-clockwise; without a layout every seat that one of them has."""
+        """The seats, counter-clockwise; without a layout, every seat of any of them."""
         if self.layout is not None:
             return self.game.layouts[self.layout].seats
         return tuple(dict.fromkeys(s for one in self.game.layouts.values() for s in one.seats))
 
     def minimum(self, wager: str) -> int:
-        """The least that this wager may be."""
+        """Return the least that this wager may be."""
         return self.limits.of(wager)[0]
 
     def maximum(self, wager: str) -> int | None:
-        """The most that this wager may be, None where nothing bounds it."""
+        """Return the most that this wager may be; None if there is no limit."""
         return self.limits.of(wager)[1]
 
     @property
     def most_per_area(self) -> int | None:
-        """How many wagers a playing area takes unless a Pit Manager says less."""
+        """How many wagers a playing area takes, unless a Pit Manager restricts them."""
         return self.limits.wagers_per_area or self.game.limits.wagers_per_area
 
     @cached_property
     def mains(self) -> Mapping[str, str]:
-        """By main wager on offer: the hand it is on (``player`` or ``banker``)."""
+        """Main wager on offer → the hand it is on (``player`` or ``banker``)."""
         mains = {name: self.game.wagers[name].main for name in self.offered}
         return MappingProxyType({name: hand for name, hand in mains.items() if hand is not None})
 
     def holds(self, position: str, least: str) -> bool:
-        """Whether this position is the least that is needed, or a higher one (6.2).
+        """Return True if this position is ``least`` or a higher one (6.2).
 
         The game's file lists its positions from low to high.
         """
@@ -145,12 +152,12 @@ class WagerRules:
         return least in ladder and position in ladder[ladder.index(least) :]
 
 
-HIGHEST_RESTRICTION = 10**15
-"""No amount is larger (minor units): what is, was mistyped."""
+HIGHEST_AMOUNT = 10**15
+"""The largest amount of a wager, in minor units: anything above it is a typing error."""
 
 
 def check_named(asked: WagerRequest, rules: WagerRules) -> Refused | None:
-    """The request names no Player, no wager on offer (3.5) or no seat of the layout (2.2)."""
+    """Refuse a request without a Player, a wager on offer (3.5) or a seat of the layout (2.2)."""
     if not asked.player:
         return Refused(why=message("refused_say_whose_wager"))
     if asked.wager not in rules.game.wagers:
@@ -171,14 +178,14 @@ def check_named(asked: WagerRequest, rules: WagerRules) -> Refused | None:
 
 
 def check_amount(asked: WagerRequest) -> Refused | None:
-    """The amount is not a whole number of minor units above zero."""
-    if not isinstance(asked, AmountRequest) or 0 < asked.amount <= HIGHEST_RESTRICTION:
+    """Refuse an amount that is not a whole number of minor units above zero."""
+    if not isinstance(asked, AmountRequest) or 0 < asked.amount <= HIGHEST_AMOUNT:
         return None
-    return Refused(why=message("refused_amount", most=HIGHEST_RESTRICTION, amount=asked.amount))
+    return Refused(why=message("refused_amount", most=HIGHEST_AMOUNT, amount=asked.amount))
 
 
 def check_may_act(by: WagerActor, rules: WagerRules) -> Refused | None:
-    """Someone acts for a Player who may not (N, T, I 3.8; F 3.7; any higher position, 6.2)."""
+    """Refuse somebody who may not act for a Player (N, T, I 3.8; F 3.7; 6.2)."""
     if not by.on_behalf:
         return None
     rule = rules.game.clause("on_behalf")
@@ -188,7 +195,7 @@ def check_may_act(by: WagerActor, rules: WagerRules) -> Refused | None:
 
 
 def check_staff(by: WagerActor, rules: WagerRules, rule: str | None) -> Refused | None:
-    """Who acts holds no position at the table."""
+    """Refuse somebody who holds no position at the table."""
     if by.position in rules.game.positions:
         return None
     least = rules.game.positions[0] if rules.game.positions else None
@@ -203,7 +210,7 @@ def check_staff(by: WagerActor, rules: WagerRules, rule: str | None) -> Refused 
 def check_position(
     by: WagerActor, least: str, rules: WagerRules, rule: str | None
 ) -> Refused | None:
-    """Who acts is below the position that the rule names (6.2: a higher one may)."""
+    """Refuse somebody below the position that the rule names (6.2: a higher one may)."""
     if rules.holds(by.position, least):
         return None
     why = message("refused_needs_higher", least=least, position=by.position)
@@ -211,7 +218,10 @@ def check_position(
 
 
 def check_betting_open(wagers: Wagers, rules: WagerRules, *, adds: bool) -> Refused | None:
-    """Betting is not open: nothing is placed or increased (5.4), nothing withdrawn (5.5)."""
+    """Refuse a change while betting is not open (5.4, 5.5).
+
+    ``adds``: something is placed or increased, else withdrawn or decreased.
+    """
     if wagers.betting == "open":
         return None
     if wagers.betting == "between":
@@ -224,7 +234,7 @@ def check_betting_open(wagers: Wagers, rules: WagerRules, *, adds: bool) -> Refu
 
 
 def check_room(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> Refused | None:
-    """One more Player or one more wager on this area than are permitted (3.7, F 3.6)."""
+    """Refuse one more Player or one more wager on this area than are permitted (3.7, F 3.6)."""
     game = rules.game
     playing = {held.player for held in wagers.standing}
     most_players = game.limits.players
@@ -241,8 +251,8 @@ def check_room(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> Refuse
     return Refused(why=why, rule=game.clause(clause))
 
 
-def no_room_at_all(wagers: Wagers, rules: WagerRules) -> Refused | None:
-    """No area takes another wager, or only of more Players than are permitted."""
+def check_any_room(wagers: Wagers, rules: WagerRules) -> Refused | None:
+    """Refuse any new wager if no area takes one of a Player who may play."""
     playing = {held.player for held in wagers.standing}
     most_players, most = rules.game.limits.players, wagers_per_area(wagers, rules)
     others_may = most_players is None or len(playing) < most_players
@@ -254,17 +264,17 @@ def no_room_at_all(wagers: Wagers, rules: WagerRules) -> Refused | None:
 
 
 def wagers_per_area(wagers: Wagers, rules: WagerRules) -> int | None:
-    """How many wagers a playing area takes in this round; None: any number."""
+    """Return how many wagers a playing area takes in this round; None: any number."""
     return wagers.restriction or rules.most_per_area
 
 
 def check_limits(wager: str, amount: int, rules: WagerRules) -> Refused | None:
-    """The wager would not be within the limits displayed at the table (3.5.1)."""
+    """Refuse a wager outside the limits displayed at the table (3.5.1)."""
     return check_minimum(wager, amount, rules) or check_maximum(wager, amount, rules)
 
 
 def check_minimum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
-    """The wager would be less than the table takes."""
+    """Refuse a wager under the minimum."""
     low = rules.minimum(wager)
     if amount >= low:
         return None
@@ -274,7 +284,7 @@ def check_minimum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
 
 
 def check_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
-    """The wager would be more than the table takes."""
+    """Refuse a wager over the maximum."""
     high = rules.maximum(wager)
     if high is None or amount <= high:
         return None
@@ -284,7 +294,7 @@ def check_maximum(wager: str, amount: int, rules: WagerRules) -> Refused | None:
 
 
 def check_exists(held: Wager | None, asked: WagerRequest) -> Refused | None:
-    """There is no such wager."""
+    """Refuse a change of a wager that does not exist."""
     if held is not None:
         return None
     why = message(
@@ -294,7 +304,7 @@ def check_exists(held: Wager | None, asked: WagerRequest) -> Refused | None:
 
 
 def check_restriction(asked: Restriction, rules: WagerRules) -> Refused | None:
-    """The number may not be lowered so: by whom, how far, why (3.7, N/T 3.7.1, F 3.6.1)."""
+    """Refuse a restriction by the wrong person, too high, or without a reason (3.7, F 3.6.1)."""
     game = rules.game
     rule = game.clause("wagers_per_area_lowered")
     if game.limits.lowered_by is None:

@@ -1,4 +1,4 @@
-"""Exact money: what a won stake is paid, in minor units (cents), and how it is rounded.
+"""Money: what a stake that won is paid, exactly, in minor units (cents), and how it is rounded.
 
 In: whole stakes, exact odds, a table's smallest unit if it has one. Out: exact amounts.
 Must not know: wagers, Players, limits.
@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 Rounding = Literal["down", "up", "half_up", "half_even"]
+"""How an amount between two multiples is rounded."""
 
 _HALF = Fraction(1, 2)
 
@@ -26,29 +27,29 @@ _WHOLE: Mapping[str, Callable[[Fraction], int]] = {
 
 
 class Currency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The smallest amount the table pays out, in minor units, and how payouts come to it.
-
-    ``half_up`` and ``half_even`` go to the nearer multiple; they differ only half way between.
-    """
+    """The smallest amount that the table pays out, and how payouts are rounded to it."""
 
     unit: Annotated[int, msgspec.Meta(ge=1)]
+    """The smallest amount, in minor units; every payout is a multiple of it."""
     rounding: Rounding
+    """How payouts are rounded. ``half_up`` and ``half_even`` round to the nearer multiple; they
+    differ only half way between two."""
 
     def round(self, amount: Fraction) -> Fraction:
-        """The multiple of ``unit`` that this amount is paid as. Amounts are never negative."""
+        """Return the multiple of ``unit`` that this amount is paid as. It is never negative."""
         return Fraction(_WHOLE[self.rounding](amount / self.unit) * self.unit)
 
 
 class Payout(NamedTuple):
-    """What a winning wager is paid besides its own stake, and the commission kept of it.
-
-    ``commission`` is None where the rules speak of none; with one, ``pays + commission`` is the
-    win at full odds, to the last fraction. ``capped``: the table's highest payout cut the win.
-    """
+    """What a winning wager is paid."""
 
     pays: Fraction
+    """What the house pays besides the stake."""
     commission: Fraction | None
+    """The commission kept; None where the rules know none. ``pays + commission`` is the win at full
+    odds, to the last fraction."""
     capped: bool
+    """True if the table's highest payout cut the win."""
 
 
 def payout(
@@ -59,11 +60,15 @@ def payout(
     currency: Currency | None = None,
     cap: int | None = None,
 ) -> Payout:
-    """Pay this stake (minor units) at these odds to 1.
+    """Return what this stake (minor units) is paid at these odds to 1.
 
-    ``commission`` is the part of one unit's even-money win that the odds leave out. What rounding
-    takes or gives falls on the commission; where there is none, on the house. A win above ``cap``
-    is cut to it. Without a ``currency`` nothing is rounded.
+    Args:
+        stake: the stake, in minor units.
+        odds: what each unit of the stake is paid.
+        commission: the part of a unit's even-money win that the odds leave out. What rounding
+            takes or gives is added to the commission; where there is none, the house bears it.
+        currency: how the payout is rounded; None: not at all.
+        cap: the highest payout; a win above it is cut to it.
     """
     exact = stake * odds
     pays = exact if currency is None else currency.round(exact)
@@ -74,6 +79,6 @@ def payout(
 
 
 def json_amount(amount: Fraction | int) -> int | str:
-    """The amount as JSON carries it: a whole number of minor units, else a fraction, ``"19/2"``."""
+    """Return the amount for JSON: a whole number of minor units, or a fraction as ``"19/2"``."""
     exact = Fraction(amount)
     return exact.numerator if exact.denominator == 1 else str(exact)

@@ -1,6 +1,6 @@
-"""Settlement of every wager of a round to exact money, or its return after a void.
+"""Settlement: what each wager of a round is paid or loses, exactly, or its return after a void.
 
-In: Wagers, the round's Settlement, WagerRules. Out: Wagers between rounds, a Line per wager.
+In: Wagers, the round's Settlement, WagerRules. Out: the wagers after it, a SettlementLine for each.
 Must not know: cards, how the round went, who is told.
 """
 
@@ -21,52 +21,65 @@ from .types import Wager, Wagers
 
 
 class AppliedEnd(NamedTuple):
-    """An end of an irregularity that changed how a wager was settled, and its rule number."""
+    """An end of an irregularity that changed how a wager was settled."""
 
     key: str
+    """The key of the irregularity."""
     end: str
+    """The name of the end."""
     rule: str | None
+    """The number of its rule."""
 
 
 class SettlementLine(msgspec.Struct, frozen=True, kw_only=True):
-    """How one wager was settled, in minor units.
-
-    ``stake`` is all that lay there, and always ``collected + returned``; ``pays`` comes from the
-    house besides. ``commission`` is None where the rules speak of none. ``rule`` decided the
-    result; ``applied`` is what else the rules made of it.
-    """
+    """How one wager was settled. Amounts are in minor units."""
 
     number: int
+    """The number of the wager."""
     player: str
+    """The Player's id."""
     seat: int
+    """The seat."""
     wager: str
+    """The name of the wager."""
     stake: int
+    """All chips that lay there; always ``collected + returned``."""
     result: Literal["win", "lose", "push", "returned"]
+    """What became of it."""
     odds: Fraction | None = None
+    """What each unit of a stake that won was paid."""
     pays: Fraction = Fraction(0)
+    """What the house pays besides the stake."""
     commission: Fraction | None = None
+    """The commission kept; None where the rules know none."""
     collected: int = 0
+    """What the house collects of the stake."""
     returned: int = 0
+    """What the Player gets back of the stake."""
     rule: str | None = None
+    """The rule that decided the result."""
     applied: tuple[AppliedEnd, ...] = ()
+    """Ends of irregularities that changed the settlement."""
 
 
 class SettlementLines(NamedTuple):
-    """The wagers after the round, and a line for each that stood, seat by seat."""
+    """How all wagers of a round were settled."""
 
     wagers: Wagers
+    """The wagers after the round."""
     lines: tuple[SettlementLine, ...]
+    """A line for each wager that stood, seat by seat."""
 
 
 def settle_all(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> SettlementLines:
     """Collect, pay and return every wager (section 4; N/T/F 5.14-5.16, I 5.12-5.14).
 
-    A Player's wagers under the minimum are settled in one round only, won and lost ones alike, and
-    returned ever after; a push leaves that one round to come. What is over the maximum is not
-    played. The result does not depend on the order in which wagers were placed.
+    A Player's wagers under the minimum are settled, won or lost, in one round only, and returned in
+    every round after it; a push does not count as that round. What is over the maximum does not
+    play. The result does not depend on the order in which wagers were placed.
     """
     lines = tuple(
-        _line(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
+        _settle(held, settlement.wagers[held.wager], rules, once=held.player in wagers.settled_once)
         for held in order_lines(wagers.standing, rules)
     )
     once = {line.player for line in lines if any(a[:2] == _ONCE for a in line.applied)}
@@ -76,12 +89,14 @@ def settle_all(wagers: Wagers, settlement: Settlement, rules: WagerRules) -> Set
 
 def return_all_wagers(wagers: Wagers, rule: str | None, rules: WagerRules) -> SettlementLines:
     """Return every wager of a void round, decided ones too; ``rule`` made the round void."""
-    lines = tuple(_line_of(held, "returned", rule) for held in order_lines(wagers.standing, rules))
+    lines = tuple(
+        _make_line(held, "returned", rule) for held in order_lines(wagers.standing, rules)
+    )
     return SettlementLines(after_round(wagers), lines)
 
 
 def line_data(line: SettlementLine) -> dict[str, Any]:
-    """The line as events carry it: whole minor units as numbers, else as exact fractions."""
+    """Return the line for an event: amounts are whole minor units or exact fractions."""
     data: dict[str, Any] = {
         "number": line.number,
         "player": line.player,
@@ -103,15 +118,16 @@ def line_data(line: SettlementLine) -> dict[str, Any]:
 
 
 _ONCE = ("under_minimum", "once")
+"""The end by which a Player's wagers under the minimum are settled once."""
 
 
 def after_round(wagers: Wagers) -> Wagers:
-    """The wagers between rounds: nothing stands; the history stays until the next begins."""
+    """Return the wagers between rounds: none stands; the history stays until the next round."""
     return replace(wagers, betting="between", standing=())
 
 
 def order_lines(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
-    """Seats counter-clockwise, each one's wagers in the game's order, then Players by name."""
+    """Return the wagers in order: seats counter-clockwise, the game's order, then Players."""
     seats, offered = rules.seats, rules.offered
     return sorted(
         standing,
@@ -119,31 +135,31 @@ def order_lines(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
     )
 
 
-def _line(held: Wager, done: WagerResult, rules: WagerRules, *, once: bool) -> SettlementLine:
+def _settle(held: Wager, done: WagerResult, rules: WagerRules, *, once: bool) -> SettlementLine:
     if held.amount == 0:
-        late = _late(rules)
-        return _line_of(held, "returned", late.rule, applied=(late,))
+        late = _late_end(rules)
+        return _make_line(held, "returned", late.rule, applied=(late,))
     under = held.amount < rules.minimum(held.wager)
     if under and once:
-        again = _end("under_minimum", "returned", rules)
-        applied = (again, *_remarks(held, rules))
-        return _line_of(held, "returned", again.rule, applied=applied)
-    applied = _remarks(held, rules)
+        again = _find_end("under_minimum", "returned", rules)
+        applied = (again, *_late_changes(held, rules))
+        return _make_line(held, "returned", again.rule, applied=applied)
+    applied = _late_changes(held, rules)
     if done.result == "push":
-        return _line_of(held, "push", done.rule, applied=applied)
+        return _make_line(held, "push", done.rule, applied=applied)
     played = held.amount
     if under:
-        applied = (_end(*_ONCE, rules), *applied)
+        applied = (_find_end(*_ONCE, rules), *applied)
     most = rules.maximum(held.wager)
     if most is not None and played > most:
-        over = (_end("over_maximum", e, rules) for e in ("to_maximum", "excess_returned"))
+        over = (_find_end("over_maximum", e, rules) for e in ("to_maximum", "excess_returned"))
         played, applied = most, (*over, *applied)
     if done.result == "lose":
-        return _line_of(held, "lose", done.rule, collected=played, applied=applied)
-    return _won(held, done, rules, played, applied)
+        return _make_line(held, "lose", done.rule, collected=played, applied=applied)
+    return _settle_win(held, done, rules, played, applied)
 
 
-def _won(
+def _settle_win(
     held: Wager, done: WagerResult, rules: WagerRules, played: int, applied: tuple[AppliedEnd, ...]
 ) -> SettlementLine:
     assert done.odds is not None, "a win has odds"
@@ -157,28 +173,28 @@ def _won(
     )
     if paid.capped:
         applied = (*applied, AppliedEnd("payout_cap", "capped", None))
-    line = _line_of(held, "win", done.rule, applied=applied)
+    line = _make_line(held, "win", done.rule, applied=applied)
     return replace(line, odds=done.odds, pays=paid.pays, commission=paid.commission)
 
 
-def _remarks(held: Wager, rules: WagerRules) -> tuple[AppliedEnd, ...]:
-    """What came or went after *no more bets*."""
-    late = (_late(rules),) if held.not_honoured else ()
-    taken = (_end("late_withdrawal", "settled_as_placed", rules),) if held.taken_back else ()
+def _late_changes(held: Wager, rules: WagerRules) -> tuple[AppliedEnd, ...]:
+    """Return the ends for chips that came or went after *no more bets*."""
+    late = (_late_end(rules),) if held.not_honoured else ()
+    taken = (_find_end("late_withdrawal", "settled_as_placed", rules),) if held.taken_back else ()
     return (*late, *taken)
 
 
-def _late(rules: WagerRules) -> AppliedEnd:
-    """Not honoured, so returned (T/F 5.4); where the rules only refuse it, their refusal."""
-    end = _end("late_wager", "returned", rules)
-    return end if end.rule is not None else _end("late_wager", "refused", rules)
+def _late_end(rules: WagerRules) -> AppliedEnd:
+    """Return the end for late chips: returned (T/F 5.4), or refused where no rule returns them."""
+    end = _find_end("late_wager", "returned", rules)
+    return end if end.rule is not None else _find_end("late_wager", "refused", rules)
 
 
-def _end(key: str, end: str, rules: WagerRules) -> AppliedEnd:
+def _find_end(key: str, end: str, rules: WagerRules) -> AppliedEnd:
     return AppliedEnd(key, end, rules.game.rule(key, end))
 
 
-def _line_of(
+def _make_line(
     held: Wager,
     result: Literal["win", "lose", "push", "returned"],
     rule: str | None,

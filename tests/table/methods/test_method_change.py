@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import Locked
-from shoe_ctl.table.commands import needed
+from shoe_ctl.table.commands import lowest_position
 from tests.table.harness import SHIFT, Playing, game
 from tests.table.methods.method_tables import CASINO, STAND, at, dealt, refused, secret
 
@@ -61,7 +61,7 @@ def test_a_and_b_are_the_pit_managers_and_c_the_assistant_casino_managers() -> N
         assert asks(table, "C", position).needs == {"position": CASINO}
     assert asks(table, "C").accepted
     assert asks(table, "B").accepted
-    assert needed("change_method", game(), {"method": "Z"}) == "pit_manager"
+    assert lowest_position("change_method", game(), {"method": "Z"}) == "pit_manager"
 
 
 def test_c_is_for_the_high_limit_areas_only() -> None:
