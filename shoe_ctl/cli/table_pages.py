@@ -425,7 +425,7 @@ def choices() -> list[Line]:
 def _choice(choice: Choice) -> str:
     from shoe_ctl.table.procedures.procedure import DECIDES
 
-    names = [_shown(*one) for one in _arguments(choice.takes) if one[0] != "choice"]
+    names = [_shown(*one) for one in _arguments(choice.arguments) if one[0] != "choice"]
     by = "whoever decides by 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
     return f"{choice.name} {_with(names, by)}"
 
@@ -501,7 +501,7 @@ def _more_arguments(command: str) -> Iterator[tuple[str, list[str]]]:
     kinds: list[Any] = []
     for procedure in PROCEDURES.values():
         if command == "decide":
-            kinds += [c.takes for step in procedure.steps for c in step.choices]
+            kinds += [c.arguments for step in procedure.steps for c in step.choices]
         elif procedure.declared is not None:
             kinds.append(procedure.declared.takes)
     kinds += [DeclaredWager] if command == "declare" else []

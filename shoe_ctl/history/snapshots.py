@@ -91,7 +91,7 @@ def controller_for(meta: Meta, before: TableController | None = None) -> TableCo
             shoe=None,
             halt=None,
             unplaced=tuple(c for c in state.unplaced if c.role not in ("held", "outside_game")),
-            loaded=None,
+            pending_set=None,
             arming=None,
         )
     return TableController(game, settings, state)

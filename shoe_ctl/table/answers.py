@@ -89,11 +89,11 @@ def _choose_dropped(answered: dict[str, FirstAnswer]) -> str:
 
 def emit_unrecorded(turn: Turn) -> None:
     """Emit how many commands of a user were refused without being recorded."""
-    refused = turn.happened
+    refused = turn.input
     assert isinstance(refused, CommandsRefused)
     since = utc(refused.since_us)
     data = {"user": refused.user, "count": refused.count, "since": since}
-    turn.tell_restricted("command.unrecorded", data)
+    turn.emit_restricted("command.unrecorded", data)
 
 
 Data = Mapping[str, Any]

@@ -115,12 +115,12 @@ def _case_in_turn(turn: Turn) -> CardCase:
 
 def take_turn(turn: Turn) -> None:
     """Deal the card as one that is due, now that people were told what is odd about it."""
-    turn.then(_case_in_turn(turn))
+    turn.fire(_case_in_turn(turn))
 
 
 def _was_entered(turn: Turn) -> bool:
     shoe = turn.now.shoe
-    return shoe is not None and bool(shoe.entered) and turn.drawn.number in shoe.entered
+    return shoe is not None and bool(shoe.entered_draws) and turn.drawn.number in shoe.entered_draws
 
 
 def _has_unread_card(turn: Turn) -> bool:

@@ -120,8 +120,8 @@ class TableController:
             name = happened.event.type
             run(turn, name if name in transitions.triggers() else transitions.UNFORESEEN)
             if isinstance(happened.event, Hello):
-                turn.set_link(met=True)
-                if turn.now.outbox.waiting or turn.now.link.obeys:
+                turn.set_link(identified=True)
+                if turn.now.outbox.waiting or turn.now.link.commands_known:
                     shoe_commands.resend(turn, happened.event)
         else:
             run(turn, _TRIGGERS[type(happened)])
@@ -198,7 +198,7 @@ def _accept(turn: Turn, command: TableCommand) -> Answer:
     return Answer(
         command_id=command.command_id,
         accepted=True,
-        halted=None if halt is None else turn.public_key(halt.top.key),
+        halted=None if halt is None else turn.public_key(halt.current.key),
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
         message=sentence(turn.effects, todo),
     )
@@ -233,7 +233,7 @@ def _assert_phase(now: TableState) -> None:
 
     While the table is halted this must hold for the state in which play resumes.
     """
-    state = now.state if now.halt is None else now.halt.back_to
+    state = now.state if now.halt is None else now.halt.resume_state
     if state in TO_THE_OUTCOME:
         assert state == phase(now), f"{state} with the cards of {phase(now)}"
 

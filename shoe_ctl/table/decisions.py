@@ -49,7 +49,7 @@ def _named_choice(turn: Turn) -> Choice | None:
 def _accepted(turn: Turn) -> Accepts | None:
     """Return what the open step accepts of this event, if anything."""
     event = turn.shoe_event.type
-    accepts = stack.open_step(turn).hears
+    accepts = stack.open_step(turn).accepts
     return next((one for one in accepts if one.trigger == event and one.when(turn)), None)
 
 
@@ -63,10 +63,10 @@ def _find_end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
 
 def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
     """Return the step or end that this leads to."""
-    if isinstance(taken, Choice) and taken.instead is not None:
-        has_effect, instead = taken.instead
-        return instead if has_effect(turn) else taken.then
-    return taken.then
+    if isinstance(taken, Choice) and taken.branch is not None:
+        has_effect, instead = taken.branch
+        return instead if has_effect(turn) else taken.leads_to
+    return taken.leads_to
 
 
 def _has_position(turn: Turn, needed: str) -> bool:
@@ -90,7 +90,7 @@ def check_decide(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Mes
 
 def check_choice(turn: Turn, choice: Choice) -> Objection | None:
     """Return what stands against this choice now, whoever takes it and with what arguments."""
-    why = choice.unless(turn, None)
+    why = choice.check(turn, None)
     return Objection(why) if isinstance(why, Message) else why
 
 
@@ -109,12 +109,12 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
         return Objection(low, {"position": needed})
     if choice.reason and not command.reason:
         return Objection(message("refused_decided_without_reason"))
-    lacks = consent.check_second_person(turn, choice.name, needed) if choice.second else None
+    lacks = consent.check_second_person(turn, choice.name, needed) if choice.needs_consent else None
     if lacks is not None:
         return lacks
-    if isinstance(args := arguments.read_args(turn, choice.takes), Message):
+    if isinstance(args := arguments.read_args(turn, choice.arguments), Message):
         return Objection(args)
-    why = choice.unless(turn, args)
+    why = choice.check(turn, args)
     if why is None and choice.discretion is not None:
         why = arguments.check_reason(turn, choice.discretion(turn, args))
     return Objection(why) if isinstance(why, Message) else why
@@ -191,7 +191,7 @@ def declare(turn: Turn) -> None:
         record_declared(turn)
         wager_commands.measure_differential_again(turn)
     else:
-        turn.then("irregularity_declared")
+        turn.fire("irregularity_declared")
 
 
 def raise_declared(turn: Turn) -> None:
@@ -205,7 +205,7 @@ def raise_declared(turn: Turn) -> None:
     when, named = declared.begins or (never, None)
     step = named if when(turn) else None
     seen = message("seen_by_person", words=turn.command.reason)
-    cause = Cause(key, seen, declared.seen, subject=subject, noted=noted, step=step)
+    cause = Cause(key, seen, declared.seen, subject=subject, data=noted, step=step)
     stack.raise_irregularity(turn, cause)
 
 
@@ -219,7 +219,7 @@ def decide(turn: Turn) -> None:
     if choice.contradicts(turn):
         halt_for_reading(turn)
     elif (own := _ending_trigger(turn, choice)) is not None:
-        turn.then(own)
+        turn.fire(own)
     else:
         _carry_out(turn, choice)
 
@@ -230,8 +230,8 @@ def _ending_trigger(turn: Turn, choice: Choice) -> str | None:
     if end is None:
         return None
     if turn.now.halt is None:
-        return "change_decided" if end.leads == "shoe_change" else None
-    return "round_voided" if end.leads == VOID else None
+        return "change_decided" if end.resumes_in == "shoe_change" else None
+    return "round_voided" if end.resumes_in == VOID else None
 
 
 def halt_for_reading(turn: Turn) -> None:
@@ -241,7 +241,7 @@ def halt_for_reading(turn: Turn) -> None:
     """
     seen = message("seen_entered_card_differs")
     data = {"key": turn.current.key, "step": "entry_contradicts_reading"}
-    turn.tell_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
+    turn.emit_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
@@ -262,9 +262,14 @@ def apply_shoe_event(turn: Turn) -> None:
 def _carry_out(turn: Turn, taken: Choice | Accepts) -> None:
     """Do what was chosen or accepted: run its actions, then go to the next step or to the end."""
     end, then, halted = _find_end(turn, taken), _find_next(turn, taken), turn.now.halt is not None
-    if halted and end is not None and end.leads != VOID and not stack.remaining_after(turn, end):
-        turn.then("halt_ended")
-    for action in taken.do:
+    if (
+        halted
+        and end is not None
+        and end.resumes_in != VOID
+        and not stack.remaining_after(turn, end)
+    ):
+        turn.fire("halt_ended")
+    for action in taken.actions:
         action(turn)
     if not halted:
         _answer_question(turn, end)
@@ -273,7 +278,7 @@ def _carry_out(turn: Turn, taken: Choice | Accepts) -> None:
         stack.go_to(turn, then)
         _use_pending_card(turn)
         return
-    if end.leads == VOID:
+    if end.resumes_in == VOID:
         _void_round(turn, end)
         return
     stack.close(turn, end)
@@ -303,7 +308,7 @@ def _use_pending_card(turn: Turn) -> None:
         return
     step = stack.open_step(turn)
     cards_ahead.set_aside_pending(turn)
-    stack.go_to(turn, next(one.then for one in step.hears if one.trigger == "card_drawn"))
+    stack.go_to(turn, next(one.leads_to for one in step.accepts if one.trigger == "card_drawn"))
 
 
 def resume_play(turn: Turn) -> None:
@@ -312,21 +317,21 @@ def resume_play(turn: Turn) -> None:
         card_ledger.write_off_lost_cards(turn)
     if card_set.blocks_round_end(turn):
         pending_card.drop_pending_card(turn)
-        turn.then("set_shown")
+        turn.fire("set_shown")
         return
     if turn.now.pending is not None:
         pending_card.deal_pending_card(turn)
     if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
         wager_commands.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
-        if turn.now.waiting:
+        if turn.now.pending_irregularities:
             unread_cards.resolve_known(turn)
         reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
         card_ledger.void_if_shoe_is_empty(turn)
         if turn.state == "closed" and not turn.round.cards:
             wager_commands.measure_differential(turn)
-            turn.then("opening_due")
+            turn.fire("opening_due")
 
 
 def _void_round(turn: Turn, end: End) -> None:
@@ -336,7 +341,7 @@ def _void_round(turn: Turn, end: End) -> None:
     data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
     for opened in reversed(turn.halt.stack):
         withdrawal.emit_window_closed(turn, opened)
-    turn.tell("round.void", data, restricted={**data, **turn.actor(), "key": key})
+    turn.emit("round.void", data, restricted={**data, **turn.actor(), "key": key})
     reconstruct.return_all_to_shoe(turn)
     pending_card.drop_pending_card(turn)
     wager_commands.return_all(turn, rule)
@@ -353,11 +358,11 @@ def void_insufficient_cards(turn: Turn) -> None:
     key = "insufficient_cards"
     rule = turn.game.rule(key, "void")
     seen = message("seen_shoe_empty")
-    turn.tell("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
-    turn.tell("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
+    turn.emit("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
+    turn.emit("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
     wager_commands.return_all(turn, rule)
     stack.void_pending(turn, {"how": VOID, "rule": rule})
-    turn.tell("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
+    turn.emit("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
     outcome.close_round(turn)
 
 
@@ -393,7 +398,7 @@ def _ends_halt(turn: Turn) -> bool:
 
 def call_pause(turn: Turn) -> None:
     """Pause the table on a command."""
-    turn.then("paused")
+    turn.fire("paused")
 
 
 def pause(turn: Turn) -> None:
@@ -403,19 +408,19 @@ def pause(turn: Turn) -> None:
 
 def halt_for_storage_fault(turn: Turn) -> None:
     """Halt the table because nothing was stored for a while: a person looks first."""
-    back = turn.happened
+    back = turn.input
     assert isinstance(back, StorageRestored)
     outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
     if has_storage_outage(turn.now):
-        turn.tell("outage.opened", {}, restricted=outage)
+        turn.emit("outage.opened", {}, restricted=outage)
     else:
         seen = message("seen_outage")
-        stack.pause(turn, Cause(OUTAGE.key, seen, noted=outage))
+        stack.pause(turn, Cause(OUTAGE.key, seen, data=outage))
 
 
 def resume(turn: Turn) -> None:
     """End the pause: play resumes, or what was open before continues."""
     if _ends_halt(turn):
-        turn.then("halt_ended")
+        turn.fire("halt_ended")
     stack.end_pause(turn)
     resume_table(turn)

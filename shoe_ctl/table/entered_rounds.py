@@ -151,7 +151,7 @@ def enter(turn: Turn) -> None:
     if entry_contradicts_reading(turn):
         halt_for_entry_dispute(turn)
     else:
-        turn.then("round_entered")
+        turn.fire("round_entered")
 
 
 def halt_for_entry_dispute(turn: Turn) -> None:
@@ -255,7 +255,7 @@ def _match_cards(
 def _next_number(turn: Turn, known: set[int]) -> int:
     """Return the first draw of the round of which nothing is known, or else the shoe's next."""
     shoe, before = turn.shoe, turn.round.drawn_before
-    passed_over = (n for n in shoe.missed if n > before and n not in known)
+    passed_over = (n for n in shoe.unreported_draws if n > before and n not in known)
     return next(passed_over, shoe.drawn + 1)
 
 
@@ -264,7 +264,7 @@ def _emit_entered(turn: Turn) -> None:
     args, command = arguments.require_args(turn, EnteredRound), turn.command
     said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
     who = {**turn.actor(), "consented_by": command.consented_by}
-    turn.tell_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})
+    turn.emit_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})
 
 
 CITES = ("result_disagrees", "entered")
@@ -308,7 +308,7 @@ def _last_announced(turn: Turn) -> SettledRound | None:
         return SettledRound(
             round=turn.round, wagers=now.wagers, shoe_id=turn.shoe.id, method=turn.method
         )
-    return now.last
+    return now.last_settled
 
 
 def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
@@ -352,7 +352,7 @@ def revise(turn: Turn) -> None:
         turn.set_round(cards=revised.cards)
         return
     _settle_again(turn, last, after)
-    turn.change(last=after)
+    turn.change(last_settled=after)
 
 
 def _revised_cards(

@@ -83,8 +83,8 @@ def list_choices(view: TableView) -> list[dict[str, Any]]:
 
 def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
     """Return the arguments that this choice takes."""
-    wants, listed = choice.wants(view), []
-    for one in arguments.list_arguments(choice.takes):
+    wants, listed = choice.suggested(view), []
+    for one in arguments.list_arguments(choice.arguments):
         if one.name == "choice":
             continue
         asked: dict[str, Any] = {"name": one.name}
@@ -99,5 +99,5 @@ def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
 def _turn_without_input(view: TableView) -> Turn:
     """Return a turn that stands at this state, for checks that are asked without a command."""
     turn = Turn(view.game, view.settings, view.procedures)
-    turn.look(view.now)
+    turn.stand_at(view.now)
     return turn

@@ -63,4 +63,4 @@ _BY_STATE_LEFT = {state: name for name, states in LEFT_FOR_A_HALT.items() for st
 
 def situation(state: str, halt: Halt | None) -> str:
     """Return the situation of a table in this state: the column of ``SHOE`` that holds now."""
-    return _BY_STATE[state] if halt is None else _BY_STATE_LEFT[halt.back_to]
+    return _BY_STATE[state] if halt is None else _BY_STATE_LEFT[halt.resume_state]

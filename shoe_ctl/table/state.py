@@ -339,7 +339,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """How many decks the set has."""
     drawn: int = 0
     """How many cards were drawn, by the numbers of the draws."""
-    unseen: int = 0
+    unknown: int = 0
     """How many of them are unknown: drawn before the table knew the set, lost on the way, or never
     read."""
     returned: int = 0
@@ -348,16 +348,16 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """How many cards are out, by what people said, for which the shoe counted no draw."""
     pushed_back: tuple[int, ...] = ()
     """Draws whose cards the shoe reports as pushed back. They stay counted until people decide."""
-    told_drawn: int = 0
+    reported_drawn: int = 0
     """How many cards the shoe last reported as drawn. If that is more than ``drawn``, the others
     are on their way or lost."""
     counts: dict[str, int] = {}
     """How many of each card are known to be drawn, by card code."""
     shown: dict[str, int] = {}
     """How many of those everybody at the table has seen, by card code."""
-    entered: dict[int, str | None] = {}
+    entered_draws: dict[int, str | None] = {}
     """Draws that people entered and the shoe never reported, with the card's code if named."""
-    missed: tuple[int, ...] = ()
+    unreported_draws: tuple[int, ...] = ()
     """Draws that the shoe passed over and nobody entered."""
     stale_arm: Arming | None = None
     """An arm order that was never confirmed as withdrawn: the link was lost or the round ended
@@ -443,13 +443,13 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """True if such a shoe names the hand of each card."""
     commands: bool = False
     """True if commands may be sent to it."""
-    obeys: tuple[str, ...] = ()
+    commands_known: tuple[str, ...] = ()
     """The commands that such a shoe knows."""
-    tells: tuple[str, ...] = ()
+    queries_known: tuple[str, ...] = ()
     """The queries that such a shoe knows."""
     authenticated: bool = False
     """True if all that arrives on this connection is proved to be from the shoe."""
-    met: bool = False
+    identified: bool = False
     """True if the shoe said on this connection who it is."""
     aligned: bool = True
     """True if the table knows where in the round the shoe is."""
@@ -504,11 +504,11 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
     """When it was raised."""
     subject: str | None = None
     """Tells it from others with the same key."""
-    publicly: Message | None = None
+    public_seen: Message | None = None
     """What the public was told of what was seen; None where nothing may be said."""
-    covers: bool = False
+    includes_below: bool = False
     """True if the one below it on the stack is part of the same event and ends with it."""
-    noted: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     """What its own steps remember: plain JSON values."""
     window: Window | None = None
     """The window for withdrawals that its step opened."""
@@ -517,21 +517,21 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
     """What halts the table."""
 
-    back_to: str
+    resume_state: str
     """The state that the table left, in which play resumes."""
     stack: tuple[OpenIrregularity, ...]
     """All that is open, the one raised last at the end."""
 
     @property
-    def top(self) -> OpenIrregularity:
+    def current(self) -> OpenIrregularity:
         """The one that is decided now: the one raised last."""
         return self.stack[-1]
 
     @property
-    def deciding(self) -> tuple[OpenIrregularity, ...]:
+    def current_group(self) -> tuple[OpenIrregularity, ...]:
         """The current one with those it covers: they are decided as one and end together."""
         first = len(self.stack) - 1
-        while first > 0 and self.stack[first].covers:
+        while first > 0 and self.stack[first].includes_below:
             first -= 1
         return self.stack[first:]
 
@@ -599,11 +599,11 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The connection to the shoe, and the device."""
     halt: Halt | None = None
     """What halts the table."""
-    waiting: tuple[OpenIrregularity, ...] = ()
+    pending_irregularities: tuple[OpenIrregularity, ...] = ()
     """Irregularities that are open and do not halt the table yet."""
     unplaced: tuple[UnplacedCard, ...] = ()
     """Cards on the table without a slot. Those of one role are in the order they came to it."""
-    loaded: LoadedSet | None = None
+    pending_set: LoadedSet | None = None
     """A set that was loaded in a round or while the table was halted; it waits for the end."""
     arming: Arming | None = None
     """The arm order that was given last."""
@@ -617,11 +617,11 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The method last changed to; None while the one of the settings is played."""
     control: ShoeControl = ShoeControl()
     """Who has the shoe in Method C."""
-    last: SettledRound | None = None
+    last_settled: SettledRound | None = None
     """The round that was settled last."""
     outbox: Outbox = Outbox()
     """Commands to the shoe that wait for an answer."""
-    parked: tuple[UndeliveredEvents, ...] = ()
+    undelivered: tuple[UndeliveredEvents, ...] = ()
     """Events that sinks refused, by sink."""
 
     @property

@@ -181,7 +181,7 @@ def status(
         "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.public() for offer in offers.list_offers(at)],
         "halt": _halt(at, choices),
-        "waiting": [_waiting(opened, at, choices) for opened in now.waiting],
+        "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
         "parked": undelivered.describe(now, restricted=False),
     } | _in_players_hands(now, settings)
 
@@ -242,7 +242,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
     halt = at.now.halt
     if halt is None:
         return None
-    top = halt.top
+    top = halt.current
     told: dict[str, Any] = {
         "reason": at.public_key(top.key),
         "since": utc(top.since_us),
@@ -253,9 +253,9 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
     if at.now.pending is not None:
         hand, index = at.now.pending.named_slot or (None, None)
         told["pending"] = {"hand": hand, "index": index}
-    if top.publicly is not None:
+    if top.public_seen is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
-        told |= {"seen": top.publicly.as_data(), "rules": rules}
+        told |= {"seen": top.public_seen.as_data(), "rules": rules}
     return told
 
 
@@ -333,13 +333,13 @@ def _no_shoe(now: TableState) -> Message:
         return message("next_connect_shoe")
     if now.link.refusal is not None:
         return message("next_connect_this_tables_shoe")
-    if now.link.replay and not now.link.met:  # only such a shoe says who it is
+    if now.link.replay and not now.link.identified:  # only such a shoe says who it is
         return message("next_wait_for_hello")
     return message("next_push_shoe_in")
 
 
 def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(at, halt.top).prompt
+    prompt = stack.step_of(at, halt.current).prompt
     if at.now.pending is not None:
         prompt = message("next_with_card_waiting", next=prompt)
     if stack.is_paused(at):

@@ -37,11 +37,11 @@ class Cause(NamedTuple):
     """The key of the irregularity or pause."""
     seen: Message
     """What was seen; it never names a card."""
-    publicly: Message | None = None
+    public_seen: Message | None = None
     """What the public may know of it, where that is less than ``seen``."""
     subject: str | None = None
     """Tells this irregularity from others with the same key."""
-    noted: Mapping[str, Any] = MappingProxyType({})
+    data: Mapping[str, Any] = MappingProxyType({})
     """What its steps need to know: plain JSON values."""
     step: str | None = None
     """The step at which it begins; None: the first one of its procedure."""
@@ -117,12 +117,12 @@ class TableView:
     @property
     def current(self) -> OpenIrregularity:
         """The irregularity or pause that is decided now."""
-        return self.halt.top
+        return self.halt.current
 
     @property
     def resume_state(self) -> str:
         """The state in which play resumes once the halt is over."""
-        return self.halt.back_to
+        return self.halt.resume_state
 
     @property
     def method(self) -> str | None:
@@ -198,7 +198,7 @@ class Turn(TableView):
         self.args: Any = None
         self.drawn = _NO_CARD
 
-    def look(self, now: TableState) -> None:
+    def stand_at(self, now: TableState) -> None:
         """Stand at this state without an input, for checks that are asked without a command."""
         self.now = now
         self.state = self.source = now.state
@@ -206,7 +206,7 @@ class Turn(TableView):
     def begin(self, now: TableState, happened: Input) -> None:
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
-        self.happened = happened
+        self.input = happened
         self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
         self.drawn = event if isinstance(event, CardDrawn) else _NO_CARD
         self.state = self.source = now.state
@@ -232,15 +232,15 @@ class Turn(TableView):
     @property
     def command(self) -> TableCommand:
         """The command of this input."""
-        assert isinstance(self.happened, TableCommand)
-        return self.happened
+        assert isinstance(self.input, TableCommand)
+        return self.input
 
     def actor(self) -> dict[str, str | None]:
         """Return who gave the command, from which position and why, for restricted events.
 
         Empty where the input is not a command.
         """
-        asked = self.happened
+        asked = self.input
         if not isinstance(asked, TableCommand):
             return {}
         return {"person": asked.person, "position": asked.position, "why": asked.reason}
@@ -263,7 +263,7 @@ class Turn(TableView):
         """Replace fields of the link."""
         self.now = replace(self.now, link=replace(self.now.link, **fields))
 
-    def then(self, trigger: str) -> None:
+    def fire(self, trigger: str) -> None:
         """Fire this trigger: it is run after the present one and those fired before."""
         self.triggers.append(trigger)
 
@@ -275,13 +275,13 @@ class Turn(TableView):
         about = self.now.round or self.now.shoe
         return None if about is None else about.id
 
-    def tell(
+    def emit(
         self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
     ) -> None:
         """Emit a public event; ``restricted`` is the data of its restricted copy if different."""
         self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
 
-    def tell_restricted(self, kind: str, data: dict[str, Any]) -> None:
+    def emit_restricted(self, kind: str, data: dict[str, Any]) -> None:
         """Emit an event that only the restricted stream carries."""
         self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
 
@@ -291,18 +291,18 @@ class Turn(TableView):
         """Emit an event about an irregularity or pause; its procedure says what is public."""
         procedure, secret = self.procedures[key], {"key": key, **data, **restricted}
         if procedure.pause:
-            self.tell(procedure.events[kind], {}, restricted=restricted)
+            self.emit(procedure.events[kind], {}, restricted=restricted)
         elif procedure.inspection:
-            self.tell_restricted(kind, secret)
+            self.emit_restricted(kind, secret)
         else:
-            self.tell(kind, {"key": self.public_key(key), **data}, restricted=secret)
+            self.emit(kind, {"key": self.public_key(key), **data}, restricted=secret)
 
     def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input with the reason and what it would need."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
         data = {"command_id": asked.command_id, "command": asked.command}
-        self.tell_restricted("command.refused", {**data, "error": error.as_data()})
+        self.emit_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
         self,
@@ -313,10 +313,10 @@ class Turn(TableView):
         restricted: dict[str, Any] | None = None,
     ) -> None:
         """Emit an announcement, marked *inferred* unless this input is the command ``by``."""
-        asked = self.happened
+        asked = self.input
         made = isinstance(asked, TableCommand) and asked.command == by
         told = data if made else {**data, "inferred": True}
-        self.tell(kind, told, restricted=None if restricted is None else {**told, **restricted})
+        self.emit(kind, told, restricted=None if restricted is None else {**told, **restricted})
 
 
 class Objection(NamedTuple):

@@ -24,14 +24,14 @@ def note_undelivered(turn: Turn) -> None:
     The event about it is public if the sink gets the public stream. A refusal that is reported
     again is not noted again.
     """
-    if isinstance(turn.happened, DeliveryParked):
-        _note_refused(turn, turn.happened)
-    elif isinstance(turn.happened, DeliveryTaken):
-        _note_delivered(turn, turn.happened)
+    if isinstance(turn.input, DeliveryParked):
+        _note_refused(turn, turn.input)
+    elif isinstance(turn.input, DeliveryTaken):
+        _note_delivered(turn, turn.input)
 
 
 def _note_refused(turn: Turn, refused: DeliveryParked) -> None:
-    before = next((p for p in turn.now.parked if p.sink == refused.sink), None)
+    before = next((p for p in turn.now.undelivered if p.sink == refused.sink), None)
     if before is None:
         before = UndeliveredEvents(sink=refused.sink, public=refused.public)
     elif before.last == refused.event or refused.record in before.waiting:
@@ -48,7 +48,7 @@ def _note_refused(turn: Turn, refused: DeliveryParked) -> None:
 
 
 def _note_delivered(turn: Turn, delivered: DeliveryTaken) -> None:
-    for before in turn.now.parked:
+    for before in turn.now.undelivered:
         if before.sink == delivered.sink and delivered.record in before.waiting:
             left = tuple(record for record in before.waiting if record != delivered.record)
             _store(turn, msgspec.structs.replace(before, waiting=left))
@@ -56,8 +56,8 @@ def _note_delivered(turn: Turn, delivered: DeliveryTaken) -> None:
 
 
 def _store(turn: Turn, now: UndeliveredEvents) -> None:
-    others = tuple(p for p in turn.now.parked if p.sink != now.sink)
-    turn.change(parked=(*others, now))
+    others = tuple(p for p in turn.now.undelivered if p.sink != now.sink)
+    turn.change(undelivered=(*others, now))
 
 
 def _emit(
@@ -69,9 +69,9 @@ def _emit(
 ) -> None:
     data = {"sink": event.sink, "event": event.event, "type": event.event_type}
     if undelivered.public:
-        turn.tell(kind, data, restricted={**data, **secret})
+        turn.emit(kind, data, restricted={**data, **secret})
     else:
-        turn.tell_restricted(kind, {**data, **secret})
+        turn.emit_restricted(kind, {**data, **secret})
 
 
 def describe(now: TableState, *, restricted: bool) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def describe(now: TableState, *, restricted: bool) -> list[dict[str, Any]]:
             "type": parked.kind,
             "waiting": len(parked.waiting),
         }
-        for parked in now.parked
+        for parked in now.undelivered
         if parked.public or restricted
     ]
 
@@ -98,4 +98,4 @@ def list_waiting(now: TableState, *, restricted: bool) -> dict[str, tuple[int, .
 
     Sinks of the restricted stream are in it only if ``restricted``.
     """
-    return {p.sink: p.waiting for p in now.parked if p.waiting and (p.public or restricted)}
+    return {p.sink: p.waiting for p in now.undelivered if p.waiting and (p.public or restricted)}

@@ -92,7 +92,7 @@ class Table:
             self._advance()
             assert self._port.t < LONGEST_S, f"stuck: {self.controller.state}"
             halt = self.controller.state.halt
-            assert halt is None or halt.top.key == "link_lost", halt
+            assert halt is None or halt.current.key == "link_lost", halt
 
     def _tell(self, command: str, taken: Callable[[], None]) -> None:
         """What the shoe does not say, its dealer does."""

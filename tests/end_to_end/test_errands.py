@@ -76,7 +76,7 @@ def resting(folder: Path, keys: ShoeKeys | None = None) -> Iterator[tuple[ShoeAt
 
 async def met(daemon: Daemon) -> None:
     """Waits until the shoe has said who it is."""
-    await until(lambda: runner(daemon).controller.state.link.met)
+    await until(lambda: runner(daemon).controller.state.link.identified)
 
 
 def said_to_the_shoe(folder: Path) -> list[HostSaid]:

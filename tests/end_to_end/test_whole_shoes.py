@@ -70,7 +70,7 @@ def hold_to_the_truth(table: Table) -> None:
     assert shoe is not None
     begun = max(i for i, (number, _) in enumerate(truth.cards) if number == 1)
     assert shoe.counts == counts(code for _, code in truth.cards[begun:])
-    assert (shoe.drawn, shoe.unseen) == (sum(shoe.counts.values()), 0)
+    assert (shoe.drawn, shoe.unknown) == (sum(shoe.counts.values()), 0)
     cutting_cards = table.count["shoe.change_due"]
     assert table.count["irregularity.raised"] == cutting_cards + table.count["table.halted"]
     assert table.count["table.halted"] == table.count["table.resumed"]

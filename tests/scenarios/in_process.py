@@ -107,7 +107,7 @@ class InProcess:
         while not so():
             if self.now >= end:
                 where = self.controller.state
-                halt = f", {text(where.halt.top.seen)}" if where.halt is not None else ""
+                halt = f", {text(where.halt.current.seen)}" if where.halt is not None else ""
                 raise Stuck(f"{what} did not come (the table is {where.state}{halt})")
             self._advance(end)
 

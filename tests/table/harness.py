@@ -189,9 +189,9 @@ class Playing:
     def concludes(self) -> None:
         """After a loss of power: nobody withdraws, where they may, and play goes on by rule."""
         self.looks()
-        if self.now.halt.top.step == "take_back":
+        if self.now.halt.current.step == "take_back":
             self.does("decide", choice="take_hands_back", position="dealer")
-        if self.now.halt.top.noted["end"] == "withdrawal":
+        if self.now.halt.current.data["end"] == "withdrawal":
             self.does("decide", choice="offer_withdrawal", position="dealer")
             self.does("decide", choice="close_window", position="dealer")
         self.does("decide", choice="play_on", position="dealer")
@@ -342,7 +342,7 @@ class Playing:
 
     @property
     def key(self) -> Any:
-        return None if self.now.halt is None else self.now.halt.top.key
+        return None if self.now.halt is None else self.now.halt.current.key
 
 
 def balanced(now: TableState) -> bool:
@@ -350,5 +350,5 @@ def balanced(now: TableState) -> bool:
     shoe = now.shoe
     if shoe is None:
         return True
-    out = sum(shoe.counts.values()) + shoe.unseen
-    return shoe.unseen >= 0 and shoe.drawn + shoe.uncounted == out + shoe.returned
+    out = sum(shoe.counts.values()) + shoe.unknown
+    return shoe.unknown >= 0 and shoe.drawn + shoe.uncounted == out + shoe.returned

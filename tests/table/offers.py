@@ -40,7 +40,7 @@ def decisions(at: At) -> Iterator[dict[str, Any]]:
     """Each choice that is offered now: its arguments, and the lowest position that takes it."""
     for choice in stack.offered_choices(at):
         position = stack.lowest_position(choice, at.game)
-        for args in filled(at, choice.takes):
+        for args in filled(at, choice.arguments):
             by = positions.who_decides(at.game) if args.get("against_reading") else position
             yield {"choice": choice.name, "position": by, **args}
 

@@ -70,6 +70,6 @@ def _is_of_a_card(happened: Input) -> bool:
 
 
 def _is_the_same_shoe(before: TableState, now: TableState) -> bool:
-    if before.shoe is None or now.shoe is None or now.loaded is not None:
+    if before.shoe is None or now.shoe is None or now.pending_set is not None:
         return False
     return (before.shoe.id, before.shoe.drawn) == (now.shoe.id, now.shoe.drawn)

@@ -27,7 +27,7 @@ def ends_reached(take: Callable[[Turn, Reached], None]) -> Iterator[None]:
 
     def closes(turn: Turn, *given: Any, **more: Any) -> None:
         end = given[-1]
-        key = given[0].key if len(given) > 1 else turn.now.halt.top.key  # type: ignore[union-attr]
+        key = given[0].key if len(given) > 1 else turn.now.halt.current.key  # type: ignore[union-attr]
         take(turn, (key, end.name))
         (resolve_pending if len(given) > 1 else close)(turn, *given, **more)
 

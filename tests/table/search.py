@@ -43,8 +43,8 @@ def features(place: Place) -> Iterator[Hashable]:
     opened = stack.all_open(now)
     steps = [(each.key, each.step) for each in opened]
     top = steps[-1] if steps else now.state
-    back_to = now.state if now.halt is None else now.halt.back_to
-    offered = [(choice.name, choice.then) for choice in stack.offered_choices(place.at)]
+    back_to = now.state if now.halt is None else now.halt.resume_state
+    offered = [(choice.name, choice.leads_to) for choice in stack.offered_choices(place.at)]
     yield top, tuple(offered), now.halt is None, now.link.up
     yield back_to, top
     if len(steps) > 1:
@@ -52,8 +52,8 @@ def features(place: Place) -> Iterator[Hashable]:
         return
     conducted = tuple(place.given.get(name) for name in ("name", "method", "announcements"))
     played = now.round
-    yield place.shoe, top, now.link.up, now.link.aligned, now.loaded is None
-    yield top, frozenset(opened[-1].noted) if opened else None
+    yield place.shoe, top, now.link.up, now.link.aligned, now.pending_set is None
+    yield top, frozenset(opened[-1].data) if opened else None
     yield back_to, top, bool(now.held), bool(now.early), bool(now.opening)
     yield top, None if now.pending is None else (now.pending.named_slot or (None,))[0]
     yield back_to, top, played and (bool(played.cards), played.all_revealed, played.manual)

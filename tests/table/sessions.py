@@ -45,7 +45,7 @@ def power_and_a_window(table: Playing) -> None:
     half_a_round(table)
     table.does("declare", key="power_failure", reason="the lights went out")
     table.looks()
-    if table.now.halt.top.noted["end"] == "withdrawal":
+    if table.now.halt.current.data["end"] == "withdrawal":
         table.does("decide", choice="offer_withdrawal")
         table.does("decide", choice="close_window")
     table.does("decide", choice="play_on", reason="light again")
@@ -345,7 +345,7 @@ def goes_on(table: Playing) -> None:
 
 def decides(table: Playing) -> None:
     """Whatever ends the step that is open, or, where a review cannot be over, leads on from it."""
-    top = table.now.halt.top
+    top = table.now.halt.current
     if not PROCEDURES[top.key].pause:
         answers = (
             table.asks(

@@ -70,8 +70,8 @@ def decides(table: Playing) -> bool:
     def rank(offer: dict[str, Any]) -> tuple[int, bool]:
         """Whoever cannot see the card that is to be named says that the shoe was wrong."""
         choice = next(c for c in stack.offered_choices(at(table)) if c.name == offer["choice"])
-        ends = procedure.end(choice.then) is not None
-        leads = 0 if ends else 1 if choice.then != step.name else 2
+        ends = procedure.end(choice.leads_to) is not None
+        leads = 0 if ends else 1 if choice.leads_to != step.name else 2
         return leads, not offer.get("against_reading", False)
 
     return any(

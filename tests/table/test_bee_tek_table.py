@@ -146,7 +146,10 @@ def test_a_failed_read_holds_its_slot_whatever_alarm_comes_with_it(
         table.says(event)
     assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
     assert table.now.held == ()
-    open_now = [*(table.now.halt.stack if table.now.halt else ()), *table.now.waiting]
+    open_now = [
+        *(table.now.halt.stack if table.now.halt else ()),
+        *table.now.pending_irregularities,
+    ]
     assert [(opened.key, opened.step) for opened in open_now] == [("misread", "enter")]
     # Face down it only waits; where all can see it the table asks for it.
     assert (table.now.state == "suspended") is (way == 1)
@@ -159,7 +162,7 @@ def test_an_alarm_after_which_no_card_is_told_waits_for_people() -> None:
     table.open_round()
     table.deal("2D 3C")
     table.says(ALARM)
-    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    assert (table.key, table.now.halt.current.step) == ("misread", "where")
     table.does("decide", choice="in_its_place")
     assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
     assert table.now.state == "dealing"
@@ -173,7 +176,7 @@ def test_the_next_card_is_not_taken_for_one_of_an_earlier_alarm() -> None:
     table.says(ALARM)
     table.deal("3C")
     table.says(ALARM)  # of the card that comes
-    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    assert (table.key, table.now.halt.current.step) == ("misread", "where")
     table.says(FAILED_READ)
     assert [d.card is None for d in table.now.round.cards] == [False, True, False, True]
     assert table.key is None
@@ -196,7 +199,7 @@ def test_an_alarm_in_the_place_of_a_card_of_a_round_is_a_misread_card(
         table.open_round()
     table.deal(codes)
     table.says(said)
-    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    assert (table.key, table.now.halt.current.step) == ("misread", "where")
     table.says(said)  # shoes say an alarm again until it is cleared
     assert [opened.key for opened in table.now.halt.stack] == ["misread"]
     table.does("decide", choice="in_its_place")
@@ -215,7 +218,10 @@ def test_such_an_alarm_beside_its_failed_read_is_of_one_card(way: int) -> None:
         for event in said:
             table.says(event)
         assert [dealt.card for dealt in table.now.round.cards[2:]] == [None]
-        open_now = [*(table.now.halt.stack if table.now.halt else ()), *table.now.waiting]
+        open_now = [
+            *(table.now.halt.stack if table.now.halt else ()),
+            *table.now.pending_irregularities,
+        ]
         assert [(opened.key, opened.step) for opened in open_now] == [("misread", "enter")]
 
 

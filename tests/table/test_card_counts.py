@@ -121,7 +121,7 @@ def test_counts_that_differ_halt_once_the_shoe_has_nothing_more_to_tell() -> Non
     shows(table, 1, unacknowledged=1)  # what it has still to tell may be the very difference
     assert "table.halted" not in table.kinds
     shows(table, 1)
-    assert (table.key, table.now.halt.top.step) == ("gap", "counts")
+    assert (table.key, table.now.halt.current.step) == ("gap", "counts")
     assert english(table.told("irregularity.raised")[-1]["seen"]) == (
         "cards drawn: 1 by the shoe's count, 2 by the table's"
     )
@@ -148,7 +148,7 @@ def test_a_shoe_that_is_back_with_fewer_cards_than_were_entered_does_not_resume_
     way: int, named: str | None
 ) -> None:
     table = entered_and_never_drawn(way=way, card=named)
-    assert (table.key, table.now.halt.top.step) == ("gap", "counts")
+    assert (table.key, table.now.halt.current.step) == ("gap", "counts")
     refused = decides(table, "play_on", position="gaming_shift_manager")
     assert refused.error == ("the shoe counts fewer cards than were entered: take_back, or recount")
 
@@ -162,7 +162,7 @@ def test_a_card_that_was_never_drawn_is_taken_back_and_drawn_by_the_shoes_number
     assert table.told("irregularity.step")[-2]["moved"] == ["player 2"]
     assert [(d.hand, d.index) for d in table.now.round.cards] == [("player", 1), ("banker", 1)]
     assert decides(table, "play_on").accepted
-    assert (table.now.state, table.now.waiting) == ("dealing", ())
+    assert (table.now.state, table.now.pending_irregularities) == ("dealing", ())
     assert table.now.armed == (3, "player", 2)
     assert balanced(table.now) and table.now.shoe.counts == {"4D": 1, "7C": 1}
     assert sum(table.now.shoe.shown.values()) == (2 if way else 0)
@@ -185,7 +185,7 @@ def test_a_card_that_lies_there_stays_and_the_shoes_numbers_count_on(
     table.says(CardDrawn(card=card("QH"), number=3, armed=True))
     assert (len(table.now.round.cards), table.key) == (4, None)
     assert [d.number for d in table.now.round.cards] == [1, 2, -1, 3]
-    assert table.now.shoe.entered == {}
+    assert table.now.shoe.entered_draws == {}
     places = [card.place for card in reconstruct.last_drawn(table.now, 3)]
     assert places == ["banker 1", "player 2", "banker 2"]
 

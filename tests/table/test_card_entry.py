@@ -49,7 +49,7 @@ def says_not_unread(table: Playing) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_card_that_is_none_of_those_read_is_not_entered_and_the_table_asks(name: str) -> None:
     table = ordered(name=name)
-    assert table.key == "double_draw" and table.now.halt.top.step == "name"
+    assert table.key == "double_draw" and table.now.halt.current.step == "name"
     answer = enters(table, "9S")
     assert (answer.accepted, answer.halted) == (True, "other")
     assert "round.card_entered" not in [e.type for e in table.events]
@@ -76,7 +76,7 @@ def test_in_every_method(method: str) -> None:
     assert enters(table, "9S").halted == "other"
     table.rules("void")
     assert table.told("round.void")
-    assert balanced(table.now) and table.now.shoe.unseen == 0
+    assert balanced(table.now) and table.now.shoe.unknown == 0
 
 
 def test_each_end_of_it_is_told_with_its_rule() -> None:
@@ -126,7 +126,7 @@ def test_one_that_the_shoe_could_not_read_may_be_any_card_and_only_one_may() -> 
     pull = (card("4C"), None)
     table.says(CardsDrawn(cards=pull, number=5, order_known=False))
     for choice, position in BY_THE_PIT:
-        if choice != "close_window" or table.now.halt.top.window is not None:
+        if choice != "close_window" or table.now.halt.current.window is not None:
             decides(table, choice, position)
     table.turn_over()
     table.does("announce_totals")
@@ -136,7 +136,7 @@ def test_one_that_the_shoe_could_not_read_may_be_any_card_and_only_one_may() -> 
     assert enters(table, "8S").halted == "other"
     table.rules("play_on")
     assert enters(table, "4C").accepted
-    assert balanced(table.now) and table.now.shoe.unseen == 0
+    assert balanced(table.now) and table.now.shoe.unknown == 0
 
 
 def test_whoever_decides_may_rule_that_the_shoe_was_wrong_and_the_ledger_keeps_both() -> None:
@@ -227,12 +227,12 @@ def test_a_card_that_was_entered_unheard_is_not_called_unread_and_its_reading_na
     table.deal("2D")
     table.disconnect()
     decides(table, "enter", "pit_supervisor", consented_by="lee")
-    (waiting,) = table.now.waiting
+    (waiting,) = table.now.pending_irregularities
     assert english(waiting.seen) == "Banker's card 1 was entered, and the shoe never reported it"
     table.connect()
     table.hello(drawn=2)
     table.draw("3C", number=2)
-    assert table.now.waiting == ()
+    assert table.now.pending_irregularities == ()
     assert "could not be read" not in str([e.data for e in table.events])
 
 
@@ -260,7 +260,7 @@ def test_a_slots_reading_that_came_meanwhile_holds_whoever_enters_it() -> None:
     if table.now.halt is not None:
         table.rules("play_on")
     table.does("expose", hand="banker")
-    assert (table.key, table.now.halt.top.step) == ("misread", "enter")
+    assert (table.key, table.now.halt.current.step) == ("misread", "enter")
     table.draw("TH", number=4)
     if table.key == "misread":
         assert enters(table, "9S").halted == "other"
@@ -386,6 +386,6 @@ def test_what_is_left_of_a_pull_stays_in_the_ledger_as_it_was_read() -> None:
     table.rules("set_aside")
     table.finish()
     assert table.now.shoe.counts.get("4C") == table.now.shoe.counts.get("5D") == 1
-    assert table.now.shoe.unseen == 0
+    assert table.now.shoe.unknown == 0
     table.play(ROUNDS["both stand"])
     assert balanced(table.now)

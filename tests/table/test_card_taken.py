@@ -120,14 +120,14 @@ def test_a_card_that_nobody_could_read_is_named_by_surveillance_and_not_entered_
     table = dealt(codes="2D 3C TS", method="A")
     table.draw(None)
     table.does("declare", key="card_taken", hand="banker", index=2, reason="gone")
-    assert [opened.key for opened in table.now.waiting] == ["misread"]
+    assert [opened.key for opened in table.now.pending_irregularities] == ["misread"]
     why = refused(table, "decide", choice="value_known", source="shoe", consented_by="lee")
     assert why.endswith("the shoe could not read it")
     decides(table, "seen", EYES, cards="TH")
     assert opinions(table)[-1]["shoe"] == "unread"
     decides(table, "value_known", PIT, source=EYES)
-    assert table.now.waiting == ()
-    assert (table.now.shoe.unseen, table.now.shoe.counts["TH"]) == (0, 1)
+    assert table.now.pending_irregularities == ()
+    assert (table.now.shoe.unknown, table.now.shoe.counts["TH"]) == (0, 1)
     assert table.told("irregularity.resolved")[-1]["key"] == "misread"
 
 
@@ -249,7 +249,7 @@ def test_of_a_card_that_nobody_read_the_decks_alone_speak() -> None:
     opinion = opinions(table)[-1]
     assert (opinion["shoe"], opinion["decks"]) == ("unread", "agrees")
     decides(table, "replaced")
-    assert (table.now.shoe.unseen, table.now.waiting) == (0, ())
+    assert (table.now.shoe.unknown, table.now.pending_irregularities) == (0, ())
     assert balanced(table.now)
 
 
@@ -285,7 +285,7 @@ def test_a_card_of_the_two_that_cannot_be_read_is_entered_when_it_lies_open() ->
     decides(table, "replaced")
     table.turn_over()
     table.does("announce_totals")
-    assert [opened.key for opened in table.now.waiting] == ["misread"]
+    assert [opened.key for opened in table.now.pending_irregularities] == ["misread"]
     table.does("expose", hand="player")
     table.does("decide", choice="enter", card="4C", consented_by="lee")
     assert table.told("round.card_revealed")[-1]["card"] == "4C"

@@ -86,7 +86,7 @@ def test_in_an_unknown_order_the_pit_manager_orders_them_and_players_may_withdra
             table.does("expose", hand=hand)
     table.does("announce_totals")
     table.does("expose", hand="player")
-    assert table.key == "double_draw" and table.now.halt.top.step == "name"
+    assert table.key == "double_draw" and table.now.halt.current.step == "name"
     wrong = game(name).deck.cards[20].code
     answer = table.asks("decide", choice="enter", card=wrong, consented_by="lee")
     assert answer.halted == "other"

@@ -85,7 +85,7 @@ def test_a_set_loaded_while_the_link_was_away_is_counted_from_its_first_card() -
         table.says(CardDrawn(card=card(code), number=number, armed=True))
     assert [d["set_id"] for d in table.told("shoe.loaded")] == ["set-1", "set-2"]
     assert table.now.shoe is not None
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2, 0)
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (2, 0)
     assert table.now.state == "dealing"
 
 
@@ -237,7 +237,7 @@ def test_burned_cards_are_counted_and_never_played() -> None:
     table.says(CardDrawn(card=card("2H"), hand="burn_count", index=2))
     assert table.now.state == "idle"
     assert table.now.shoe is not None
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2, 1)
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (2, 1)
     assert "2H" not in str([e.data for e in table.public])
     table.play(STAND)
     assert len(table.told("round.outcome")) == 1

@@ -118,12 +118,12 @@ def test_an_unread_card_that_is_set_aside_is_not_waited_for() -> None:
     table.does("no_more_bets")
     table.deal("2D")
     table.draw(None)
-    assert [w.key for w in table.now.waiting] == ["misread"]
+    assert [w.key for w in table.now.pending_irregularities] == ["misread"]
     declares(table, "device_reset")
     table.does("decide", choice="close_window", position="dealer")
     ready(table)
     table.rules("set_aside")
-    assert table.now.waiting == ()
+    assert table.now.pending_irregularities == ()
 
 
 def test_the_shoes_new_start_is_the_reset_and_no_loss_of_power() -> None:
@@ -174,6 +174,6 @@ def test_under_another_irregularity_the_table_resumes_in_betting() -> None:
     declares(table, "device_reset")
     table.does("decide", choice="close_window", position="dealer")
     ready(table)
-    assert (table.key, table.now.halt.back_to) == ("other", "betting")
+    assert (table.key, table.now.halt.resume_state) == ("other", "betting")
     table.rules("play_on")
     assert table.now.state == "betting"

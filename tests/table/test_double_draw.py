@@ -100,7 +100,7 @@ def test_what_surveillance_saw_is_surveillances_to_say() -> None:
     decides(table, "close_window", "dealer")
     decides(table, "reconstruct", "dealer")
     assert slots(table) == [("player", 1, "2D"), ("banker", 1, None), ("player", 2, None)]
-    assert [o.subject for o in table.now.waiting] == ["banker 1", "player 2"]
+    assert [o.subject for o in table.now.pending_irregularities] == ["banker 1", "player 2"]
     assert balanced(table.now)
 
 
@@ -111,7 +111,7 @@ def test_after_the_deal_the_pit_manager_orders_them_and_players_play_on_or_not(n
     assert offered(table) == ["upper_first", "lower_first", "void"]
     assert table.asks("decide", choice="lower_first", reason="r", position="pit_supervisor").needs
     decides(table, "lower_first", "pit_manager")
-    assert table.now.halt.top.noted["first"] == "lower"
+    assert table.now.halt.current.data["first"] == "lower"
     (opened,) = table.told("withdrawal.opened")
     assert (opened["rule"], opened["scope"]) == ("5.8.2.2", "remaining")
     decides(table, "stand", "dealer", player="ann")
@@ -121,7 +121,7 @@ def test_after_the_deal_the_pit_manager_orders_them_and_players_play_on_or_not(n
     assert (told["key"], told["how"], told["rule"]) == ("double_draw", "ordered", "5.8.2.2")
     # Nobody has seen the first four yet: whose these are is not known, and so not told.
     assert len(table.now.round.cards) == 4
-    assert [o.key for o in table.now.waiting] == ["overdraw", "overdraw"]
+    assert [o.key for o in table.now.pending_irregularities] == ["overdraw", "overdraw"]
     table.turn_over()
     table.does("announce_totals")
     assert slots(table)[4:] == [("player", 3, None)]
@@ -152,7 +152,7 @@ def test_face_up_the_table_goes_on_while_none_of_the_ordered_cards_has_its_slot(
 ) -> None:
     table = _ordered_before_their_turn(told_as_one, announcements)
     assert (table.now.state, table.now.halt) == ("revealing", None)
-    assert [o.key for o in table.now.waiting] == ["overdraw", "overdraw"]
+    assert [o.key for o in table.now.pending_irregularities] == ["overdraw", "overdraw"]
     _shown_until_it_asks(table)
     if announcements == "explicit":
         table.does("announce_totals")
@@ -206,7 +206,7 @@ def test_of_two_where_one_is_due_the_other_was_drawn_early() -> None:
                              ("reconstruct", "dealer")):  # fmt: skip
         decides(table, choice, position)
     assert (table.now.state, len(table.now.round.cards)) == ("revealing", 4)
-    assert [o.subject for o in table.now.waiting] == ["draw 5"]
+    assert [o.subject for o in table.now.pending_irregularities] == ["draw 5"]
     table.turn_over()
     table.does("announce_totals")
     assert slots(table)[4:] == [("player", 3, "4C")]

@@ -91,7 +91,7 @@ def test_declared_third_cards_that_the_pit_orders_are_named_by_two_when_they_lie
     table.does("expose", hand="banker")
     decides(table, "enter", "pit_supervisor", card="4C", consented_by="lee")
     table.does("announce_outcome")
-    assert balanced(table.now) and table.now.shoe.unseen == 0
+    assert balanced(table.now) and table.now.shoe.unknown == 0
 
 
 def test_a_card_that_waits_as_drawn_early_is_exchanged_for_one_in_a_hand() -> None:
@@ -102,10 +102,10 @@ def test_a_card_that_waits_as_drawn_early_is_exchanged_for_one_in_a_hand() -> No
     decides(table, "exchange", "pit_supervisor", **swap)
     decides(table, "reconstruct", "dealer")
     assert slots(table)[4:] == [("player", 3, "5D")]
-    assert [o.subject for o in table.now.waiting] == ["draw 5"]
+    assert [o.subject for o in table.now.pending_irregularities] == ["draw 5"]
     table.does("expose", hand="player")
     assert slots(table)[5:] == [("banker", 3, "4C")]
-    assert table.now.waiting == () and balanced(table.now)
+    assert table.now.pending_irregularities == () and balanced(table.now)
 
 
 def test_cards_that_the_room_has_seen_open_no_window_and_are_not_ordered_by_the_pit() -> None:
@@ -132,7 +132,7 @@ def test_a_rounds_first_cards_open_it_close_bets_and_are_laid_after_the_window(
     if betting:
         table.does("place_wager", player="ann", seat=1, wager="player", amount=100)
     pull(table, "2D 3C", known=True)
-    assert table.told("round.bets_closed") and table.now.halt.back_to == "closed"
+    assert table.told("round.bets_closed") and table.now.halt.resume_state == "closed"
     follows(table, TOLD)
     assert slots(table) == [("player", 1, "2D"), ("banker", 1, "3C")]
     assert (table.now.state, table.desired) == ("dealing", Armed(3, "player", 2))
@@ -152,7 +152,7 @@ def test_four_of_them_and_chips_too_far_apart_are_ruled_on() -> None:
     table = Playing(**WAYS[1], limits=TableLimits(differential=50)).open_shoe()
     table.does("place_wager", player="ann", seat=1, wager="player", amount=100)
     table.says(CardsDrawn(cards=tuple(cards("2D 3C TS TH")), number=1, order_known=True))
-    assert (table.key, table.now.halt.top.step) == ("table_differential", "ruling")
+    assert (table.key, table.now.halt.current.step) == ("table_differential", "ruling")
     table.rules("play_on")
     follows(table, TOLD)
     assert table.now.state == "drawing" and balanced(table.now)
@@ -242,7 +242,7 @@ def test_more_that_come_meanwhile_are_put_in_order_with_them() -> None:
     decides(table, "order_from_shoe", "pit_supervisor")
     pull(table, "TH 4C", known=False)
     assert [o.key for o in table.now.halt.stack] == ["double_draw"]
-    assert table.now.halt.top.window is None
+    assert table.now.halt.current.window is None
     assert offered(table)[:2] == ["order_seen", "order_unknown"]
     decides(table, "order_seen", "surveillance")
     decides(table, "close_window", "dealer")

@@ -43,7 +43,7 @@ def test_it_is_told_marked_manual_and_settled(angel_eye: bool, way: int, codes: 
     totals = [(d["hand"], d["total"]) for d in table.told("round.total_announced")]
     assert totals == [("player", 2), ("banker", 3)]
     assert len(table.told("round.card_dealt")) == len(table.told("round.card_revealed")) == 6
-    assert (table.now.halt, table.now.held, table.now.waiting) == (None, (), ())
+    assert (table.now.halt, table.now.held, table.now.pending_irregularities) == (None, (), ())
     assert table.now.shoe.drawn == sum(table.now.shoe.counts.values()) == 6
     if way == 0:
         table.does("settle")
@@ -114,7 +114,7 @@ def test_cards_drawn_by_key_meanwhile_are_counted_once() -> None:
     table.says(CardDrawn(card=card("4C"), number=6, armed=False))
     assert enters(table, "2D TS 4C", "3C TH 5D").accepted
     assert table.now.shoe.drawn == 6
-    assert table.now.shoe.unseen == 0
+    assert table.now.shoe.unknown == 0
     assert set(table.now.shoe.counts.values()) == {1}
     assert balanced(table.now)
 
@@ -139,7 +139,7 @@ def test_one_too_many_with_cards_nobody_saw_is_inspected_once_the_round_is_told(
     table.fails()
     assert enters(table, "2D TS 4C", "3C TH 5D").accepted
     assert (table.now.state, table.key) == ("suspended", "extra_card")
-    assert table.now.halt.back_to == ("resolved" if way == 0 else "idle")
+    assert table.now.halt.resume_state == ("resolved" if way == 0 else "idle")
     assert len(table.told("round.outcome")) == 1
     table.rules("play_on")
     assert table.now.state == ("resolved" if way == 0 else "idle")
@@ -154,7 +154,7 @@ def test_cards_laid_aside_before_are_none_of_the_round(outside: str) -> None:
     table.rules("play_on")
     table.fails()
     assert enters(table, "2D TS 4C", "3C TH 5D").accepted
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (7, 0)
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (7, 0)
     assert balanced(table.now)
 
 

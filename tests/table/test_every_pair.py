@@ -71,7 +71,7 @@ def test_the_situations_cover_the_ten_states_and_a_halt_of_each() -> None:
 def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: str) -> None:
     if state == "suspended":
         return
-    halted = situation("suspended", Halt(back_to=state, stack=()))
+    halted = situation("suspended", Halt(resume_state=state, stack=()))
     assert halted in LEFT_FOR_A_HALT and state in LEFT_FOR_A_HALT[halted]
 
 
@@ -209,9 +209,9 @@ def distinct() -> list[tuple[str, int, TableState]]:
     for shoe, way, now in passed_through():
         played, halt, link = now.round, now.halt, now.link
         kind = (
-            shoe, way, now.state, now.shoe is None, now.loaded is None, bool(now.held),
+            shoe, way, now.state, now.shoe is None, now.pending_set is None, bool(now.held),
             link.up, link.aligned,
-            halt and (halt.top.key, halt.top.step, halt.back_to, halt.earlier),
+            halt and (halt.current.key, halt.current.step, halt.resume_state, halt.earlier),
             played and (len(played.cards), played.all_revealed, played.result is None, played.due),
         )  # fmt: skip
         kinds[kind] = (shoe, way, now)

@@ -60,7 +60,7 @@ def test_a_third_card_plays_too_and_the_round_ends_as_its_cards_say() -> None:
 def test_a_rounds_first_card_that_lay_face_up_is_ruled_on(way: dict[str, Any], ruling: str) -> None:
     table = dealing(way=way)
     table.draw("2D", face_up=True)
-    assert (table.key, table.now.halt.top.step) == ("face_up_in_shoe", "first_card")
+    assert (table.key, table.now.halt.current.step) == ("face_up_in_shoe", "first_card")
     offered = [c["choice"] for c in table.told("irregularity.raised")[-1]["choices"]]
     assert offered == ["play_on", "void"]
     table.rules(ruling)
@@ -75,7 +75,7 @@ def test_a_card_drawn_early_that_lay_face_up_is_both() -> None:
     table = dealing(" ".join(ROUNDS["both stand"].split()[:4]))
     table.draw("4C", face_up=True)
     assert "face_up_in_shoe" in [d["key"] for d in table.told("irregularity.raised")]
-    assert table.key == "overdraw" or table.now.waiting
+    assert table.key == "overdraw" or table.now.pending_irregularities
 
 
 def test_a_burned_card_may_lie_face_up() -> None:

@@ -100,7 +100,7 @@ def test_what_waits_since_another_halt_counts_no_card_of_that_halt() -> None:
     table = dealt("")
     table.draw("9S", number=2)
     accepted(table, "enter")
-    assert [opened.key for opened in table.now.waiting] == ["misread"]
+    assert [opened.key for opened in table.now.pending_irregularities] == ["misread"]
     accepted(table, "place")
     accepted(table, "recount")
     accepted(table, "play_on")
@@ -122,7 +122,7 @@ def test_face_up_cards_that_were_missed_are_named_in_order(count: int) -> None:
     for code in ("TS", "TH")[:count]:
         accepted(table, "enter", card=code)
     assert "no card was missed" in (decides(table, "enter", card="KD").error or "")
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2 + count, 0)
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (2 + count, 0)
     accepted(table, "play_on", position="pit_supervisor")
     assert table.now.state == ("dealing" if count == 1 else "drawing")
     assert table.told("irregularity.resolved")[0]["rule"] == "6.3"
@@ -138,7 +138,7 @@ def test_face_down_a_card_that_was_missed_is_named_when_it_is_exposed() -> None:
     assert refused.error == "it lies face down: name it when it is exposed"
     accepted(table, "enter")
     accepted(table, "play_on")
-    assert (table.now.state, len(table.now.waiting)) == ("revealing", 1)
+    assert (table.now.state, len(table.now.pending_irregularities)) == ("revealing", 1)
     table.does("expose", hand="banker")
     accepted(table, "enter", card="TH")
     assert table.now.shoe.counts["TH"] == 1
@@ -173,7 +173,7 @@ def test_cards_kept_meanwhile_are_placed_in_the_order_of_their_numbers() -> None
     accepted(table, "enter", card="3C")
     accepted(table, "place")
     assert [c.code for c in table.now.round.hand("player")] == ["2D", "TS"]
-    assert (table.now.held, table.now.shoe.unseen) == ((), 0)
+    assert (table.now.held, table.now.shoe.unknown) == ((), 0)
     accepted(table, "play_on")
     assert table.now.state == "dealing"
     assert balanced(table.now)
@@ -242,9 +242,9 @@ def test_the_record_of_a_card_that_lay_face_down_names_it() -> None:
     accepted(table, "enter")
     table.connect()
     accepted(table, "play_on")
-    assert len(table.now.waiting) == 1
+    assert len(table.now.pending_irregularities) == 1
     table.draw("TS", number=3)
-    assert (table.now.waiting, table.now.shoe.unseen) == ((), 0)
+    assert (table.now.pending_irregularities, table.now.shoe.unknown) == ((), 0)
     assert table.now.round.cards[2].card == card("TS")
     assert balanced(table.now)
 

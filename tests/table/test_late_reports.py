@@ -80,9 +80,9 @@ def test_what_it_decides_counts_among_what_stood_when_the_power_failed() -> None
     twins.both(power_off)
     twins.draws(("KD", "4S"), armed=True)
     for table in (twins.one, twins.other):
-        assert "tiger_pair" not in table.now.halt.top.noted["decided"]
+        assert "tiger_pair" not in table.now.halt.current.data["decided"]
         passes(table, AFTER_US)
-    decided = [table.now.halt.top.noted["decided"] for table in (twins.one, twins.other)]
+    decided = [table.now.halt.current.data["decided"] for table in (twins.one, twins.other)]
     assert [d.get("tiger_pair") for d in decided] == [None, "win"]
 
 

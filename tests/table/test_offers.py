@@ -54,7 +54,7 @@ def ways(at: At, command: str) -> Iterator[Args]:
         yield {**hand, "by": "dealer"}
     yield from PEOPLE
     yield from ({"method": method} for method in at.game.methods)
-    yield from ({"what": what} for what in at.now.link.tells)
+    yield from ({"what": what} for what in at.now.link.queries_known)
     yield from ({"key_id": 2}, {"text": "HELLO"}, {"number": None})
     for held in at.now.wagers.standing:
         of = {"player": held.player, "seat": held.seat, "wager": held.wager}

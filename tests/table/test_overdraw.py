@@ -34,7 +34,7 @@ def test_it_waits_beside_the_round_which_goes_on() -> None:
     table = face_down(DRAWS)
     table.draw("4C")
     assert (table.now.state, table.now.halt) == ("revealing", None)
-    (waiting,) = table.now.waiting
+    (waiting,) = table.now.pending_irregularities
     assert (waiting.key, waiting.subject) == ("overdraw", "draw 5")
     assert [k.card.code for k in table.now.early] == ["4C"]
     assert len(table.now.round.cards) == 4
@@ -47,7 +47,7 @@ def test_due_after_all_it_takes_its_slot_by_itself(way: int) -> None:
     table = face_down(DRAWS, way=way)
     table.draw("4C")
     sees_all(table)
-    assert table.now.waiting == () == table.now.early
+    assert table.now.pending_irregularities == () == table.now.early
     if way == 0:
         assert [(d.hand, d.index, d.number) for d in table.now.round.cards[4:]] == [
             ("player", 3, 5)
@@ -93,7 +93,7 @@ def test_a_card_not_due_halts_once_the_outcome_is_known_and_not_before(angel_eye
     table.turn_over()
     assert table.now.state == "revealing"
     table.does("announce_totals")
-    assert (table.now.state, table.key, table.now.halt.top.step) == (
+    assert (table.now.state, table.key, table.now.halt.current.step) == (
         "suspended", "overdraw", "ruling",
     )  # fmt: skip
     assert table.told("table.halted") == [{"reason": "drawn_early"}]
@@ -104,11 +104,11 @@ def test_two_cards_drawn_early_are_judged_one_after_the_other() -> None:
     table = face_down(ROUNDS["Banker draws alone"].rpartition(" ")[0])
     table.draw("2C")
     table.draw("9D")
-    assert [o.subject for o in table.now.waiting] == ["draw 5", "draw 6"]
+    assert [o.subject for o in table.now.pending_irregularities] == ["draw 5", "draw 6"]
     sees_all(table)
     assert table.now.round.cards[4].hand == "banker"
     table.turn_over()
-    assert (table.key, table.now.halt.top.subject) == ("overdraw", "draw 6")
+    assert (table.key, table.now.halt.current.subject) == ("overdraw", "draw 6")
     table.rules("first_card")
     table.finish()
     assert [k.number for k in table.now.opening] == [6]
@@ -119,7 +119,7 @@ def test_what_halts_meanwhile_is_decided_first_and_the_card_waits_on() -> None:
     table = face_down(DRAWS)
     table.draw("4C")
     table.disconnect()
-    assert (table.key, len(table.now.waiting)) == ("link_lost", 1)
+    assert (table.key, len(table.now.pending_irregularities)) == ("link_lost", 1)
     table.connect()
     table.hello()
     assert table.now.state == "revealing"
@@ -132,7 +132,7 @@ def test_a_void_ends_what_waits() -> None:
     table.draw("4C")
     table.fails()
     table.rules("void")
-    assert [o.key for o in table.now.waiting] == ["after_void"]
+    assert [o.key for o in table.now.pending_irregularities] == ["after_void"]
     assert (table.now.early, table.now.state) == ((), "idle")
     assert ends(table) == [("void", "6.1")]
     table.play(ROUNDS["both stand"])
@@ -301,7 +301,7 @@ def test_a_card_drawn_before_bets_are_closed_may_be_the_rounds_first(state: str)
     if state == "betting":
         table.does("place_your_bets")
     table.draw("4C")
-    assert (table.key, table.now.halt.top.step) == ("overdraw", "ruling")
+    assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
     assert table.asks("decide", choice="first_card", reason="r", position="pit_manager").needs == {
         "position": SHIFT
     }
@@ -321,6 +321,6 @@ def test_a_player_with_neither_wager_nor_leave_draws_what_is_ruled_on() -> None:
     table.does("no_more_bets")
     assert table.desired == Locked()
     table.draw("4C", armed=False)
-    assert (table.key, table.now.halt.top.step) == ("overdraw", "ruling")
+    assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
     table.rules("due")
     assert (table.now.state, [d.card.code for d in table.now.round.cards]) == ("dealing", ["4C"])

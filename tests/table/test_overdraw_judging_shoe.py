@@ -34,12 +34,12 @@ def test_a_card_that_its_shoe_objects_to_does_not_take_its_place_by_itself(known
     else:
         table.says(Error(code="overdraw", in_error_mode=True))
     sees_all(table)
-    assert (table.key, table.now.halt.top.step) == ("overdraw", "ruling")
+    assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
     table.rules("due")
     third = table.now.round.cards[4]
     assert (third.hand, third.index, third.number) == ("player", 3, 5)
     assert third.card == (card("4C") if known else None)
-    assert [o.key for o in table.now.waiting] == ([] if known else ["misread"])
+    assert [o.key for o in table.now.pending_irregularities] == ([] if known else ["misread"])
     assert (table.now.state, table.now.shoe.drawn) == ("revealing", 5)
     assert balanced(table.now)
 
@@ -48,7 +48,7 @@ def test_a_card_told_before_its_error_is_one_card() -> None:
     table = face_down(STANDS, angel_eye=True)
     table.says(CardOutsideGame(card=card("4C"), mode="error", code=2))
     table.says(Error(code="overdraw", in_error_mode=True))
-    assert len(table.now.early) == len(table.now.waiting) == 1
+    assert len(table.now.early) == len(table.now.pending_irregularities) == 1
     sees_all(table)
     table.rules("set_aside")
     assert table.now.early == ()
@@ -57,7 +57,7 @@ def test_a_card_told_before_its_error_is_one_card() -> None:
 def test_an_overdraw_told_where_a_card_is_due_halts() -> None:
     table = face_down("2D 3C", angel_eye=True)
     objects(table, "TS")
-    assert (table.key, table.now.halt.top.step) == ("overdraw", "ruling")
+    assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
     table.rules("due")
     assert [d.card.code for d in table.now.round.cards] == ["2D", "3C", "TS"]
     assert table.now.state == "dealing"

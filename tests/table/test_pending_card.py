@@ -37,7 +37,7 @@ def armed_places(names: Callable[[str], bool]) -> Iterator[Place]:
         now = place.now
         if now.armed is not None and place.shoe == "reference" and names(place.name):
             conducted = (place.name, place.given.get("method"), place.given.get("announcements"))
-            opened = now.halt and (now.halt.top.key, now.halt.top.step)
+            opened = now.halt and (now.halt.current.key, now.halt.current.step)
             kinds[(*conducted, now.state, now.armed[1:], opened)] = place
     return iter(kinds.values())
 
@@ -154,7 +154,7 @@ def test_an_unarmed_card_that_comes_while_it_waits_was_drawn_early_and_lies_behi
     table.does("pause")
     comes(table)
     table.draw("5D", number=6, armed=False)
-    assert [o.subject for o in table.now.waiting] == ["draw 6"]
+    assert [o.subject for o in table.now.pending_irregularities] == ["draw 6"]
     assert [c.number for c in table.now.early] == [6]
     table.does("resume")
     assert [(d.hand, d.number) for d in table.now.round.cards[4:]] == [("player", 5)]
@@ -169,7 +169,7 @@ def test_in_the_deal_whoever_rules_may_say_that_it_was_due_behind_the_one_that_w
     table.does("pause")
     comes(table, "3C", 2)
     table.draw("TS", number=3, armed=False)
-    assert (table.key, table.now.halt.top.subject) == ("overdraw", "draw 3")
+    assert (table.key, table.now.halt.current.subject) == ("overdraw", "draw 3")
     table.rules("due")
     table.does("resume")
     assert [d.number for d in table.now.round.cards] == [1, 2, 3]
@@ -189,7 +189,7 @@ def test_one_that_nobody_could_read_holds_its_slot_when_play_goes_on() -> None:
     comes(table, None)
     table.does("resume")
     assert [d.card for d in table.now.round.cards[4:]] == [None]
-    assert [o.key for o in table.now.waiting] == ["misread"]
+    assert [o.key for o in table.now.pending_irregularities] == ["misread"]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["face down", "face up"])
@@ -285,7 +285,7 @@ def test_set_aside_in_a_pause_it_is_one_of_the_two() -> None:
     comes(table)
     assert (table.key, table.now.ahead) == ("review", ())
     table.does("resume")
-    assert (table.key, table.now.halt.top.step) == ("card_taken", "second_aside")
+    assert (table.key, table.now.halt.current.step) == ("card_taken", "second_aside")
     assert [c.number for c in table.now.ahead] == [5]
     assert table.desired == Armed(6, "set_aside", 2)
 
@@ -297,7 +297,7 @@ def test_exposed_it_opens_no_round_after_a_reset() -> None:
     comes(table, "4C", 1)
     table.does("decide", choice="close_window")
     table.does("decide", choice="device_is_reset")
-    assert table.now.halt.top.step == "cards"
+    assert table.now.halt.current.step == "cards"
     assert not table.asks("decide", choice="open_round", reason="r").accepted
     table.rules("set_aside")
     assert (table.now.state, table.now.pending) == ("betting", None)

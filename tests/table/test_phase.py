@@ -48,7 +48,7 @@ def test_no_round_stands_where_bets_are_closed_and_no_card_is_out() -> None:
 def test_the_state_in_which_play_resumes_follows_from_them_too(codes: str, state: str) -> None:
     table = dealt(codes)
     table.does("pause")
-    assert (table.now.state, table.now.halt.back_to) == ("suspended", state)
+    assert (table.now.state, table.now.halt.resume_state) == ("suspended", state)
     table.does("resume")
     assert table.now.state == state
 
@@ -61,7 +61,7 @@ def test_a_state_that_its_cards_do_not_bear_out_fails_and_is_not_taken(
     table = dealt("2D 3C TS")
     if halted:
         table.does("pause")
-        halt = msgspec.structs.replace(table.now.halt, back_to=wrong)
+        halt = msgspec.structs.replace(table.now.halt, resume_state=wrong)
         table = Playing(state=msgspec.structs.replace(table.now, halt=halt), **WAYS[0])
     else:
         table = Playing(state=msgspec.structs.replace(table.now, state=wrong), **WAYS[0])

@@ -502,6 +502,6 @@ def test_with_a_wager_decided_and_the_shoe_not_aligned_the_status_leads_on() -> 
     table.does("announce_totals")
     assert table.now.state == "drawing"
     table.says(Started())
-    assert table.now.halt.top.step == "continue"
+    assert table.now.halt.current.step == "continue"
     plays_out(table)
     assert len(table.told("round.outcome")) == 1

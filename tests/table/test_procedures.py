@@ -44,9 +44,9 @@ def dealt(codes: str = "2D 3C TS") -> Playing:
 
 def ways(step: Step) -> list[str]:
     """Where the step's choices, what it hears, and the table itself lead."""
-    instead = [choice.instead[1] for choice in step.choices if choice.instead is not None]
-    heard = [heard.then for heard in step.hears]
-    return [c.then for c in step.choices] + instead + heard + list(step.turns)
+    instead = [choice.branch[1] for choice in step.choices if choice.branch is not None]
+    heard = [heard.leads_to for heard in step.accepts]
+    return [c.leads_to for c in step.choices] + instead + heard + list(step.automatic)
 
 
 def declares(table: Playing, key: str) -> None:
@@ -61,9 +61,9 @@ def test_names_are_said_once_and_every_way_leads_somewhere(procedure: Procedure)
     names = [s.name for s in procedure.steps] + [e.name for e in procedure.ends]
     assert len(names) == len(set(names))
     for step in procedure.steps:
-        choices = [(c.name, c.in_round, c.when) for c in step.choices]
+        choices = [(c.name, c.in_round, c.offered_if) for c in step.choices]
         assert len(choices) == len(set(choices))
-        assert {heard.trigger for heard in step.hears} <= set(transitions.STEP_EVENTS)
+        assert {heard.trigger for heard in step.accepts} <= set(transitions.STEP_EVENTS)
     reached = {then for s in procedure.steps for then in ways(s)}
     assert {*reached, procedure.steps[0].name, *procedure.begins} == set(names)
 
@@ -87,7 +87,7 @@ def test_every_end_has_its_rule_in_every_game(procedure: Procedure) -> None:
         assert name in ENDS[key]
         for game in catalog.shipped():
             assert name in catalog.load(game).irregularities[key]
-        assert end.leads in (BACK, VOID, *(s for s in situations.STATES if s != "suspended"))
+        assert end.resumes_in in (BACK, VOID, *(s for s in situations.STATES if s != "suspended"))
 
 
 @pytest.mark.parametrize(("procedure", "step"), STEPS)
@@ -95,8 +95,8 @@ def test_every_choice_is_a_known_positions(procedure: Procedure, step: Step) -> 
     assert english(step.prompt) and procedure.covers != (procedure.key,)
     for choice in step.choices:
         assert choice.by == DECIDES or choice.by in positions.POSITIONS
-        end = procedure.end(choice.then)
-        assert choice.in_round is True or end is None or end.leads != VOID
+        end = procedure.end(choice.leads_to)
+        assert choice.in_round is True or end is None or end.resumes_in != VOID
 
 
 def test_cards_to_be_inspected_are_alike_in_all_that_the_room_may_see() -> None:
@@ -118,7 +118,7 @@ def test_the_room_is_not_told_which_irregularity_follows_from_a_card_that_nobody
 @pytest.mark.parametrize("pause", PAUSES)
 def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: Procedure) -> None:
     (step,) = pause.steps
-    assert (step.choices, step.hears, pause.ends, pause.declared) == ((), (), (), None)
+    assert (step.choices, step.accepts, pause.ends, pause.declared) == ((), (), (), None)
     assert pause.key not in ENDS
     assert pause.events.keys() == {"irregularity.step", "irregularity.resolved"}
 

@@ -98,7 +98,11 @@ def test_drawn_early_it_waits_no_more() -> None:
     table.draw("4C")
     goes_back(table, "4C", 5)
     found(table)
-    assert (table.now.early, table.now.waiting, table.now.state) == ((), (), "revealing")
+    assert (table.now.early, table.now.pending_irregularities, table.now.state) == (
+        (),
+        (),
+        "revealing",
+    )
     told = table.told("irregularity.resolved")
     assert [t["key"] for t in told] == ["drawn_early", "order_altered"]
 
@@ -108,7 +112,7 @@ def test_one_that_nobody_could_read_is_entered_no_more() -> None:
     table.draw(None)
     goes_back(table, None, 2)
     found(table)
-    assert (table.now.waiting, table.now.shoe.unseen) == ((), 0)
+    assert (table.now.pending_irregularities, table.now.shoe.unknown) == ((), 0)
 
 
 def test_kept_while_halted_it_is_in_the_shoe_again() -> None:
@@ -161,7 +165,7 @@ def test_a_card_that_lies_open_and_unread_is_not_found_while_it_is_being_entered
     goes_back(table, None, 2)
     assert "reconstructed" not in offered(table)
     table.rules("void")
-    assert table.now.shoe.unseen == 0 and balanced(table.now)
+    assert table.now.shoe.unknown == 0 and balanced(table.now)
 
 
 def test_what_was_to_open_the_round_opens_none() -> None:

@@ -101,7 +101,7 @@ def test_after_the_void_the_other_set_is_the_tables() -> None:
     table.says(Status(drawn=2, unacknowledged=0))
     table.rules("void")
     assert table.now.shoe is not None
-    assert (table.now.shoe.set_id, table.now.shoe.unseen) == ("set-2", 2)
+    assert (table.now.shoe.set_id, table.now.shoe.unknown) == ("set-2", 2)
     assert table.desired == Armed(3, "player", 1)
 
 
@@ -137,7 +137,7 @@ def test_a_gap_between_rounds_halts_and_the_table_goes_on_with_the_shoes_own_cou
     table.rules("play_on")
     assert table.desired == Armed(7, "player", 1)
     assert table.now.shoe is not None
-    assert table.now.shoe.unseen == 2
+    assert table.now.shoe.unknown == 2
 
 
 def test_a_number_that_is_not_the_next_is_a_gap_and_those_passed_over_are_unseen() -> None:
@@ -146,7 +146,7 @@ def test_a_number_that_is_not_the_next_is_a_gap_and_those_passed_over_are_unseen
     table.says(CardDrawn(card=card("3C"), number=4, armed=True))
     assert table.key == "gap"
     assert table.now.shoe is not None
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (4, 2)
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (4, 2)
     table.rules("void")
     assert table.desired == Armed(5, "player", 1)
     table.play(STAND)
@@ -157,7 +157,7 @@ def test_a_number_that_was_drawn_already_is_not_counted_twice() -> None:
     table.deal("2D 3C")
     table.says(CardDrawn(card=card("3C"), number=2, armed=True))
     assert table.key == "gap"
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (2, 0)
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (2, 0)
     assert table.now.shoe.counts == {"2D": 1, "3C": 1}
 
 

@@ -150,7 +150,7 @@ def test_a_card_drawn_meanwhile_was_drawn_early() -> None:
     table = at("2D 3C TS TH")
     pauses(table)
     table.draw("4C")
-    assert table.key == "overdraw" or table.now.waiting
+    assert table.key == "overdraw" or table.now.pending_irregularities
     assert table.now.shoe.drawn == 5
 
 

@@ -99,9 +99,9 @@ def test_a_card_that_nobody_told_of_is_counted_and_one_too_many_stays_counted() 
 )
 def test_hands_that_cannot_be_are_refused(player: str, banker: str, why: str) -> None:
     table = played()
-    before = table.now.last
+    before = table.now.last_settled
     assert revises(table, player, banker).error == f"{why}"
-    assert table.now.last == before
+    assert table.now.last_settled == before
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def seen_first(way: Way) -> None:
     """What nobody says reveals a card that lies open: one exposed, or dealt so a while ago."""
     before, table = way.before.now, way.table
     was = {} if before.round is None else {(d.hand, d.index): d for d in before.round.cards}
-    exposed = before.halt is not None and before.halt.top.key == "misread"
+    exposed = before.halt is not None and before.halt.current.key == "misread"
     for dealt in () if table.now.round is None else table.now.round.cards:
         slot = (dealt.hand, dealt.index)
         if not dealt.revealed or (slot in was and was[slot].revealed):

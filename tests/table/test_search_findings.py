@@ -81,7 +81,7 @@ def test_a_link_that_comes_back_while_bets_are_taken_anew_resumes_there() -> Non
     table.does("decide", choice="close_window")
     table.does("decide", choice="device_is_reset")
     table.rules("set_aside")
-    assert (table.key, table.now.halt.back_to) == ("link_lost", "betting")
+    assert (table.key, table.now.halt.resume_state) == ("link_lost", "betting")
     table.connect()
     table.hello()
     assert (table.now.state, table.now.halt) == ("betting", None)
@@ -142,7 +142,7 @@ def test_cards_that_wait_already_halt_no_table_that_is_bet_at_anew() -> None:
     for choice in ("close_window", "device_is_reset", "open_round", "reconstruct"):
         table.does("decide", choice=choice, reason="they lie")
     assert (table.now.state, table.now.halt) == ("betting", None)
-    assert [opened.key for opened in table.now.waiting] == ["overdraw", "overdraw"]
+    assert [opened.key for opened in table.now.pending_irregularities] == ["overdraw", "overdraw"]
     table.does("no_more_bets")
     assert table.now.state == "revealing"
 

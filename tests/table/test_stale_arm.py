@@ -20,7 +20,7 @@ def left_armed(*, way: int, restarted: bool = False) -> Playing:
     else:
         table.disconnect()
     table.rules("void")
-    if table.now.waiting:
+    if table.now.pending_irregularities:
         table.does("decide", choice="keep_cards", position="dealer")
     return table
 

@@ -47,7 +47,7 @@ def with_other_secrets(now: TableState) -> TableState:
         )
         now = msgspec.structs.replace(now, round=msgspec.structs.replace(now.round, cards=cards))
     if now.shoe is not None:
-        shoe = msgspec.structs.replace(now.shoe, counts={}, unseen=now.shoe.unseen + 1)
+        shoe = msgspec.structs.replace(now.shoe, counts={}, unknown=now.shoe.unknown + 1)
         now = msgspec.structs.replace(now, shoe=shoe)
     if now.halt is not None:
         unlike = {"seen": "the seven of diamonds"}

@@ -33,8 +33,8 @@ def test_face_down_it_holds_its_slot_and_play_goes_on() -> None:
     table = dealt("2D ? TS TH")
     assert (table.now.state, table.now.halt) == ("revealing", None)
     assert [d.card and d.card.code for d in table.now.round.cards] == ["2D", None, "TS", "TH"]
-    assert (table.now.shoe.drawn, table.now.shoe.unseen) == (4, 1)
-    assert [w.key for w in table.now.waiting] == ["misread"]
+    assert (table.now.shoe.drawn, table.now.shoe.unknown) == (4, 1)
+    assert [w.key for w in table.now.pending_irregularities] == ["misread"]
     assert from_bytes(to_bytes(table.now)) == table.now
     assert balanced(table.now)
 
@@ -53,13 +53,17 @@ def test_it_halts_when_it_is_exposed_and_is_entered_by_two() -> None:
     table.does("expose", hand="player")
     assert table.now.state == "revealing"
     table.does("expose", hand="banker")
-    assert (table.now.state, table.key, table.now.waiting) == ("suspended", "misread", ())
+    assert (table.now.state, table.key, table.now.pending_irregularities) == (
+        "suspended",
+        "misread",
+        (),
+    )
     assert [d["card"] for d in table.told("round.card_revealed")] == ["2D", "TS", "TH"]
     assert enters(table, "3C", position="dealer").accepted
     assert table.told("round.card_revealed")[-1] == {"hand": "banker", "index": 1, "card": "3C"}
     resolved = table.told("irregularity.resolved")[-1]
     assert resolved == {"key": "misread", "how": "entered", "rule": "6.3"}
-    assert (table.now.state, table.now.shoe.unseen) == ("revealing", 0)
+    assert (table.now.state, table.now.shoe.unknown) == ("revealing", 0)
     assert balanced(table.now)
     table.does("announce_totals")
     table.draw("4C")
@@ -141,9 +145,9 @@ def test_a_refusal_never_tells_of_a_card_that_lies_face_down() -> None:
 def test_two_of_one_hand_are_entered_one_after_the_other() -> None:
     table = dealt("? 3C ? TH")
     table.does("expose", hand="player")
-    assert table.now.halt.top.subject == "player 1"
+    assert table.now.halt.current.subject == "player 1"
     assert enters(table, "7D").accepted
-    assert (table.now.state, table.now.halt.top.subject) == ("suspended", "player 2")
+    assert (table.now.state, table.now.halt.current.subject) == ("suspended", "player 2")
     assert enters(table, "KD").accepted
     assert [c.code for c in table.now.round.hand("player")] == ["7D", "KD"]
     assert table.now.state == "revealing"
@@ -154,7 +158,7 @@ def test_a_third_card_not_read_is_entered_too() -> None:
     table.turn_over()
     table.does("announce_totals")
     table.draw(None)
-    assert (table.now.state, len(table.now.waiting)) == ("revealing", 1)
+    assert (table.now.state, len(table.now.pending_irregularities)) == ("revealing", 1)
     table.does("expose", hand="player")
     assert enters(table, "4C").accepted
     table.does("announce_outcome")
@@ -164,7 +168,7 @@ def test_a_third_card_not_read_is_entered_too() -> None:
 def test_a_player_who_squeezes_it_exposes_it_before_it_is_entered() -> None:
     table = dealt("2D ? TS TH", method="A")
     table.does("pass_cards", hand="banker", seat=3)
-    assert (table.now.state, len(table.now.waiting)) == ("revealing", 1)
+    assert (table.now.state, len(table.now.pending_irregularities)) == ("revealing", 1)
     table.does("expose", hand="banker")
     assert enters(table, "3C").accepted
     assert table.now.round.hands.banker.holder is not None
@@ -174,7 +178,11 @@ def test_a_player_who_squeezes_it_exposes_it_before_it_is_entered() -> None:
 def test_face_up_it_is_entered_at_once(codes: str) -> None:
     table = dealt(codes, way=1)
     count = len(codes.split())
-    assert (table.now.state, table.key, table.now.waiting) == ("suspended", "misread", ())
+    assert (table.now.state, table.key, table.now.pending_irregularities) == (
+        "suspended",
+        "misread",
+        (),
+    )
     assert enters(table, "TH").accepted
     assert table.now.round.all_revealed
     assert table.now.state == ("dealing" if count < 4 else "drawing")
@@ -188,9 +196,12 @@ def test_a_void_ends_what_waits_with_the_round() -> None:
     table = dealt("2D ? TS")
     table.fails()
     table.rules("void")
-    assert (table.now.state, [w.key for w in table.now.waiting]) == ("idle", ["after_void"])
+    assert (table.now.state, [w.key for w in table.now.pending_irregularities]) == (
+        "idle",
+        ["after_void"],
+    )
     assert [d["key"] for d in table.told("irregularity.resolved")] == ["other", "misread"]
-    assert table.now.shoe.unseen == 1
+    assert table.now.shoe.unknown == 1
     assert balanced(table.now)
 
 
@@ -200,7 +211,11 @@ def test_the_last_card_of_a_shoe_unread_ends_the_round_with_all_that_waits() -> 
     table.hello(resumed=False, decks=1, set_id="set-9", drawn=51)
     table.open_round()
     table.draw(None)
-    assert (table.now.round, table.now.waiting, table.now.state) == (None, (), "shoe_change")
+    assert (table.now.round, table.now.pending_irregularities, table.now.state) == (
+        None,
+        (),
+        "shoe_change",
+    )
     assert table.told("round.void")[-1]["rule"] == "5.3"
 
 
@@ -231,7 +246,7 @@ def stopped(codes: str, *, way: int = 0, **given: Any) -> Playing:
 @pytest.mark.parametrize("way", [0, 1])
 def test_a_shoe_that_stops_asks_where_the_card_is(way: int) -> None:
     table = stopped("2D 3C", way=way)
-    assert (table.key, table.now.halt.top.step) == ("misread", "where")
+    assert (table.key, table.now.halt.current.step) == ("misread", "where")
     assert table.told("shoe.fault") == [{}]
     table.does("decide", choice="read_again", position="dealer")
     table.says(ErrorCleared(code="cannot_read"))
@@ -278,7 +293,7 @@ def test_another_card_than_the_one_due_does_not_answer_it() -> None:
 def test_the_card_lies_in_its_place_unread_until_it_is_exposed(codes: str) -> None:
     table = stopped(codes)
     table.does("decide", choice="in_its_place", position="dealer")
-    assert len(table.now.waiting) == 1
+    assert len(table.now.pending_irregularities) == 1
     if codes == "2D 3C":
         table.draw("TH", hand="banker", index=2)
     assert table.now.state == "revealing"
@@ -292,7 +307,7 @@ def test_the_card_lies_in_its_place_unread_until_it_is_exposed(codes: str) -> No
 def test_face_up_it_is_entered_as_soon_as_it_lies_in_its_place(codes: str) -> None:
     table = stopped(codes, way=1)
     table.does("decide", choice="in_its_place", position="dealer")
-    assert (table.key, table.now.halt.top.step) == ("misread", "enter")
+    assert (table.key, table.now.halt.current.step) == ("misread", "enter")
     assert enters(table, "9C").accepted
     assert table.now.state in ("dealing", "revealing", "drawing")
     assert balanced(table.now)
@@ -305,6 +320,10 @@ def test_a_shoe_that_names_the_slot_again_has_read_the_card(way: int) -> None:
     before = len(table.now.round.cards)
     table.says(CardDrawn(card=card("TS"), hand="player", index=2))
     assert (len(table.now.round.cards), table.now.round.cards[2].card) == (before, card("TS"))
-    assert (table.now.waiting, table.now.halt, table.now.shoe.unseen) == ((), None, 0)
+    assert (table.now.pending_irregularities, table.now.halt, table.now.shoe.unknown) == (
+        (),
+        None,
+        0,
+    )
     assert table.now.round.cards[2].revealed is (way == 1)
     assert balanced(table.now)

@@ -116,9 +116,9 @@ def plays_out(table: Playing, *, explicit: bool) -> None:
 
 def meets_the_differential(table: Playing) -> None:
     """The pit manager removes what there is on the higher hand, or a ruling lets it stand."""
-    if table.key == DIFFERENTIAL_KEY and table.now.halt.top.step == "ruling":
+    if table.key == DIFFERENTIAL_KEY and table.now.halt.current.step == "ruling":
         table.rules("play_on")
-    if table.key == DIFFERENTIAL_KEY and table.now.halt.top.step == "changing":
+    if table.key == DIFFERENTIAL_KEY and table.now.halt.current.step == "changing":
         table.does("decide", choice="insufficient")
     while table.key == DIFFERENTIAL_KEY:
         found = assess(table.now.wagers, WagerRules(table.game, None, table.settings.limits))

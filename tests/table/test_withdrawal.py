@@ -146,7 +146,7 @@ def test_decided_wagers_stay_where_only_the_remaining_may_go() -> None:
     rescoped(table, "double_draw_ordered")
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
-    window = turn.halt.top.window
+    window = turn.halt.current.window
     assert window is not None and {"player", "big_tiger"} <= set(window.decided)
     refused = table.asks("withdraw_wager", player="ann", seat=3, wager="player")
     assert "player is decided: it stays" in str(refused.error)

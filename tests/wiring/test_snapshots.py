@@ -289,7 +289,7 @@ def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     with at_a_journal(path, meta()) as table:
         table.handle(Restarted(t_us=t_us, host_boot="after"))
         halt = table.controller.state.halt
-        assert halt is not None and halt.top.key == "power_failure"
+        assert halt is not None and halt.current.key == "power_failure"
     raised = [r for r in records(path) if b'"irregularity.raised"' in r.body]
     assert raised and b'"decided":{' in raised[-1].body
     assert replayed(path).differences == []

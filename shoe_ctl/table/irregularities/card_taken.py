@@ -67,7 +67,7 @@ def check_taken(turn: Turn, args: TakenCards | None) -> Message | None:
 
 def missing_cards(view: TableView) -> list[DealtCard]:
     """Return the cards that are gone and that nobody has seen, Player's before Banker's."""
-    noted = view.current.noted
+    noted = view.current.data
     return _face_down(view.round, noted["hand"], noted.get("index"))
 
 
@@ -76,7 +76,7 @@ def missing_places(now: TableState) -> set[tuple[str, int]]:
     played, stack = now.round, () if now.halt is None else now.halt.stack
     if played is None:
         return set()
-    noted = [opened.noted for opened in stack if opened.key == CARD_TAKEN_KEY]
+    noted = [opened.data for opened in stack if opened.key == CARD_TAKEN_KEY]
     missing = (_face_down(played, each["hand"], each.get("index")) for each in noted)
     return {(dealt.hand, dealt.index) for each in missing for dealt in each}
 
@@ -132,7 +132,7 @@ def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | Mess
 
 def _check_surveillance_knows(turn: Turn) -> Message | None:
     """Return an objection if surveillance has not said what it saw."""
-    known = "cards" in turn.current.noted
+    known = "cards" in turn.current.data
     return None if known else message("refused_surveillance_first")
 
 
@@ -149,7 +149,7 @@ def _contradicts_reading(turn: Turn) -> bool:
     args = require_args(turn, ValueSource)
     if args.source != "surveillance" or args.against_reading:
         return False
-    named = zip(missing_cards(turn), turn.current.noted["cards"], strict=True)
+    named = zip(missing_cards(turn), turn.current.data["cards"], strict=True)
     return _differs(turn, [(dealt, card(code)) for dealt, code in named])
 
 
@@ -175,7 +175,7 @@ def accept_value(turn: Turn) -> None:
     """Accept the value: the room knows the cards too, and the round finishes with them."""
     missing = missing_cards(turn)
     if require_args(turn, ValueSource).source == "surveillance":
-        for dealt, code in zip(missing, turn.current.noted["cards"], strict=True):
+        for dealt, code in zip(missing, turn.current.data["cards"], strict=True):
             _name_card(turn, dealt, card(code))
     _reveal_cards(turn, missing, "value_known")
 
@@ -291,13 +291,13 @@ def _compare_with_decks(turn: Turn, codes: list[str], short: list[str]) -> str:
 
 def _emit_comparison(turn: Turn, step: str, codes: list[str], **results: str | None) -> None:
     data = {"key": CARD_TAKEN_KEY, "step": step, "cards": codes}
-    turn.tell_restricted("irregularity.step", {**data, **results})
+    turn.emit_restricted("irregularity.step", {**data, **results})
 
 
 def replace_taken_cards(turn: Turn) -> None:
     """Put cards of the same face from a complete deck in their places. The room has seen them."""
     missing = missing_cards(turn)
-    for dealt, code in zip(missing, turn.current.noted["counted"], strict=True):
+    for dealt, code in zip(missing, turn.current.data["counted"], strict=True):
         face = card(code)
         if dealt.card is None:
             pulls.name_pulled_card(turn, dealt.number, face)
@@ -306,7 +306,7 @@ def replace_taken_cards(turn: Turn) -> None:
         dealing.set_card(turn, (dealt.hand, dealt.index), face, entered=True)
         data = {"round_id": turn.round.id, "hand": dealt.hand, "index": dealt.index}
         rule = turn.game.rule(CARD_TAKEN_KEY, "replaced")
-        turn.tell("cards.replaced", {**data, "rule": rule})
+        turn.emit("cards.replaced", {**data, "rule": rule})
         card_entry.emit_card_entered(turn, dealt.hand, dealt.index, face)
     # The shoe's own result rests on cards that the round is not played with.
     turn.set_round(result_overruled=True)
@@ -327,7 +327,7 @@ def _set_aside_step(index: int, then: str) -> Step:
         f"{words}_aside",
         message("prompt_card_taken_draw", card=index),
         (
-            Choice("shoe_is_empty", DECIDES, "sort", when=_is_shoe_empty, reason=False),
+            Choice("shoe_is_empty", DECIDES, "sort", offered_if=_is_shoe_empty, reason=False),
             GO_ON,
             CALL_VOID,
         ),
@@ -344,14 +344,14 @@ def _set_aside_step(index: int, then: str) -> Step:
             ),
         ),
         facts=public_missing_places,
-        arms=armed,
+        arms_slot=armed,
         cites=(CARD_TAKEN_KEY, "two_set_aside"),
     )
 
 
 _DETERMINED = Choice(
     "determined", DECIDES, "replace", (record_count,), check_count,
-    reason=False, second=True, takes=MissingCards,
+    reason=False, needs_consent=True, arguments=MissingCards,
 )  # fmt: skip
 
 CARD_TAKEN = Procedure(
@@ -363,16 +363,16 @@ CARD_TAKEN = Procedure(
             (
                 Choice(
                     "seen", "surveillance", "value", (record_sighting,), check_seen,
-                    reason=False, takes=CardCodes,
+                    reason=False, arguments=CardCodes,
                 ),
                 Choice(
                     "value_known", "pit_supervisor", "known",
                     (accept_value, require_new_cards(CARD_TAKEN_KEY), align),
                     _check_value_known,
-                    reason=False, second=True, takes=ValueSource,
+                    reason=False, needs_consent=True, arguments=ValueSource,
                     contradicts=_contradicts_reading,
                 ),
-                Choice("not_known", DECIDES, "first_aside", unless=_check_count_possible),
+                Choice("not_known", DECIDES, "first_aside", check=_check_count_possible),
                 GO_ON,
                 CALL_VOID,
             ),
@@ -423,7 +423,7 @@ CARD_TAKEN = Procedure(
             (
                 Choice(
                     "replaced", DECIDES, "finished", (replace_taken_cards,),
-                    check_no_unplaced_cards, reason=False, second=True,
+                    check_no_unplaced_cards, reason=False, needs_consent=True,
                 ),
                 _DETERMINED,
                 CALL_VOID,

@@ -30,7 +30,7 @@ WINDOW = "window"
 
 def declare_cutting_card(turn: Turn) -> None:
     """Fire the cutting card for a shoe that does not see it itself: people declare it."""
-    turn.then("cutting_card")
+    turn.fire("cutting_card")
 
 
 def allows_withdrawal(turn: Turn) -> bool:

@@ -84,7 +84,7 @@ def is_same_set(turn: Turn) -> bool:
 
 def _reset_order(view: TableView) -> int | None:
     """Return the number of the order with which the shoe resets itself. None: people reset it."""
-    number = view.current.noted.get("told")
+    number = view.current.data.get("told")
     return number if isinstance(number, int) else None
 
 
@@ -133,7 +133,7 @@ def reopen_bets(turn: Turn) -> None:
 def place_cards_drawn_before(turn: Turn) -> None:
     """After the second *no more bets*, treat the cards on the table as the round's first."""
     if turn.round.cards:
-        turn.then("cards_placed")
+        turn.fire("cards_placed")
 
 
 # The command reset_shoe
@@ -145,13 +145,17 @@ def check_reset(turn: Turn, _args: object = None) -> Message | None:
     After *no more bets* a reset is this procedure, which begins with a window (5.9).
     """
     halt = turn.now.halt
-    if halt is not None and halt.back_to in ("closed", *CARDS_OUT) and not _is_at_reset_step(turn):
+    if (
+        halt is not None
+        and halt.resume_state in ("closed", *CARDS_OUT)
+        and not _is_at_reset_step(turn)
+    ):
         return message("refused_declare_device_reset")
     return check_send(turn, "reset")
 
 
 def _is_at_reset_step(turn: Turn) -> bool:
-    top = turn.halt.top
+    top = turn.halt.current
     return (top.key, top.step) == (DEVICE_RESET_KEY, RESET_STEP)
 
 
@@ -164,7 +168,7 @@ def reset_shoe(turn: Turn) -> None:
 
 # Procedure
 
-_RESET = Choice("device_is_reset", "dealer", "cards", reason=False, when=_cards_are_out)
+_RESET = Choice("device_is_reset", "dealer", "cards", reason=False, offered_if=_cards_are_out)
 
 DEVICE_RESET = Procedure(
     DEVICE_RESET_KEY,
@@ -179,7 +183,7 @@ DEVICE_RESET = Procedure(
         Step(
             RESET_STEP,
             message("prompt_device_reset_reset"),
-            (_RESET._replace(then="again", when=_no_cards_are_out), _RESET, CALL_VOID),
+            (_RESET._replace(leads_to="again", offered_if=_no_cards_are_out), _RESET, CALL_VOID),
             # A shoe that restarts now does so for the reset: no power was lost.
             (
                 Accepts("hello", is_same_set, "reset"),
@@ -190,15 +194,15 @@ DEVICE_RESET = Procedure(
             ),
             facts=_reset_facts,
             cites=(DEVICE_RESET_KEY, "reset"),
-            enters=(_order_reset,),
+            on_enter=(_order_reset,),
         ),
         Step(
             "cards",
             message("prompt_device_reset_cards"),
             (
                 Choice(
-                    "open_round", DECIDES, "opens", unless=check_no_unplaced_cards,
-                    when=_can_open_round,
+                    "open_round", DECIDES, "opens", check=check_no_unplaced_cards,
+                    offered_if=_can_open_round,
                 ),
                 Choice("set_aside", DECIDES, "aside"),
                 CALL_VOID,
@@ -216,7 +220,7 @@ DEVICE_RESET = Procedure(
             (dealing.place_pending_card, reopen_bets)),
         End(
             "aside", "cards_set_aside", (DEVICE_RESET_KEY, "set_aside"), _BETTING,
-            (clear_hands, reopen_bets), clears=True,
+            (clear_hands, reopen_bets), clears_cards=True,
         ),
         end_play_on(_CITES_RULING),
         end_void(_CITES_RULING),

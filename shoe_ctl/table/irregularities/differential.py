@@ -60,7 +60,7 @@ def halt_for_differential(turn: Turn) -> None:
 def rule_on_differential(turn: Turn) -> None:
     """Go to the ruling: a card came that was on its way as bets closed (6.1)."""
     halt = turn.halt
-    if halt.top.key == DIFFERENTIAL_KEY and halt.top.step != DIFFERENTIAL_RULING:
+    if halt.current.key == DIFFERENTIAL_KEY and halt.current.step != DIFFERENTIAL_RULING:
         go_to(turn, DIFFERENTIAL_RULING)
         return
     opened = tuple(
@@ -201,8 +201,8 @@ def _change_choice(
         return not differential.assess(made.wagers, turn.wager_rules).exceeded
 
     return Choice(
-        name, by, step, (change,), check, reason=name == "remove", takes=takes,
-        when=_is_exceeded, instead=(is_no_longer_exceeded, met),
+        name, by, step, (change,), check, reason=name == "remove", arguments=takes,
+        offered_if=_is_exceeded, branch=(is_no_longer_exceeded, met),
     )  # fmt: skip
 
 
@@ -221,7 +221,7 @@ def _read_request(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
 
 def _declared_choice(name: str, by: str) -> Choice:
     """Return the choice by which people say that it is met, where no ledger shows it."""
-    return Choice(name, by, name, unless=check_no_unplaced_cards, when=_is_not_in_ledger)
+    return Choice(name, by, name, check=check_no_unplaced_cards, offered_if=_is_not_in_ledger)
 
 
 def _set_aside_choice(step: str) -> Choice:

@@ -98,7 +98,7 @@ def begins_round(turn: Turn) -> bool:
 
 def raise_double_draw(turn: Turn) -> None:
     """Fire the halt for the cards that were drawn together, after they have closed the bets."""
-    turn.then("drawn_together")
+    turn.fire("drawn_together")
 
 
 def halt_for_double_draw(turn: Turn) -> None:
@@ -107,7 +107,7 @@ def halt_for_double_draw(turn: Turn) -> None:
     assert isinstance(event, CardsDrawn)
     awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
     seen = message("seen_drawn_together", cards=len(event.cards))
-    if halted is not None and PULLED_DRAWS in halted.top.noted:
+    if halted is not None and PULLED_DRAWS in halted.current.data:
         _join_open_double_draw(turn, event, seen)
     else:
         _open_double_draw(turn, event, seen)
@@ -123,16 +123,14 @@ def halt_for_double_draw(turn: Turn) -> None:
 def _open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """Raise the double draw that the shoe reported."""
     noted = {ORDER_KNOWN: event.order_known, PULLED_DRAWS: _draw_numbers(turn, event)}
-    raise_irregularity(
-        turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), noted=noted)
-    )
+    raise_irregularity(turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), data=noted))
 
 
 def _join_open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
     """Add cards to an open double draw whose order is not settled: all are ordered as one pull."""
-    top = turn.halt.top
-    known = event.order_known and top.noted[ORDER_KNOWN]
-    draws = [*top.noted[PULLED_DRAWS], *_draw_numbers(turn, event)]
+    top = turn.halt.current
+    known = event.order_known and top.data[ORDER_KNOWN]
+    draws = [*top.data[PULLED_DRAWS], *_draw_numbers(turn, event)]
     withdrawal.emit_window_closed(turn, top, "stands")
     update_data(turn, **{ORDER_KNOWN: known, PULLED_DRAWS: draws})
     stack.go_to(turn, "order", more=seen.as_data())
@@ -159,7 +157,7 @@ def _hold_card(turn: Turn, place: int, card: Card | None) -> Cause | None:
     unplaced.add_card(turn, card, number, role="held", counted=counted)
     if cause is None or number is None:
         return None
-    return cause._replace(subject=subject_of_draw(number), noted={INSPECTS: number})
+    return cause._replace(subject=subject_of_draw(number), data={INSPECTS: number})
 
 
 def check_declared_count(turn: Turn, args: PulledCards | None) -> Message | None:
@@ -174,7 +172,7 @@ def check_declared_count(turn: Turn, args: PulledCards | None) -> Message | None
 
 def _is_declared(view: TableView) -> bool:
     """Return True if people declared it. The shoe reported each card alone then."""
-    return DECLARED_COUNT in view.current.noted
+    return DECLARED_COUNT in view.current.data
 
 
 def _declared_cards(view: TableView) -> tuple[CardOnTable, ...]:
@@ -183,7 +181,7 @@ def _declared_cards(view: TableView) -> tuple[CardOnTable, ...]:
     They lie where the shoe's count put them.
     """
     return (
-        reconstruct.last_drawn(view.now, view.current.noted[DECLARED_COUNT])
+        reconstruct.last_drawn(view.now, view.current.data[DECLARED_COUNT])
         if _is_declared(view)
         else ()
     )
@@ -191,17 +189,17 @@ def _declared_cards(view: TableView) -> tuple[CardOnTable, ...]:
 
 def _is_order_known(view: TableView) -> bool:
     """Return True if the shoe reported the cards in the order in which they left it."""
-    return view.current.noted.get(ORDER_KNOWN) is not False
+    return view.current.data.get(ORDER_KNOWN) is not False
 
 
 def _is_order_uncertain(view: TableView) -> bool:
     """Return True if the shoe's report does not settle the order."""
-    return view.current.noted.get(ORDER_KNOWN) is not True
+    return view.current.data.get(ORDER_KNOWN) is not True
 
 
 def _unordered_draws(view: TableView) -> frozenset[int]:
     """Return the draws of which the shoe does not know which is which."""
-    return frozenset() if _is_order_known(view) else frozenset(view.current.noted[PULLED_DRAWS])
+    return frozenset() if _is_order_known(view) else frozenset(view.current.data[PULLED_DRAWS])
 
 
 def _offers_window(view: TableView) -> bool:
@@ -265,7 +263,7 @@ def _has_earlier_held_cards(view: TableView) -> bool:
 
 def _may_miss_cards(view: TableView) -> bool:
     """Return True if the shoe passed over a draw, or may have reported two cards as one."""
-    missed = view.now.shoe is not None and bool(view.now.shoe.missed)
+    missed = view.now.shoe is not None and bool(view.now.shoe.unreported_draws)
     return view.resume_state in _PLAYS and (missed or _is_declared(view))
 
 
@@ -280,7 +278,7 @@ def _asks_nobody(view: TableView) -> bool:
 
 def _order_facts(view: TableView) -> dict[str, Any]:
     """Return which card comes first, as the Pit Manager said."""
-    return {"first": view.current.noted.get("first")}
+    return {"first": view.current.data.get("first")}
 
 
 def check_order(turn: Turn, _args: object = None) -> Message | None:
@@ -289,7 +287,7 @@ def check_order(turn: Turn, _args: object = None) -> Message | None:
         return message("refused_no_shoe_set_aside")
     if not turn.now.link.aligned:
         return ALIGN_FIRST
-    if turn.now.loaded is not None:
+    if turn.now.pending_set is not None:
         return message("refused_another_set")
     if unplaced.has_held_before(turn.now, turn.current):
         return message("refused_earlier_cards_first")
@@ -328,11 +326,11 @@ def _forget_identity(turn: Turn) -> None:
 _LAY = Choice(
     "reconstruct", "dealer", "reconstructed", (_place_in_order,), check_order, reason=False
 )
-_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", when=_is_known_with_window)
-_SEEN = Choice("order_seen", "surveillance", "window", when=_is_uncertain_with_window)
+_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", offered_if=_is_known_with_window)
+_SEEN = Choice("order_seen", "surveillance", "window", offered_if=_is_uncertain_with_window)
 
 _UNKNOWN = Choice(
-    "order_unknown", "pit_manager", "unordered", in_round=True, when=_touches_initial_deal
+    "order_unknown", "pit_manager", "unordered", in_round=True, offered_if=_touches_initial_deal
 )
 
 
@@ -345,12 +343,14 @@ def choices_of_first_card(which: str, then: str) -> tuple[Choice, Choice]:
     def store_choice(turn: Turn) -> None:
         update_data(turn, first=which)
 
-    ask = Choice(f"{which}_first", "pit_manager", "remaining", (store_choice,), when=_asks_players)
-    return ask, ask._replace(then=then, when=_asks_nobody)
+    ask = Choice(
+        f"{which}_first", "pit_manager", "remaining", (store_choice,), offered_if=_asks_players
+    )
+    return ask, ask._replace(leads_to=then, offered_if=_asks_nobody)
 
 
-_ENTER = ENTER._replace(when=_may_miss_cards)
-_PLACE = PLACE._replace(when=_has_earlier_held_cards)
+_ENTER = ENTER._replace(offered_if=_may_miss_cards)
+_PLACE = PLACE._replace(offered_if=_has_earlier_held_cards)
 
 DOUBLE_DRAW = Procedure(
     DOUBLE_DRAW_KEY,
@@ -360,13 +360,13 @@ DOUBLE_DRAW = Procedure(
             message("prompt_double_draw_order"),
             (
                 _SHOE,
-                _SHOE._replace(then="reconstruct", when=_is_known_without_window),
+                _SHOE._replace(leads_to="reconstruct", offered_if=_is_known_without_window),
                 _SEEN,
-                _SEEN._replace(then="reconstruct", when=_is_uncertain_without_window),
+                _SEEN._replace(leads_to="reconstruct", offered_if=_is_uncertain_without_window),
                 _UNKNOWN,
-                _UNKNOWN._replace(then="ordering", when=_follows_initial_deal),
-                _ENTER._replace(then="order"),
-                GO_ON._replace(when=_are_in_place),
+                _UNKNOWN._replace(leads_to="ordering", offered_if=_follows_initial_deal),
+                _ENTER._replace(leads_to="order"),
+                GO_ON._replace(offered_if=_are_in_place),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
@@ -384,8 +384,8 @@ DOUBLE_DRAW = Procedure(
             (
                 _LAY,
                 exchange_cards("reconstruct"),
-                _ENTER._replace(then="reconstruct"),
-                _PLACE._replace(then="reconstruct"),
+                _ENTER._replace(leads_to="reconstruct"),
+                _PLACE._replace(leads_to="reconstruct"),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
@@ -410,15 +410,15 @@ DOUBLE_DRAW = Procedure(
         Step(
             NAMING_STEP,
             message("prompt_double_draw_name"),
-            (NAME_CARD._replace(then="named"), CALL_VOID),
+            (NAME_CARD._replace(leads_to="named"), CALL_VOID),
         ),
         Step(
             "lay",
             message("prompt_double_draw_lay"),
             (
-                _LAY._replace(then="ordered", do=(_forget_identity, _place_in_order)),
-                _ENTER._replace(then="lay"),
-                _PLACE._replace(then="lay"),
+                _LAY._replace(leads_to="ordered", actions=(_forget_identity, _place_in_order)),
+                _ENTER._replace(leads_to="lay"),
+                _PLACE._replace(leads_to="lay"),
                 CALL_VOID,
             ),
             facts=_order_facts,
@@ -427,7 +427,7 @@ DOUBLE_DRAW = Procedure(
     (
         End("reconstructed", "reconstructed", (DOUBLE_DRAW_KEY, "reconstructed")),
         End("ordered", "ordered", (DOUBLE_DRAW_KEY, "ordered")),
-        End("named", "named", (DOUBLE_DRAW_KEY, "named"), do=(enter_seen_card,)),
+        End("named", "named", (DOUBLE_DRAW_KEY, "named"), actions=(enter_seen_card,)),
         End("unordered", "order_unknown", (DOUBLE_DRAW_KEY, "void"), VOID),
         end_play_on(),
         end_set_aside(),

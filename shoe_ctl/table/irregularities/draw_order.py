@@ -70,7 +70,7 @@ def is_reverse_run(turn: Turn) -> bool:
 def concerns_round(turn: Turn) -> bool:
     """Return True if bets are closed or cards of a round are out, or were before the halt."""
     halt = turn.now.halt
-    state = turn.source if halt is None else halt.back_to
+    state = turn.source if halt is None else halt.resume_state
     return state in ("closed", *CARDS_OUT)
 
 
@@ -87,7 +87,7 @@ def halt_for_pushed_back(turn: Turn) -> None:
     noted = {} if number is None else {PUSHED_BACK: number}
     subject = None if number is None else subject_of_draw(number)
     seen = message("seen_pushed_back")
-    stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, noted=noted))
+    stack.raise_irregularity(turn, Cause(ORDER_ALTERED_KEY, seen, subject=subject, data=noted))
 
 
 def note_pushed_back(turn: Turn) -> None:
@@ -115,7 +115,7 @@ def note_pushed_back(turn: Turn) -> None:
 
 def _is_card_known(view: TableView) -> bool:
     """Return True if the shoe reported which card went back."""
-    return PUSHED_BACK in view.current.noted
+    return PUSHED_BACK in view.current.data
 
 
 def _is_card_unknown(view: TableView) -> bool:
@@ -126,7 +126,7 @@ def _pushed_card(view: TableView) -> CardOnTable | None:
     """Return the card that went back, where it has a place on the table."""
     if not _is_card_known(view):
         return None
-    return reconstruct.find_drawn_card(view.now, view.current.noted[PUSHED_BACK])
+    return reconstruct.find_drawn_card(view.now, view.current.data[PUSHED_BACK])
 
 
 def _is_at_front_of_shoe(view: TableView) -> bool:
@@ -141,7 +141,7 @@ def _is_at_front_of_shoe(view: TableView) -> bool:
 def _is_of_another_irregularity(view: TableView, card: CardOnTable) -> bool:
     """Return True if something else that halts the table is about this card or its hand."""
     under = view.halt.stack[:-1]
-    return any(opened.subject == card.subject or "hand" in opened.noted for opened in under)
+    return any(opened.subject == card.subject or "hand" in opened.data for opened in under)
 
 
 def _check_reconstruct_order(turn: Turn, _args: object = None) -> Message | None:
@@ -183,14 +183,14 @@ ORDER_ALTERED = Procedure(
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
-                    check_can_resume, when=_is_card_unknown,
+                    check_can_resume, offered_if=_is_card_unknown,
                 ),
                 # The card is the first of the shoe again: drawn again, it gets the same slot.
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (_return_to_shoe, align),
-                    _check_reconstruct_order, when=_is_at_front_of_shoe,
+                    _check_reconstruct_order, offered_if=_is_at_front_of_shoe,
                 ),
-                GO_ON._replace(do=(*GO_ON.do, reconstruct.confirm_positions)),
+                GO_ON._replace(actions=(*GO_ON.actions, reconstruct.confirm_positions)),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
@@ -275,7 +275,11 @@ def _exchange(turn: Turn) -> None:
     if _EARLY_PLACE in exchanged:
         first, other = turn.now.early[0], exchanged[_EARLY_PLACE]
         subjects = first.subject, subject_of_draw(unplaced.draw_of(other))
-        turn.change(waiting=tuple(_with_subject(one, *subjects) for one in turn.now.waiting))
+        turn.change(
+            pending_irregularities=tuple(
+                _with_subject(one, *subjects) for one in turn.now.pending_irregularities
+            )
+        )
         unplaced.change_card(turn, first, card=other.card, number=other.number)
     emit_cards_moved(turn, "exchanged", [args.one, args.other])
 
@@ -299,7 +303,7 @@ def exchange_cards(then: str) -> Choice:
     """Return the choice that exchanges two unseen cards. What was seen decides, not a guess."""
     return Choice(
         "exchange", "pit_supervisor", then, (_exchange,), _check_exchange, in_round=True,
-        second=True, takes=TwoPlaces, when=_has_two_unseen_cards,
+        needs_consent=True, arguments=TwoPlaces, offered_if=_has_two_unseen_cards,
     )  # fmt: skip
 
 
@@ -317,14 +321,14 @@ def _can_be_void(view: TableView) -> bool:
     Later only a ruling is left (6.1). A round that began since is void only where it cannot go on
     with the cards in the shoe.
     """
-    return view.now.loaded is not None or view.resume_state in (*CARDS_OUT, "resolved")
+    return view.now.pending_set is not None or view.resume_state in (*CARDS_OUT, "resolved")
 
 
 # Procedures
 
 _RECONSTRUCT = Choice(
     "reconstruct", "dealer", "reconstructed", (align,), check_shoe_ready, reason=False,
-    when=is_halted_with_cards_out,
+    offered_if=is_halted_with_cards_out,
 )  # fmt: skip
 
 WRONG_ORDER = Procedure(
@@ -333,8 +337,14 @@ WRONG_ORDER = Procedure(
         Step(
             "ruling",
             message("prompt_wrong_order"),
-            (_RECONSTRUCT, PLACE._replace(when=_awaits_cards), exchange_cards("ruling"), GO_ON,
-             LAY_ASIDE_UNPLAYED, CALL_VOID),
+            (
+                _RECONSTRUCT,
+                PLACE._replace(offered_if=_awaits_cards),
+                exchange_cards("ruling"),
+                GO_ON,
+                LAY_ASIDE_UNPLAYED,
+                CALL_VOID,
+            ),
         ),
     ),
     (
@@ -358,7 +368,7 @@ MISSED_DRAW = Procedure(
                 _RECONSTRUCT,
                 GO_ON,
                 LAY_ASIDE_UNPLAYED,
-                CALL_VOID._replace(when=_can_be_void),
+                CALL_VOID._replace(offered_if=_can_be_void),
             ),
         ),
     ),

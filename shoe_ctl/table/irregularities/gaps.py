@@ -55,14 +55,14 @@ def has_missed_cards(turn: Turn) -> bool:
 def is_entered_draw(turn: Turn) -> bool:
     """Return True if people entered the draw of this card."""
     number, shoe = turn.drawn.number, turn.now.shoe
-    return number is not None and shoe is not None and number in shoe.entered
+    return number is not None and shoe is not None and number in shoe.entered_draws
 
 
 def contradicts_entry(turn: Turn) -> bool:
     """Return True if people entered this draw as another card."""
     if not is_entered_draw(turn):
         return False
-    entered, drawn = turn.shoe.entered[_drawn_number(turn)], turn.drawn.card
+    entered, drawn = turn.shoe.entered_draws[_drawn_number(turn)], turn.drawn.card
     return entered is not None and drawn is not None and entered != drawn.code
 
 
@@ -72,7 +72,7 @@ def counts_fewer_than_entered(turn: Turn) -> bool:
     assert isinstance(event, Hello)
     if shoe is None or card_set.is_another_set(turn):
         return False
-    return any(number > event.drawn for number in shoe.entered)
+    return any(number > event.drawn for number in shoe.entered_draws)
 
 
 def _drawn_number(turn: Turn) -> int:
@@ -113,17 +113,17 @@ def compare_with_entry(turn: Turn) -> None:
     Where they named no card (it lay face down), the record names it.
     """
     number, drawn = _drawn_number(turn), turn.drawn.card
-    entered = turn.shoe.entered[number]
-    left = {n: code for n, code in turn.shoe.entered.items() if n != number}
-    turn.set_shoe(entered=left)
+    entered = turn.shoe.entered_draws[number]
+    left = {n: code for n, code in turn.shoe.entered_draws.items() if n != number}
+    turn.set_shoe(entered_draws=left)
     data = {"number": number, "entered": entered, "card": None if drawn is None else drawn.code}
-    turn.tell_restricted("round.entry_compared", data)
+    turn.emit_restricted("round.entry_compared", data)
     if drawn is not None and entered not in (None, drawn.code) and drawn in turn.game.deck:
         card_ledger.note_reading(turn, drawn)
     if entered is not None or drawn is None:
         return
     if drawn not in turn.game.deck:  # the card is inspected; its slot is still to be entered
-        turn.then("one_too_many")
+        turn.fire("one_too_many")
         return
     played = turn.now.round
     on_table = next((d for d in (played.cards if played else ()) if d.number == number), None)
@@ -146,7 +146,7 @@ def is_same_shoe_back(turn: Turn) -> bool:
     event, link = turn.shoe_event, turn.now.link
     if not isinstance(event, Hello) or not event.resumed or current_held_cards(turn):
         return False
-    if turn.now.shoe is not None and any(n > event.drawn for n in turn.now.shoe.entered):
+    if turn.now.shoe is not None and any(n > event.drawn for n in turn.now.shoe.entered_draws):
         return False  # people entered what it never drew
     device = (event.device_id, event.boot_id)
     return device == (link.device_id, link.boot_id) and not card_set.is_another_set(turn)
@@ -155,7 +155,7 @@ def is_same_shoe_back(turn: Turn) -> bool:
 def has_entries(view: TableView) -> bool:
     """Return True if people entered or placed cards since this was raised."""
     halt = view.now.halt
-    return halt is not None and bool(halt.top.noted.get("entered"))
+    return halt is not None and bool(halt.current.data.get("entered"))
 
 
 def has_no_entries(view: TableView) -> bool:
@@ -206,15 +206,15 @@ def recount_cards(turn: Turn) -> None:
     counts = card_ledger.public_counts(turn)
     card_ledger.adopt_shoe_count(turn)
     data = {"key": turn.current.key, "step": "recounted", **counts}
-    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
+    turn.emit("irregularity.step", data, restricted={**data, **turn.actor()})
     update_data(turn, entered=True)
 
 
 # Procedures
 
 TAKE_BACK = Choice(
-    "take_back", "pit_supervisor", "ruling", (take_back_entry,), check_take_back, second=True,
-    when=_has_entered_card,
+    "take_back", "pit_supervisor", "ruling", (take_back_entry,), check_take_back,
+    needs_consent=True, offered_if=_has_entered_card,
 )  # fmt: skip
 
 RECOUNT = Choice(
@@ -222,16 +222,16 @@ RECOUNT = Choice(
     "pit_supervisor",
     "ruling",
     (recount_cards,),
-    second=True,
-    when=card_ledger.shoe_has_fewer,
+    needs_consent=True,
+    offered_if=card_ledger.shoe_has_fewer,
 )
 
 GO_ON_WITH_ENTRIES = Choice(
-    PLAY_ON, "pit_supervisor", "entered", (align,), check_counts, when=has_entries
+    PLAY_ON, "pit_supervisor", "entered", (align,), check_counts, offered_if=has_entries
 )
 """Play goes on by rule, with the cards that were entered or placed."""
 
-GO_ON_WITHOUT_ENTRIES = GO_ON._replace(unless=check_counts, when=has_no_entries)
+GO_ON_WITHOUT_ENTRIES = GO_ON._replace(check=check_counts, offered_if=has_no_entries)
 """A ruling: nothing had to be entered."""
 
 CHOICES: tuple[Choice, ...] = (

@@ -103,7 +103,7 @@ OVERDRAW_CODE = "overdraw"
 
 def halt_for_restart(turn: Turn) -> None:
     """Halt: the controller was started again, or goes on after a storage fault, with cards out."""
-    event = turn.happened
+    event = turn.input
     assert isinstance(event, Restarted)
     raise_irregularity(turn, HALTS["storage_failed" if event.reopened else "restarted"])
 
@@ -118,7 +118,7 @@ def halt_for_card(turn: Turn) -> None:
 
 def halt_for_fault(turn: Turn) -> None:
     """Halt: a part of this program failed on an input. The raw bytes are kept in the journal."""
-    event = turn.happened
+    event = turn.input
     assert isinstance(event, Fault)
     seen = message("seen_fault", where=event.where, what=event.what)
     raise_irregularity(turn, Cause("other", seen, message("seen_controller_failed")))
@@ -138,7 +138,7 @@ def hold_another_card(turn: Turn) -> None:
     wrong = card_check.foreign_cause(turn, turn.drawn.card)
     if wrong is not None:
         due = pending_card.is_for_armed_slot(turn) and is_paused(turn)
-        raise_irregularity(turn, wrong._replace(noted={"due": True}) if due else wrong)
+        raise_irregularity(turn, wrong._replace(data={"due": True}) if due else wrong)
     elif is_paused(turn):
         # The shoe's next card is another case (card.in_pause): this is not that card.
         raise_irregularity(turn, Cause("gap", message("seen_not_the_next_card")))
@@ -152,7 +152,7 @@ def hold_card(turn: Turn) -> None:
         turn.set_link(aligned=True)
         # Restricted: it follows from a card that nobody may have seen which card is the first.
         data = {"key": turn.current.key, "step": "aligned_again"}
-        turn.tell_restricted("irregularity.step", data)
+        turn.emit_restricted("irregularity.step", data)
     before = turn.now.shoe
     card_ledger.count_unplaced(turn)
     after = turn.now.shoe
@@ -220,7 +220,7 @@ def emit_fault(turn: Turn) -> None:
     """
     event = turn.shoe_event
     assert isinstance(event, Tamper | SelfTested | PowerLow)
-    turn.tell("shoe.fault", {}, restricted={"code": event.type, **_event_facts(turn)})
+    turn.emit("shoe.fault", {}, restricted={"code": event.type, **_event_facts(turn)})
 
 
 def emit_fault_cleared(turn: Turn) -> None:
@@ -236,20 +236,20 @@ def _emit_fault(turn: Turn, kind: str, code: str, **more: object) -> None:
     """
     secret = {"code": code, **more}
     if code == OVERDRAW_CODE:
-        turn.tell_restricted(kind, secret)
+        turn.emit_restricted(kind, secret)
     else:
-        turn.tell(kind, {}, restricted=secret)
+        turn.emit(kind, {}, restricted=secret)
 
 
 def emit_power_restored(turn: Turn) -> None:
     """Emit that the shoe has enough power again."""
-    turn.tell("shoe.cleared", {}, restricted={"code": PowerLow.type})
+    turn.emit("shoe.cleared", {}, restricted={"code": PowerLow.type})
 
 
 def emit_warning(turn: Turn) -> None:
     """Emit, restricted, that the shoe warns. The warning may say something of an unseen card."""
     event = turn.event(Warned)
-    turn.tell_restricted("shoe.fault", {"code": event.code, "warning": True})
+    turn.emit_restricted("shoe.fault", {"code": event.code, "warning": True})
 
 
 def emit_unknown_firmware(turn: Turn) -> None:
@@ -262,18 +262,18 @@ def emit_unknown_firmware(turn: Turn) -> None:
         "firmware_digest": event.firmware_digest,
         "refused": event.refused,
     }
-    turn.tell("shoe.fault", {}, restricted=secret)
+    turn.emit("shoe.fault", {}, restricted=secret)
 
 
 def emit_unexpected(turn: Turn) -> None:
     """Emit, restricted, that the shoe reported something unexpected that does no harm."""
     told = {"reason": "not_foreseen", "event": turn.shoe_event.type}
-    turn.tell_restricted("frame.discarded", told)
+    turn.emit_restricted("frame.discarded", told)
 
 
 def note_shoe_event(turn: Turn) -> None:
     """Emit, restricted, an event of the shoe that is no fault."""
-    turn.tell_restricted("shoe.noted", {"what": turn.shoe_event.type, **_event_facts(turn)})
+    turn.emit_restricted("shoe.noted", {"what": turn.shoe_event.type, **_event_facts(turn)})
 
 
 def _event_facts(turn: Turn) -> dict[str, Any]:

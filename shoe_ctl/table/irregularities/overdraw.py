@@ -95,15 +95,15 @@ def _is_undecided_after_it(turn: Turn) -> bool:
     if halt is None or played is None:
         return False
     if pending_cards(turn.now):
-        return halt.back_to == "drawing" or len(played.cards) + 1 >= len(INITIAL_DEAL)
-    return halt.back_to == "revealing" and is_undecided(turn)
+        return halt.resume_state == "drawing" or len(played.cards) + 1 >= len(INITIAL_DEAL)
+    return halt.resume_state == "revealing" and is_undecided(turn)
 
 
 def record_unarmed_draw(turn: Turn) -> None:
     """Report that the shoe was not armed for a card that is due. It is that hand's card *(5.7)*."""
     cause = _with_subject(turn, card_check.UNARMED)
     stack.raise_pending(turn, cause)
-    stack.resolve_pending(turn, turn.now.waiting[-1], _KEPT)
+    stack.resolve_pending(turn, turn.now.pending_irregularities[-1], _KEPT)
 
 
 def hold_until_decided(turn: Turn) -> None:
@@ -197,12 +197,14 @@ def _first_opened(turn: Turn) -> OpenIrregularity:
     subject = turn.now.early[0].subject
     if not stack.is_open(turn, OVERDRAW_KEY, subject):
         raise_pending_unraised(turn)
-    return next(o for o in turn.now.waiting if (o.key, o.subject) == (OVERDRAW_KEY, subject))
+    return next(
+        o for o in turn.now.pending_irregularities if (o.key, o.subject) == (OVERDRAW_KEY, subject)
+    )
 
 
 def _with_subject(turn: Turn, cause: Cause) -> Cause:
     """Return the cause with this input's card as its subject."""
-    assert isinstance(turn.happened, ShoeSaid)
+    assert isinstance(turn.input, ShoeSaid)
     return cause._replace(subject=subject_of_draw(early_cards.draw_number(turn)))
 
 
@@ -302,14 +304,20 @@ _KEPT = End("kept", "kept", (OVERDRAW_KEY, "kept"))
 """The card was due after all: it is that hand's card *(5.7, reading)*."""
 
 _TAKE = Choice(
-    "due", DECIDES, "kept", (_place_card,), check_no_unplaced_cards, in_round=True, when=_is_due
+    "due",
+    DECIDES,
+    "kept",
+    (_place_card,),
+    check_no_unplaced_cards,
+    in_round=True,
+    offered_if=_is_due,
 )
 
 _OPEN = Choice("first_card", DECIDES, "next_round", (_keep_for_next_round,), _check_first_card,
-               when=_is_outside_round)  # fmt: skip
+               offered_if=_is_outside_round)  # fmt: skip
 
 _ASIDE = Choice("set_aside", DECIDES, "aside", (_set_aside,))
-_EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), when=_may_be_exposed)
+_EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), offered_if=_may_be_exposed)
 
 OVERDRAW = Procedure(
     OVERDRAW_KEY,
@@ -318,7 +326,7 @@ OVERDRAW = Procedure(
             "waiting",
             message("prompt_overdraw_waiting"),
             (),
-            turns=("ruling", "kept"),
+            automatic=("ruling", "kept"),
         ),
         Step(
             "ruling",

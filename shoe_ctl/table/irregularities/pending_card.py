@@ -36,7 +36,7 @@ def is_for_armed_slot(turn: Turn) -> bool:
     now, drawn, arm = turn.now, turn.drawn, arming.last_withdrawn(turn.now)
     if drawn.armed is not True or arm is None or now.shoe is None:
         return False
-    if now.held or now.pending is not None or now.loaded is not None:
+    if now.held or now.pending is not None or now.pending_set is not None:
         return False
     if any(not card.counted for card in now.early):
         return False  # the shoe objects to a card that it did not give yet: this is that one
@@ -55,7 +55,7 @@ def _is_still_wanted(turn: Turn, place: tuple[str, int]) -> bool:
         return False
     if place[0] == ASIDE:
         return played is not None and len(turn.now.ahead) + 1 == place[1]
-    return turn.takes_card_in(halt.back_to) and next_slot(turn.now) == place
+    return turn.takes_card_in(halt.resume_state) and next_slot(turn.now) == place
 
 
 def is_armed_to_set_aside(turn: Turn) -> bool:
@@ -104,7 +104,7 @@ def deal_pending_card(turn: Turn) -> None:
     else:
         unplaced.move_cards(turn, (card,), "early")
         unplaced.change_card(turn, turn.now.early[-1], named_slot=None)
-        turn.then("left_over")
+        turn.fire("left_over")
 
 
 def _place_next_card(turn: Turn) -> None:

@@ -55,7 +55,7 @@ _RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
 
 def _noted_hand(view: TableView) -> str | None:
     """Return the hand that the current irregularity is about, or None."""
-    hand = view.current.noted.get("hand")
+    hand = view.current.data.get("hand")
     return None if hand is None else str(hand)
 
 
@@ -182,7 +182,7 @@ def _check_seen(turn: Turn, args: SeenCard | None) -> Message | None:
 
 def _retrieve(turn: Turn) -> None:
     """Take the hand back, face down, from the Player who has it."""
-    hand, noted = str(_noted_hand(turn)), turn.current.noted
+    hand, noted = str(_noted_hand(turn)), turn.current.data
     taker = turn.round.hands.of(hand).holder
     if taker is None or not {"player", "seat"}.isdisjoint(noted):
         taker = find_player(turn, NamedPlayer(player=noted.get("player"), seat=noted.get("seat")))
@@ -215,14 +215,14 @@ WRONG_PLAYER = Procedure(
             (
                 Choice(
                     "retrieve", "dealer", "pass_on", (_retrieve,), reason=False,
-                    when=_can_be_retrieved,
+                    offered_if=_can_be_retrieved,
                 ),
                 Choice(
                     "exposed", "dealer", "no_wrong_delivery", (_reveal_seen,),
-                    _check_seen, reason=False, takes=SeenCard, when=_has_face_down_cards,
+                    _check_seen, reason=False, arguments=SeenCard, offered_if=_has_face_down_cards,
                 ),
                 Choice(
-                    "not_passed", "dealer", "no_wrong_delivery", unless=check_shoe_ready,
+                    "not_passed", "dealer", "no_wrong_delivery", check=check_shoe_ready,
                     reason=False,
                 ),
                 *_RULINGS,
@@ -235,12 +235,13 @@ WRONG_PLAYER = Procedure(
             (
                 Choice(
                     "pass_on", "dealer", "retrieved", (_pass_on,), _check_pass_on,
-                    reason=False, takes=RightPlayer, when=_has_taker, wants=_suggested_seat,
+                    reason=False, arguments=RightPlayer, offered_if=_has_taker,
+                    suggested=_suggested_seat,
                 ),
                 Choice(
                     "pass_on", "pit_supervisor", "retrieved", (_pass_on_as_named,),
-                    _check_naming, reason=False, takes=RightPlayer, when=_has_no_taker,
-                    discretion=hands.rule_of_naming, wants=_suggested_seat,
+                    _check_naming, reason=False, arguments=RightPlayer, offered_if=_has_no_taker,
+                    discretion=hands.rule_of_naming, suggested=_suggested_seat,
                 ),
                 *_RULINGS,
             ),
@@ -287,7 +288,7 @@ def _check_absence(turn: Turn, args: Absence | None) -> Message | None:
         return message("refused_nobody_holds_hand", hand=args.hand)
     if (objection := shoe_holder.check_holder(turn)) is not None:
         return message("refused_say_which_hand", why=objection)
-    back_to = turn.source if turn.now.halt is None else turn.now.halt.back_to
+    back_to = turn.source if turn.now.halt is None else turn.now.halt.resume_state
     if back_to == "revealing" or next_slot(turn.now) is None:
         return message("refused_no_draw_say_hand")
     return None
@@ -352,15 +353,15 @@ HOLDER_ABSENT = Procedure(
             (
                 Choice(
                     "expose", "dealer", "exposed", (_dealer_exposes,), check_shoe_ready,
-                    reason=False, when=_is_next_to_open,
+                    reason=False, offered_if=_is_next_to_open,
                 ),
                 Choice(
                     "expose_later", "dealer", "exposed", (_dealer_takes,), check_shoe_ready,
-                    reason=False, when=_is_opened_later,
+                    reason=False, offered_if=_is_opened_later,
                 ),
                 Choice(
                     "dealer_draws", DECIDES, "drawn", (_dealer_draws, align), check_can_resume,
-                    when=_has_shoe,
+                    offered_if=_has_shoe,
                 ),
                 *_RULINGS,
             ),
@@ -407,7 +408,7 @@ EXPOSED_WHILE_MOVING = Procedure(
             message("prompt_seen_while_moved"),
             (
                 Choice(
-                    "play_face_down", "dealer", "face_down", unless=_check_ready, reason=False
+                    "play_face_down", "dealer", "face_down", check=_check_ready, reason=False
                 ),
                 GO_ON,
                 LAY_ASIDE,
@@ -451,7 +452,7 @@ ORDER_ALTERED_WHILE_MOVING = Procedure(
             (require_new_cards(_ALTERED_KEY), card_set.announce_shoe_change),
         ),
         end_set_aside(),
-        end_void((_ALTERED_KEY, "void"))._replace(do=(require_new_cards(_ALTERED_KEY),)),
+        end_void((_ALTERED_KEY, "void"))._replace(actions=(require_new_cards(_ALTERED_KEY),)),
     ),
     Declared(
         "dealer",

@@ -65,7 +65,7 @@ FIRST_STEPS = frozenset({CONTINUE, TAKE_BACK, OFFER})
 
 def has_lost_power(turn: Turn) -> bool:
     """Return True if the shoe or its host restarted since it was last known, or was exchanged."""
-    event, link = turn.happened, turn.now.link
+    event, link = turn.input, turn.now.link
     if isinstance(event, Restarted):
         return turn.now.host_boot not in (None, event.host_boot)
     hello = turn.event(Hello)
@@ -139,10 +139,10 @@ def _with_current_results(turn: Turn, opened: OpenIrregularity) -> OpenIrregular
     """Return the irregularity by the cards that are revealed now."""
     if opened.key != POWER_FAILURE_KEY or opened.step not in FIRST_STEPS:
         return opened
-    noted = {**opened.noted, **establish_results(turn)}
+    noted = {**opened.data, **establish_results(turn)}
     leads = first_step(turn, noted) == CONTINUE
     step = CONTINUE if leads else opened.step
-    return msgspec.structs.replace(opened, noted=noted, step=step)
+    return msgspec.structs.replace(opened, data=noted, step=step)
 
 
 # Conditions
@@ -181,16 +181,16 @@ def _check_ready(turn: Turn, _args: object = None) -> Message | None:
 def _is_stuck(view: TableView) -> bool:
     """Return True if waiting for the shoe does not bring the round to its end."""
     now, shoe = view.now, view.now.shoe
-    lost = shoe is not None and shoe.told_drawn > shoe.drawn
-    return lost or now.loaded is not None or bool(current_held_cards(view))
+    lost = shoe is not None and shoe.reported_drawn > shoe.drawn
+    return lost or now.pending_set is not None or bool(current_held_cards(view))
 
 
 def _established_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, with the rule that holds."""
     halt = view.now.halt
-    if halt is None or halt.top.key != POWER_FAILURE_KEY:
+    if halt is None or halt.current.key != POWER_FAILURE_KEY:
         return {}
-    return {name: halt.top.noted[name] for name in ("decided", "end", "rule")}
+    return {name: halt.current.data[name] for name in ("decided", "end", "rule")}
 
 
 def _ruling_facts(view: TableView) -> dict[str, Any]:
@@ -225,13 +225,13 @@ POWER_FAILURE = Procedure(
                     "offer_withdrawal",
                     "dealer",
                     "window",
-                    unless=_check_cards_seen,
+                    check=_check_cards_seen,
                     reason=False,
                 ),
                 _REFER,
             ),
             facts=_established_facts,
-            turns=(CONTINUE,),
+            automatic=(CONTINUE,),
         ),
         Step(
             TAKE_BACK,
@@ -241,14 +241,14 @@ POWER_FAILURE = Procedure(
                 _REFER,
             ),
             facts=_established_facts,
-            turns=(CONTINUE,),
+            automatic=(CONTINUE,),
         ),
         window_step(
             "window",
             message("prompt_power_failure_window"),
             POWER_FAILURE_KEY,
             "conclude",
-            _REFER._replace(do=(close_window,)),
+            _REFER._replace(actions=(close_window,)),
         ),
         Step(
             "conclude",
@@ -260,8 +260,8 @@ POWER_FAILURE = Procedure(
             CONTINUE,
             message("prompt_power_failure_decided"),
             (
-                _GOES_ON._replace(then="continued"),
-                _REFER._replace(when=_is_stuck),
+                _GOES_ON._replace(leads_to="continued"),
+                _REFER._replace(offered_if=_is_stuck),
             ),
             facts=_established_facts,
         ),

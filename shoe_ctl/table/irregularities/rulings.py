@@ -98,14 +98,14 @@ def overrule_result(turn: Turn) -> None:
 
 REPLACE = Choice(
     "enter", "pit_supervisor", "entered", (replace_misread_card,), check_replace,
-    in_round=True, second=True, takes=card_entry.CardAtSlot,
+    in_round=True, needs_consent=True, arguments=card_entry.CardAtSlot,
 )  # fmt: skip
 """A card of the round was misread; two persons name it."""
 
 
 def _result_procedure(key: str, prompt: Message) -> Procedure:
     """Return the procedure for the shoe's own result: the cards stand, or one is corrected."""
-    go_on = GO_ON._replace(do=(align, overrule_result))
+    go_on = GO_ON._replace(actions=(align, overrule_result))
     return Procedure(
         key,
         (Step("ruling", prompt, (go_on, REPLACE, CALL_VOID)),),
@@ -146,7 +146,7 @@ _CITES_REPLACED = (AFTER_VOID_KEY, "shoe_replaced")
 
 def ask_after_void(turn: Turn) -> None:
     """Ask after a void round whether its cards are replaced, unless that is settled already."""
-    if turn.now.loaded is None and not card_set.is_change_due(turn):
+    if turn.now.pending_set is None and not card_set.is_change_due(turn):
         stack.raise_question(turn, Cause(AFTER_VOID_KEY, message("seen_round_void")))
 
 
@@ -162,7 +162,7 @@ def answer_cards_replaced(turn: Turn) -> None:
 
 def _answer_question(turn: Turn, name: str) -> None:
     """End the question with this end, if it is open."""
-    if not turn.now.waiting or (asked := _open_question(turn)) is None:
+    if not turn.now.pending_irregularities or (asked := _open_question(turn)) is None:
         return
     end = AFTER_VOID.end(name)
     assert end is not None
@@ -170,7 +170,9 @@ def _answer_question(turn: Turn, name: str) -> None:
 
 
 def _open_question(turn: Turn) -> OpenIrregularity | None:
-    return next((opened for opened in turn.now.waiting if opened.key == AFTER_VOID_KEY), None)
+    return next(
+        (opened for opened in turn.now.pending_irregularities if opened.key == AFTER_VOID_KEY), None
+    )
 
 
 # Conditions
@@ -192,7 +194,7 @@ _REPLACE = Choice(
     "replace_cards",
     "pit_supervisor",
     "replaced",
-    when=_is_replaced_by_rule,
+    offered_if=_is_replaced_by_rule,
     in_round=False,
     reason=False,
 )
@@ -207,7 +209,7 @@ AFTER_VOID = Procedure(
             message("prompt_after_void"),
             (
                 _REPLACE,
-                _REPLACE._replace(by=DECIDES, when=_is_replaced_by_ruling, reason=True),
+                _REPLACE._replace(by=DECIDES, offered_if=_is_replaced_by_ruling, reason=True),
                 _KEEP,
             ),
         ),

@@ -87,7 +87,7 @@ def is_reading_error(turn: Turn) -> bool:
 
 def asks_for_card_place(turn: Turn) -> bool:
     """Return True if people are already asked where the card is that the shoe stopped at."""
-    top = None if turn.now.halt is None else turn.now.halt.top
+    top = None if turn.now.halt is None else turn.now.halt.current
     return top is not None and (top.key, top.step) == ("misread", "where")
 
 
@@ -111,12 +111,12 @@ def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
     if pulls.find_pull(turn.now, dealt.number) is not None:
         seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
-        return Cause(DOUBLE_DRAW_KEY, seen, subject=subject, noted=noted, step=NAMING_STEP)
-    if dealt.number in turn.shoe.entered:
+        return Cause(DOUBLE_DRAW_KEY, seen, subject=subject, data=noted, step=NAMING_STEP)
+    if dealt.number in turn.shoe.entered_draws:
         seen = message("seen_card_only_entered", hand=dealt.hand, index=dealt.index)
     else:
         seen = message("seen_card_not_read", hand=dealt.hand, index=dealt.index)
-    return Cause(MISREAD_KEY, seen, subject=subject, noted=noted, step="enter")
+    return Cause(MISREAD_KEY, seen, subject=subject, data=noted, step="enter")
 
 
 def raise_pending_entry(turn: Turn) -> None:
@@ -136,7 +136,7 @@ def expose_cards(turn: Turn) -> None:
     halts = would_expose_unread(turn)
     expose(turn)
     if halts:
-        turn.then("unread_exposed")
+        turn.fire("unread_exposed")
     else:
         advance_round(turn)
 
@@ -144,7 +144,11 @@ def expose_cards(turn: Turn) -> None:
 def halt_for_exposed(turn: Turn) -> None:
     """Halt for the unread cards that were exposed. The first of the hand is entered first."""
     args = require_args(turn, ExposedCards)
-    pending = [opened for opened in turn.now.waiting if _is_for_slot(opened, args.hand, args.index)]
+    pending = [
+        opened
+        for opened in turn.now.pending_irregularities
+        if _is_for_slot(opened, args.hand, args.index)
+    ]
     for opened in reversed(pending):
         stack.escalate_pending(turn, opened, opened.step)
 
@@ -216,25 +220,25 @@ def record_reading(turn: Turn) -> None:
 
 def resolve_read(turn: Turn, slot: tuple[str, int]) -> None:
     """End what was pending for the card in this slot: the shoe has read it."""
-    for opened in turn.now.waiting:
+    for opened in turn.now.pending_irregularities:
         if _is_for_slot(opened, *slot):
             stack.resolve_pending(turn, opened, READ)
 
 
 def resolve_known(turn: Turn) -> None:
     """End what was pending for cards that were named as a part of something else."""
-    for opened in turn.now.waiting:
+    for opened in turn.now.pending_irregularities:
         if _is_naming(opened) and dealing.find_card(turn, _slot(opened)).card is not None:
             stack.resolve_pending(turn, opened, KNOWN)
 
 
 def _slot(opened: OpenIrregularity) -> tuple[str, int]:
-    return opened.noted["hand"], opened.noted["index"]
+    return opened.data["hand"], opened.data["index"]
 
 
 def _is_for_slot(opened: OpenIrregularity, hand: object, index: object) -> bool:
     """Return True if this irregularity names the card in this slot, or any card of the hand."""
-    noted = opened.noted
+    noted = opened.data
     return _is_naming(opened) and noted["hand"] == hand and index in (None, noted["index"])
 
 
@@ -258,11 +262,11 @@ MISREAD = Procedure(
             "where",
             message("prompt_misread_where"),
             (
-                Choice("in_its_place", "dealer", "holds", unless=check_in_place, reason=False),
+                Choice("in_its_place", "dealer", "holds", check=check_in_place, reason=False),
                 Choice(
-                    "read_again", "dealer", "again", unless=check_no_unplaced_cards, reason=False
+                    "read_again", "dealer", "again", check=check_no_unplaced_cards, reason=False
                 ),
-                LAY_ASIDE._replace(unless=check_has_held_cards),
+                LAY_ASIDE._replace(check=check_has_held_cards),
                 CALL_VOID,
             ),
             (
@@ -281,11 +285,13 @@ MISREAD = Procedure(
         ),
     ),
     (
-        End("holds", "in_its_place", _CITES_ENTERED, do=(hold_slot,)),
+        End("holds", "in_its_place", _CITES_ENTERED, actions=(hold_slot,)),
         End("again", "read_again", _CITES_ENTERED),
-        End("entered", "entered", _CITES_ENTERED, do=(enter_seen_card,)),
-        READ._replace(do=(take_late_reading,)),
-        End("read_in_turn", "read_by_shoe", _CITES_ENTERED, do=(reconstruct.deal_late_reading,)),
+        End("entered", "entered", _CITES_ENTERED, actions=(enter_seen_card,)),
+        READ._replace(actions=(take_late_reading,)),
+        End(
+            "read_in_turn", "read_by_shoe", _CITES_ENTERED, actions=(reconstruct.deal_late_reading,)
+        ),
         end_set_aside(),
         end_void(),
     ),

@@ -52,7 +52,7 @@ def raise_extra_card_after_round(turn: Turn) -> None:
 
     With implied announcements the round ends within the same input.
     """
-    turn.then("one_too_many")
+    turn.fire("one_too_many")
 
 
 def halt_for_too_many(turn: Turn) -> None:
@@ -99,7 +99,7 @@ def correct_card_reading(turn: Turn) -> None:
     assert inspected.card is not None and inspected.number is not None
     if inspected.counted:
         card_ledger.correct_count(turn, inspected.card, named)
-    if turn.current.noted.get("due") and reconstruct.free_slot(turn) is not None:
+    if turn.current.data.get("due") and reconstruct.free_slot(turn) is not None:
         unplaced.drop_cards(turn, (inspected,))
         slot = reconstruct.place_next(turn, named, inspected.number)
         card_entry.emit_card_entered(turn, *slot, named)
@@ -123,7 +123,7 @@ def _end_earlier_stand(key: str) -> End:
 
 CORRECT = Choice(
     "correct", "pit_supervisor", "corrected_card", (correct_card_reading,), check_correct,
-    second=True, takes=card_entry.CardArgs,
+    needs_consent=True, arguments=card_entry.CardArgs,
 )  # fmt: skip
 """The inspected card was misread; two persons name it."""
 
@@ -132,7 +132,7 @@ CORRECTED = Step(
     message("prompt_card_corrected"),
     (
         Choice(PLAY_ON, "pit_supervisor", "corrected", (align,), check_can_resume, reason=False),
-        LAY_ASIDE._replace(unless=check_has_held_cards),
+        LAY_ASIDE._replace(check=check_has_held_cards),
         CALL_VOID,
     ),
 )
@@ -152,7 +152,7 @@ _INSPECT = message("prompt_inspection")
 
 def _inspection(key: str) -> Procedure:
     """Return the procedure that inspects a card. In public the two of them look alike."""
-    laid_aside = _earlier_stand_choice(set_cards_aside)._replace(unless=check_nothing)
+    laid_aside = _earlier_stand_choice(set_cards_aside)._replace(check=check_nothing)
     choices = (CORRECT, GO_ON, laid_aside, LAY_ASIDE, CALL_VOID)
     return Procedure(
         key,
@@ -186,7 +186,9 @@ UNSHUFFLED = Procedure(
     ),
     (
         end_play_on(("unshuffled", "cleared")),
-        _end_earlier_stand("unshuffled")._replace(leads="shoe_change", do=(announce_shoe_change,)),
+        _end_earlier_stand("unshuffled")._replace(
+            resumes_in="shoe_change", actions=(announce_shoe_change,)
+        ),
         end_set_aside(),
         end_void(("unshuffled", "void")),
     ),

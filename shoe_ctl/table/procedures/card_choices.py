@@ -46,10 +46,12 @@ def first_missing_draw(turn: Turn) -> int | None:
     if shoe is None:
         return None
     before = shoe.drawn if turn.now.round is None else max({*placed, turn.round.drawn_before})
-    passed_over = next((number for number in shoe.missed if number > before), None)
+    passed_over = next((number for number in shoe.unreported_draws if number > before), None)
     if passed_over is not None:
         return passed_over
-    has_reported_all = turn.now.link.up and turn.now.link.replay and shoe.told_drawn <= shoe.drawn
+    has_reported_all = (
+        turn.now.link.up and turn.now.link.replay and shoe.reported_drawn <= shoe.drawn
+    )
     return None if has_reported_all else shoe.drawn + 1
 
 
@@ -129,7 +131,7 @@ def _is_of_pull(turn: Turn) -> bool:
     """Return True if the first held card is one of those that the shoe reported as one pull."""
     came_after = turn.now.held[0].came_after
     return any(
-        PULLED_DRAWS in opened.noted and opened.number <= came_after for opened in turn.halt.stack
+        PULLED_DRAWS in opened.data and opened.number <= came_after for opened in turn.halt.stack
     )
 
 
@@ -150,7 +152,7 @@ def place_held_card(turn: Turn) -> None:
 
 def unread_slot(turn: Turn) -> tuple[str, int]:
     """Return the slot of the card that is to be named."""
-    noted = turn.current.noted
+    noted = turn.current.data
     return noted["hand"], noted["index"]
 
 
@@ -177,13 +179,15 @@ def enter_seen_card(turn: Turn) -> None:
 # The choices
 
 ENTER = Choice(
-    "enter", "pit_supervisor", "ruling", (enter_missed_card,), check_enter, second=True,
-    takes=card_entry.MissedCardArgs, wants=_suggested_card,
+    "enter", "pit_supervisor", "ruling", (enter_missed_card,), check_enter, needs_consent=True,
+    arguments=card_entry.MissedCardArgs, suggested=_suggested_card,
 )  # fmt: skip
 
-PLACE = Choice("place", "pit_supervisor", "ruling", (place_held_card,), check_place, second=True)
+PLACE = Choice(
+    "place", "pit_supervisor", "ruling", (place_held_card,), check_place, needs_consent=True
+)
 
 NAME_CARD = Choice(
-    "enter", "dealer", "entered", unless=card_entry.check_seen, reason=False, second=True,
-    takes=card_entry.SeenCardArgs, contradicts=contradicts_reading,
+    "enter", "dealer", "entered", check=card_entry.check_seen, reason=False, needs_consent=True,
+    arguments=card_entry.SeenCardArgs, contradicts=contradicts_reading,
 )  # fmt: skip

@@ -78,13 +78,13 @@ class Choice(NamedTuple):
     by: str
     """The lowest position that may take it, or DECIDES."""
 
-    then: str
+    leads_to: str
     """The step or the end that it leads to, by name."""
 
-    do: tuple[Action, ...] = ()
+    actions: tuple[Action, ...] = ()
     """What is done when it is taken, in this order."""
 
-    unless: Check = check_nothing
+    check: Check = check_nothing
     """What stands against it now. Asked without arguments, the answer is shown in public: then it
     names no Player and no card that is not revealed."""
 
@@ -94,16 +94,16 @@ class Choice(NamedTuple):
     reason: bool = True
     """A reason must be given."""
 
-    second: bool = False
+    needs_consent: bool = False
     """A second person must consent."""
 
-    takes: type[ChoiceArgs] = ChoiceArgs
+    arguments: type[ChoiceArgs] = ChoiceArgs
     """The type of its arguments."""
 
-    when: ViewCondition = always
+    offered_if: ViewCondition = always
     """It is offered only while this holds. This must not look at cards that are not revealed."""
 
-    instead: tuple[Condition, str] | None = None
+    branch: tuple[Condition, str] | None = None
     """A condition, and the step or end that the choice leads to where that holds, instead of
     ``then``. The condition must not look at cards that are not revealed."""
 
@@ -114,14 +114,14 @@ class Choice(NamedTuple):
     discretion: RuleFinder | None = None
     """The rule that leaves the choice to somebody's discretion. Some games want a reason then."""
 
-    wants: ViewFacts = no_facts
+    suggested: ViewFacts = no_facts
     """Optional arguments that must be given as the table stands, each with the value that the room
     can see it has, or with None where a person has to name it."""
 
     def is_offered(self, view: TableView) -> bool:
         """Return True if people may take it as the table stands."""
         in_round = view.now.round is not None
-        return self.in_round in (None, in_round) and self.when(view)
+        return self.in_round in (None, in_round) and self.offered_if(view)
 
     def needs_reason(self, game: Game) -> bool:
         """Return True if this game wants a reason for it."""
@@ -131,7 +131,7 @@ class Choice(NamedTuple):
     @property
     def args(self) -> tuple[str, ...]:
         """The names of its arguments, without the name of the choice itself."""
-        return tuple(name for name in self.takes.__struct_fields__ if name != "choice")
+        return tuple(name for name in self.arguments.__struct_fields__ if name != "choice")
 
 
 class Accepts(NamedTuple):
@@ -143,10 +143,10 @@ class Accepts(NamedTuple):
     when: Condition
     """The event is accepted only where this holds."""
 
-    then: str
+    leads_to: str
     """The step or the end that it leads to, by name."""
 
-    do: tuple[Action, ...] = ()
+    actions: tuple[Action, ...] = ()
     """What is done when it comes, in this order."""
 
 
@@ -161,13 +161,13 @@ class Step(NamedTuple):
     choices: tuple[Choice, ...]
     """What people may answer."""
 
-    hears: tuple[Accepts, ...] = ()
+    accepts: tuple[Accepts, ...] = ()
     """The events of the shoe that answer it."""
 
     facts: ViewFacts = no_facts
     """Fields shown with the prompt. They never depend on a card that is not revealed."""
 
-    arms: WantedSlot = no_draw
+    arms_slot: WantedSlot = no_draw
     """The hand and index that the shoe is armed for while this step is open."""
 
     window: str | None = None
@@ -177,10 +177,10 @@ class Step(NamedTuple):
     cites: tuple[str, str] | None = None
     """The key and the end in the game's data whose rule number is shown with this step."""
 
-    enters: tuple[Action, ...] = ()
+    on_enter: tuple[Action, ...] = ()
     """What is done as the step opens after another step."""
 
-    turns: tuple[str, ...] = ()
+    automatic: tuple[str, ...] = ()
     """Steps and ends to which the table itself may take this step, without an answer."""
 
 
@@ -195,14 +195,14 @@ class End(NamedTuple):
     cites: tuple[str, str]
     """The key and the end in the game's data whose rule number is cited."""
 
-    leads: str = BACK
+    resumes_in: str = BACK
     """BACK, VOID, or the state in which play resumes. From *no more bets* to the outcome, BACK is
     the state that the cards on the table stand for by then."""
 
-    do: tuple[Action, ...] = ()
+    actions: tuple[Action, ...] = ()
     """What is done as it ends, in this order."""
 
-    clears: bool = False
+    clears_cards: bool = False
     """The round's cards leave it. All that is open about them (``of_cards``) ends too."""
 
 

@@ -43,9 +43,9 @@ def current_held_cards(view: TableView) -> tuple[UnplacedCard, ...]:
 
     These are the cards drawn since it was raised, and the card that it inspects.
     """
-    deciding = view.halt.deciding
+    deciding = view.halt.current_group
     since = deciding[0].number
-    inspected = {opened.noted.get(INSPECTS) for opened in deciding} - {None}
+    inspected = {opened.data.get(INSPECTS) for opened in deciding} - {None}
     return tuple(
         card for card in view.now.held if card.came_after >= since or card.number in inspected
     )
@@ -83,7 +83,7 @@ def check_shoe_can_continue(turn: Turn) -> Message | None:
     now, back_to = turn.now, turn.resume_state
     if now.round is not None and now.round.shoe_sorted:
         return None  # it gets no card from the shoe any more
-    if now.loaded is not None and now.round is not None and back_to != "resolved":
+    if now.pending_set is not None and now.round is not None and back_to != "resolved":
         return message("refused_another_set")
     if back_to not in CARDS_OUT:
         return None
@@ -122,13 +122,13 @@ def check_can_set_aside(turn: Turn, _args: object = None) -> Message | None:
 def update_current(turn: Turn, **fields: Any) -> None:
     """Replace fields of the irregularity that is decided now."""
     halt = turn.halt
-    top = msgspec.structs.replace(halt.top, **fields)
+    top = msgspec.structs.replace(halt.current, **fields)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack[:-1], top)))
 
 
 def update_data(turn: Turn, **noted: Any) -> None:
     """Store data with the irregularity that is decided now (plain JSON values)."""
-    update_current(turn, noted={**turn.current.noted, **noted})
+    update_current(turn, data={**turn.current.data, **noted})
 
 
 def align(turn: Turn) -> None:
@@ -153,7 +153,7 @@ def require_new_cards(key: str) -> Action:
 def emit_cards_moved(turn: Turn, step: str, places: list[str]) -> None:
     """Emit which places cards were moved to or from, never which cards."""
     data = {"key": turn.current.key, "step": step, "moved": places}
-    turn.tell("irregularity.step", data, restricted={**data, **turn.actor()})
+    turn.emit("irregularity.step", data, restricted={**data, **turn.actor()})
 
 
 # Choices
@@ -161,10 +161,10 @@ def emit_cards_moved(turn: Turn, step: str, places: list[str]) -> None:
 GO_ON = Choice(PLAY_ON, DECIDES, "stands", (align,), check_can_resume)
 """Play goes on where it was left, by ruling."""
 
-LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", unless=check_can_set_aside)
+LAY_ASIDE = Choice(SET_ASIDE, DECIDES, "aside", check=check_can_set_aside)
 """The cards that came are set aside, by ruling."""
 
-LAY_ASIDE_UNPLAYED = LAY_ASIDE._replace(when=_is_outside_round)
+LAY_ASIDE_UNPLAYED = LAY_ASIDE._replace(offered_if=_is_outside_round)
 """Set the cards aside, offered only where no round was in play. In a round they lie in hands."""
 
 CALL_VOID = Choice(VOID, DECIDES, VOID, in_round=True)
@@ -186,7 +186,7 @@ def end_play_on(cites: tuple[str, str] = RULED_BY_AUTHORITY) -> End:
 
 def end_set_aside(cites: tuple[str, str] = RULED_BY_AUTHORITY) -> End:
     """Return the end that sets the held cards aside; the table goes on where it was left."""
-    return End("aside", SET_ASIDE, cites, do=(set_cards_aside,))
+    return End("aside", SET_ASIDE, cites, actions=(set_cards_aside,))
 
 
 def end_void(cites: tuple[str, str] = RULED_BY_AUTHORITY) -> End:

@@ -45,13 +45,13 @@ def is_open(turn: Turn, key: str, subject: str | None = None) -> bool:
 
 def all_open(now: TableState) -> tuple[OpenIrregularity, ...]:
     """Return all that is open: what is pending beside the round, and what halts it."""
-    return now.waiting + (() if now.halt is None else now.halt.stack)
+    return now.pending_irregularities + (() if now.halt is None else now.halt.stack)
 
 
 def is_paused(view: TableView) -> bool:
     """Return True if the table is paused and nothing was raised since."""
     halt = view.now.halt
-    return halt is not None and view.procedures[halt.top.key].pause
+    return halt is not None and view.procedures[halt.current.key].pause
 
 
 def has_storage_outage(now: TableState) -> bool:
@@ -62,8 +62,8 @@ def has_storage_outage(now: TableState) -> bool:
 def due_decision(view: TableView) -> OpenIrregularity | None:
     """Return what people may decide now: what halts the table, else an open question."""
     if view.now.halt is not None:
-        return view.now.halt.top
-    return next((o for o in view.now.waiting if choices_of(view, o)), None)
+        return view.now.halt.current
+    return next((o for o in view.now.pending_irregularities if choices_of(view, o)), None)
 
 
 # What people are shown of it
@@ -82,18 +82,18 @@ def choices_of(view: TableView, opened: OpenIrregularity) -> list[Choice]:
 
 def public_seen(opened: OpenIrregularity) -> dict[str, Any] | None:
     """Return what the room is told was seen; None for an inspection."""
-    return None if opened.publicly is None else opened.publicly.as_data()
+    return None if opened.public_seen is None else opened.public_seen.as_data()
 
 
 def describe_step(view: TableView) -> dict[str, Any]:
     """Return the step to be decided now for people: its prompt, and who may take which choice."""
     halt = view.now.halt
     assert halt is not None
-    step = step_of(view, halt.top)
+    step = step_of(view, halt.current)
     return {
         "step": step.name,
         "prompt": step.prompt.as_data(),
-        "choices": describe_choices(view, halt.top),
+        "choices": describe_choices(view, halt.current),
         **({} if step.cites is None else {"rule": view.game.rule(*step.cites)}),
         **step.facts(view),
     }
@@ -110,7 +110,7 @@ def _describe_choice(choice: Choice, game: Game) -> dict[str, Any]:
         offer["args"] = list(choice.args)
     if choice.needs_reason(game):
         offer["reason"] = True
-    return offer | ({"second_person": True} if choice.second else {})
+    return offer | ({"second_person": True} if choice.needs_consent else {})
 
 
 def lowest_position(choice: Choice, game: Game) -> str:
@@ -124,7 +124,7 @@ def wanted_slot(view: TableView) -> tuple[str, int] | None:
     None: the shoe stays locked.
     """
     halt = view.now.halt
-    return None if halt is None else step_of(view, halt.top).arms(view)
+    return None if halt is None else step_of(view, halt.current).arms_slot(view)
 
 
 # Raise an irregularity, and take it to a step
@@ -153,7 +153,7 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
     update_current(turn, step=step)
     if not stays:
         _offer_window(turn)
-        for action in open_step(turn).enters:
+        for action in open_step(turn).on_enter:
             action(turn)
     emit_open_step(turn, **restricted)
     if not stays:
@@ -177,7 +177,7 @@ def raise_pending(turn: Turn, cause: Cause) -> None:
     if is_open(turn, cause.key, cause.subject):
         return
     opened = _open_irregularity(turn, cause)
-    turn.change(waiting=(*turn.now.waiting, opened))
+    turn.change(pending_irregularities=(*turn.now.pending_irregularities, opened))
     _emit_raised(
         turn, opened, {"step": opened.step, "prompt": step_of(turn, opened).prompt.as_data()}
     )
@@ -187,7 +187,7 @@ def escalate_pending(turn: Turn, pending: OpenIrregularity, step: str) -> None:
     """Halt the table for a pending irregularity, at this step."""
     halted = turn.now.halt is not None
     _remove_pending(turn, pending)
-    _push(turn, msgspec.structs.replace(pending, step=step, covers=False))
+    _push(turn, msgspec.structs.replace(pending, step=step, includes_below=False))
     _offer_window(turn)
     emit_open_step(turn)
     if not halted:
@@ -200,15 +200,15 @@ def resolve_pending(turn: Turn, pending: OpenIrregularity, end: End, **restricte
     _remove_pending(turn, pending)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
     turn.emit_irregularity("irregularity.resolved", pending.key, data, **restricted)
-    for action in end.do:
+    for action in end.actions:
         action(turn)
 
 
 def void_pending(turn: Turn, data: dict[str, Any]) -> None:
     """End all that is pending with the round, as ``data`` says."""
-    for opened in turn.now.waiting:
+    for opened in turn.now.pending_irregularities:
         turn.emit_irregularity("irregularity.resolved", opened.key, data)
-    turn.change(waiting=())
+    turn.change(pending_irregularities=())
     unplaced.drop_roles(turn, "early")
 
 
@@ -222,7 +222,7 @@ def resolve_returned_card(turn: Turn, pending: OpenIrregularity, rule: str | Non
 def raise_question(turn: Turn, cause: Cause) -> None:
     """Ask about something that is over. The question halts nothing, and is emitted as a step."""
     opened = _open_irregularity(turn, cause)
-    turn.change(waiting=(*turn.now.waiting, opened))
+    turn.change(pending_irregularities=(*turn.now.pending_irregularities, opened))
     data = {
         "seen": public_seen(opened),
         "step": opened.step,
@@ -239,7 +239,11 @@ def answer_question(turn: Turn, pending: OpenIrregularity, how: str) -> None:
 
 
 def _remove_pending(turn: Turn, pending: OpenIrregularity) -> None:
-    turn.change(waiting=tuple(opened for opened in turn.now.waiting if opened != pending))
+    turn.change(
+        pending_irregularities=tuple(
+            opened for opened in turn.now.pending_irregularities if opened != pending
+        )
+    )
 
 
 # End an irregularity
@@ -257,23 +261,23 @@ def close(turn: Turn, end: End) -> None:
     details = {"cards_kept": len(kept), **command_details(turn, "decide")}
     for opened in reversed(ending):
         turn.emit_irregularity("irregularity.resolved", opened.key, data, **details)
-    if end.leads == VOID or end.clears:
+    if end.resumes_in == VOID or end.clears_cards:
         void_pending(turn, data)
-    for action in end.do:
+    for action in end.actions:
         action(turn)
     as_left = zip(halt.stack, turn.halt.stack, strict=True)
     left = tuple(now for before, now in as_left if before in left)
-    back_to = turn.resume_state if end.leads == BACK else end.leads
-    _resume(turn, msgspec.structs.replace(halt, back_to=back_to, stack=left))
+    back_to = turn.resume_state if end.resumes_in == BACK else end.resumes_in
+    _resume(turn, msgspec.structs.replace(halt, resume_state=back_to, stack=left))
 
 
 def remaining_after(turn: Turn, end: End) -> tuple[OpenIrregularity, ...]:
     """Return what stays open below the current irregularity after this end."""
     halt = turn.halt
-    if end.leads == VOID:
+    if end.resumes_in == VOID:
         return ()
-    under = halt.stack[: len(halt.stack) - len(halt.deciding)]
-    return tuple(o for o in under if not (end.clears and turn.procedures[o.key].of_cards))
+    under = halt.stack[: len(halt.stack) - len(halt.current_group)]
+    return tuple(o for o in under if not (end.clears_cards and turn.procedures[o.key].of_cards))
 
 
 def close_all(turn: Turn, how: str) -> None:
@@ -281,16 +285,16 @@ def close_all(turn: Turn, how: str) -> None:
 
     Each ends under its own rule for cards that people enter.
     """
-    opened_last = (*turn.now.waiting, *turn.halt.stack)
+    opened_last = (*turn.now.pending_irregularities, *turn.halt.stack)
     for opened in reversed(opened_last):
         withdrawal.emit_window_closed(turn, opened, "stands")
         ends = turn.game.irregularities.get(opened.key, {})
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
         turn.emit_irregularity("irregularity.resolved", opened.key, data)
-    turn.change(halt=None, waiting=())
+    turn.change(halt=None, pending_irregularities=())
     unplaced.drop_roles(turn, "held", "early", "pending", "outside_game")
-    turn.tell("table.resumed", {})
+    turn.emit("table.resumed", {})
 
 
 def _resume(turn: Turn, halt: Halt) -> None:
@@ -299,10 +303,10 @@ def _resume(turn: Turn, halt: Halt) -> None:
         turn.change(halt=halt)
         emit_open_step(turn)
         return
-    turn.resumes_in = halt.back_to
+    turn.resumes_in = halt.resume_state
     turn.change(halt=None)
     unplaced.drop_roles(turn, "held", "outside_game")
-    turn.tell("table.resumed", {})
+    turn.emit("table.resumed", {})
 
 
 # Pauses
@@ -312,7 +316,7 @@ def pause(turn: Turn, cause: Cause) -> None:
     """Pause the table: halt it without an irregularity, on top of what halts it already."""
     halted = turn.now.halt is not None
     _push(turn, _open_irregularity(turn, cause))
-    details = {**cause.noted, **command_details(turn, "pause")}
+    details = {**cause.data, **command_details(turn, "pause")}
     turn.emit_irregularity("irregularity.step", cause.key, {}, **details)
     if not halted:
         _emit_halted(turn, cause.key)
@@ -321,8 +325,8 @@ def pause(turn: Turn, cause: Cause) -> None:
 def end_pause(turn: Turn) -> None:
     """End the pause on top."""
     halt = turn.halt
-    details = {**halt.top.noted, **command_details(turn, "resume")}
-    turn.emit_irregularity("irregularity.resolved", halt.top.key, {}, **details)
+    details = {**halt.current.data, **command_details(turn, "resume")}
+    turn.emit_irregularity("irregularity.resolved", halt.current.key, {}, **details)
     _resume(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
@@ -356,9 +360,9 @@ def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:
         subject=cause.subject,
         step=step or first,
         seen=cause.seen,
-        publicly=None if procedure.inspection else cause.publicly or cause.seen,
+        public_seen=None if procedure.inspection else cause.public_seen or cause.seen,
         since_us=turn.now.t_us,
-        noted={**facts, **cause.noted},
+        data={**facts, **cause.data},
     )
 
 
@@ -370,9 +374,9 @@ def _next_number(turn: Turn) -> int:
 
 def _push(turn: Turn, opened: OpenIrregularity) -> None:
     """Put the irregularity on top of the stack; without a stack, halt the table."""
-    halt = turn.now.halt or Halt(back_to=turn.source, stack=())
-    covers = bool(halt.stack) and halt.top.key in turn.procedures[opened.key].covers
-    on_top = msgspec.structs.replace(opened, covers=covers)
+    halt = turn.now.halt or Halt(resume_state=turn.source, stack=())
+    covers = bool(halt.stack) and halt.current.key in turn.procedures[opened.key].covers
+    on_top = msgspec.structs.replace(opened, includes_below=covers)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
 
 
@@ -392,7 +396,7 @@ def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, An
 
 def _emit_halted(turn: Turn, key: str) -> None:
     """Emit that the table is halted, in public without a key that would say too much."""
-    turn.tell("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
+    turn.emit("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
 
 
 def command_details(turn: Turn, command: str) -> dict[str, Any]:
@@ -400,7 +404,7 @@ def command_details(turn: Turn, command: str) -> dict[str, Any]:
 
     Empty where the shoe or the link brought the input, or where it is another command.
     """
-    given_command = turn.happened
+    given_command = turn.input
     if not isinstance(given_command, TableCommand) or given_command.command != command:
         return {}
     details: dict[str, Any] = dict(turn.actor())

@@ -62,12 +62,12 @@ def has_window(view: TableView, key: str) -> bool:
 def has_open_window(view: TableView) -> bool:
     """Return True if the step to be decided now has a window."""
     halt = view.now.halt
-    return halt is not None and halt.top.window is not None
+    return halt is not None and halt.current.window is not None
 
 
 def _asks_players(view: TableView) -> bool:
     """Return True if each Player answers in the open window."""
-    window = None if view.now.halt is None else view.now.halt.top.window
+    window = None if view.now.halt is None else view.now.halt.current.window
     return window is not None and window.per_player
 
 
@@ -204,7 +204,7 @@ def _record_answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str)
         "round_id": turn.round.id, "rule": window.rule, "whose": "player", "seats": list(seats),
         "answer": answer,
     }  # fmt: skip
-    turn.tell("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
+    turn.emit("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
 
 
 def emit_window_opened(turn: Turn) -> None:
@@ -238,7 +238,7 @@ def _emit_window(turn: Turn, kind: str, window: Window, more: dict[str, Any]) ->
         **more,
     }
     players = list(dict.fromkeys(held.player for held in unanswered)) if window.per_player else None
-    turn.tell(kind, data, restricted={**data, "players": players, **turn.actor()})
+    turn.emit(kind, data, restricted={**data, "players": players, **turn.actor()})
 
 
 # The wagers, and who answers for them
@@ -327,7 +327,7 @@ def _next_seat_to_answer(view: TableView) -> int | None:
     A seat where several Players have wagers cannot: each of them is named.
     """
     halt = view.now.halt
-    window = None if halt is None else halt.top.window
+    window = None if halt is None else halt.current.window
     if window is None or not window.per_player:
         return None
     seats = sorted({one.seat for one in _unanswered_wagers(view, window)})
@@ -343,7 +343,7 @@ def _suggested_player(view: TableView) -> dict[str, Any]:
 def _window_facts(view: TableView) -> dict[str, Any]:
     """Return the window as the room sees it: the seats that may still answer, not the Players."""
     halt = view.now.halt
-    window = None if halt is None else halt.top.window
+    window = None if halt is None else halt.current.window
     if window is None:
         return {}
     open_for = {held.seat for held in _unanswered_wagers(view, window)}
@@ -364,11 +364,11 @@ def window_step(name: str, prompt: Message, window: str, then: str, *more: Choic
     answers = (
         Choice(
             WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _check_answer, reason=False,
-            takes=AnsweringPlayer, when=_asks_players, wants=_suggested_player,
+            arguments=AnsweringPlayer, offered_if=_asks_players, suggested=_suggested_player,
         ),
         Choice(
             STAND, "dealer", name, (_stand,), _check_answer, reason=False,
-            takes=AnsweringPlayer, when=_asks_players, wants=_suggested_player,
+            arguments=AnsweringPlayer, offered_if=_asks_players, suggested=_suggested_player,
         ),
         Choice(CLOSE, "dealer", then, (close_window,), reason=False),
     )  # fmt: skip

@@ -34,7 +34,7 @@ def find_irregularity(turn: Turn) -> Cause | None:
     """
     if (foreign := foreign_cause(turn, turn.drawn.card)) is not None:
         noted = {"due": _out_of_turn_cause(turn) is None}
-        return foreign._replace(noted=noted)
+        return foreign._replace(data=noted)
     return _out_of_turn_cause(turn)
 
 
@@ -145,9 +145,9 @@ def is_late_report(turn: Turn) -> bool:
     It was armed and drawn before the power or the link was lost, and is not out of turn.
     """
     halt, now, drawn = turn.now.halt, turn.now, turn.drawn
-    if halt is None or halt.back_to not in DEALT_IN:
+    if halt is None or halt.resume_state not in DEALT_IN:
         return False
-    if now.held or now.loaded or now.pending:
+    if now.held or now.pending_set or now.pending:
         return False
     if not any(opened.key in LATE_CARD_KEYS for opened in halt.stack):
         return False

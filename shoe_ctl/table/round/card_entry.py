@@ -137,7 +137,7 @@ def correct_counted_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
     A reading of the shoe is kept beside the count; what people had entered is not.
     """
     assert dealt.card is not None, "it was counted as some card"
-    by_people = dealt.entered or dealt.number in turn.shoe.entered
+    by_people = dealt.entered or dealt.number in turn.shoe.entered_draws
     change = card_ledger.correct_count if by_people else card_ledger.overrule_reading
     change(turn, dealt.card, right)
 
@@ -150,7 +150,7 @@ def correct_revealed_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
     card_ledger.show_other_card(turn, wrong, right)
     deal.set_card(turn, (dealt.hand, dealt.index), right, entered=True)
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
-    turn.tell("round.card_corrected", data)
+    turn.emit("round.card_corrected", data)
     emit_card_entered(turn, dealt.hand, dealt.index, right)
 
 
@@ -166,4 +166,4 @@ def emit_card_entered(turn: Turn, hand: str | None, index: int | None, face: Car
         "consented_by": command.consented_by,
         "why": command.reason,
     }
-    turn.tell_restricted("round.card_entered", data)
+    turn.emit_restricted("round.card_entered", data)

@@ -92,8 +92,8 @@ def _lay_aside(turn: Turn, card: Card | None, number: int) -> None:
     unplaced.add_card(turn, card, number, role="ahead", named_slot=(ASIDE, index))
     place = {"hand": ASIDE, "index": index}
     code = None if card is None else card.code
-    turn.tell("round.card_dealt", {**place, "face": "down"})
-    turn.tell_restricted("round.card_drawn", {**place, "card": code, "number": number})
+    turn.emit("round.card_dealt", {**place, "face": "down"})
+    turn.emit_restricted("round.card_drawn", {**place, "card": code, "number": number})
 
 
 def deal_card_set_aside(turn: Turn) -> None:

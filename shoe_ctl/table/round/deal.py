@@ -89,9 +89,9 @@ def place_counted_card(turn: Turn, slot: tuple[str, int], card: Card | None, num
     dealt = DealtCard(hand=hand, index=index, card=card, number=number, drawn_us=turn.now.t_us)
     turn.set_round(cards=(*turn.round.cards, dealt), due=None)
     face = "up" if turn.faces == "face_up" else "down"
-    turn.tell("round.card_dealt", {"hand": hand, "index": index, "face": face})
+    turn.emit("round.card_dealt", {"hand": hand, "index": index, "face": face})
     code = None if card is None else card.code
-    turn.tell_restricted(
+    turn.emit_restricted(
         "round.card_drawn", {"hand": hand, "index": index, "card": code, "number": number}
     )
 
@@ -109,13 +109,13 @@ def place_pending_card(turn: Turn) -> None:
     place_counted_card(turn, slot, card.card, card.number)
     detect_unread(turn, slot)
     if card.seen and len(turn.round.cards) == 1 and not card_ledger.is_shoe_empty(turn):
-        turn.then("face_up_first")
+        turn.fire("face_up_first")
 
 
 def detect_unread(turn: Turn, slot: tuple[str, int]) -> None:
     """Fire ``card_unread`` if the card in this slot could not be read."""
     if find_card(turn, slot).card is None:
-        turn.then("card_unread")
+        turn.fire("card_unread")
 
 
 # The card in a slot.
@@ -145,7 +145,7 @@ def apply_late_reading(turn: Turn, slot: tuple[str, int], card: Card) -> None:
     set_card(turn, slot, card, entered=False)
     data = {"hand": slot[0], "index": slot[1], "card": card.code}
     number = find_card(turn, slot).number
-    turn.tell_restricted("round.card_drawn", {**data, "number": number})
+    turn.emit_restricted("round.card_drawn", {**data, "number": number})
 
 
 # A card that lay face up in the shoe (5.6).
@@ -167,7 +167,7 @@ def detect_face_up(turn: Turn) -> None:
     if len(turn.round.cards) > 1:
         _emit_played_face_down(turn)
     elif not card_ledger.is_shoe_empty(turn):
-        turn.then("face_up_first")
+        turn.fire("face_up_first")
 
 
 def detect_held_face_up(turn: Turn) -> None:
@@ -183,9 +183,9 @@ def detect_held_face_up(turn: Turn) -> None:
 
 def _emit_played_face_down(turn: Turn) -> None:
     rule = turn.game.rule(FACE_UP_KEY, "played_as_face_down")
-    turn.tell(
+    turn.emit(
         "irregularity.raised", {"key": FACE_UP_KEY, "seen": SEEN_IN_SHOE.as_data(), "rule": rule}
     )
-    turn.tell(
+    turn.emit(
         "irregularity.resolved", {"key": FACE_UP_KEY, "how": "played_as_face_down", "rule": rule}
     )

@@ -110,7 +110,7 @@ def note_reported_slot(turn: Turn) -> None:
     assert moved is not None
     unplaced.change_card(turn, moved, named_slot=(event.hand, event.index))
     place = {"hand": event.hand, "index": event.index}
-    turn.tell_restricted(
+    turn.emit_restricted(
         "irregularity.step", {"key": "overdraw", "step": "placed_by_shoe", **place}
     )
 
@@ -127,7 +127,7 @@ def _relocated_card(turn: Turn) -> UnplacedCard | None:
 
 def draw_number(turn: Turn) -> int:
     """Return the number of the card of this input, or of the next draw."""
-    event = getattr(turn.happened, "event", None)
+    event = getattr(turn.input, "event", None)
     number = event.number if isinstance(event, CardDrawn) else None
     return turn.shoe.drawn + 1 if number is None else number
 
@@ -163,7 +163,7 @@ def remove_overdrawn(turn: Turn, card: UnplacedCard) -> None:
 
 def begin_with_opening_cards(turn: Turn) -> None:
     """After *no more bets*: ask the table to deal a card that was ruled to open the round."""
-    turn.then("opening_due")
+    turn.fire("opening_due")
 
 
 def deal_opening_cards(turn: Turn) -> None:

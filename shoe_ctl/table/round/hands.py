@@ -316,7 +316,7 @@ def refuse_cards(turn: Turn) -> None:
         refuser = entitled.player
     _set_custody(turn, hand, HandCustody(refused=(*held.refused, refuser)))
     data = {"round_id": turn.round.id, "hand": hand, "seat": refuser.seat}
-    turn.tell("cards.refused", data, restricted={**data, "player": refuser.id, **turn.actor()})
+    turn.emit("cards.refused", data, restricted={**data, "player": refuser.id, **turn.actor()})
 
 
 def name_holder(turn: Turn) -> None:
@@ -341,7 +341,7 @@ def retrieve_hand(turn: Turn, hand: str, taker: Player, rule: str | None) -> Non
     _set_custody(turn, hand, HandCustody(refused=turn.round.hands.of(hand).refused))
     data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
     secret = {"player": taker.id, **turn.actor()}
-    turn.tell("cards.retrieved", data, restricted={**data, **secret})
+    turn.emit("cards.retrieved", data, restricted={**data, **secret})
 
 
 def take_back_hand(turn: Turn, hand: str, rule: str | None) -> None:
@@ -386,7 +386,7 @@ def set_first_hand(turn: Turn) -> None:
     hand = require_args(turn, HandName).hand
     _set_first(turn, hand)
     data = {"round_id": turn.round.id, "hand": hand, "rule": _clause(turn, "reveal_order")}
-    turn.tell("round.first_hand", data, restricted={**data, **turn.actor()})
+    turn.emit("round.first_hand", data, restricted={**data, **turn.actor()})
 
 
 def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
@@ -423,7 +423,7 @@ def _give_hand(
         "rule": rule,
     }
     secret = {"player": taker.id, "designee": taker.designee, **turn.actor()}
-    turn.tell("cards.passed", data, restricted={**data, **secret})
+    turn.emit("cards.passed", data, restricted={**data, **secret})
 
 
 def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:

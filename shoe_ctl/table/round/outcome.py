@@ -84,7 +84,7 @@ def check_card_due(turn: Turn) -> Message | None:
 
 def call_outcome(turn: Turn) -> None:
     """Go on to the outcome, as the dealer announces it."""
-    turn.then("outcome_due")
+    turn.fire("outcome_due")
 
 
 def announce_outcome(turn: Turn) -> None:
@@ -95,7 +95,7 @@ def announce_outcome(turn: Turn) -> None:
     turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
     detect_factory_order(turn)
     if turn.implied:
-        turn.then("round_over")
+        turn.fire("round_over")
 
 
 def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def end_round(turn: Turn) -> None:
     """
     wagers = turn.now.wagers
     last = SettledRound(round=turn.round, wagers=wagers, shoe_id=turn.shoe.id, method=turn.method)
-    turn.change(last=last)
+    turn.change(last_settled=last)
     if wagers.standing or turn.now.control.holder is not None:
         settlement = _settle(turn, turn.round)
         loses_shoe = shoe_holder.loses_control(turn, settlement)
@@ -178,10 +178,10 @@ def close_round(turn: Turn) -> None:
     arming.on_round_end(turn)
     turn.change(round=None)
     unplaced.drop_roles(turn, "ahead")
-    if turn.now.loaded is not None:
-        turn.then("set_shown")
+    if turn.now.pending_set is not None:
+        turn.fire("set_shown")
     elif card_set.is_change_due(turn):
-        turn.then("change_due")
+        turn.fire("change_due")
 
 
 # Cards in a deck's factory order: a sign that the decks were not shuffled.
@@ -225,4 +225,4 @@ def _emit_alarm(turn: Turn, run: Run) -> None:
         "cards": run.length,
         "draws": [run.number - run.length + 1, run.number],
     }
-    turn.tell_restricted("shoe.alarm", data)
+    turn.emit_restricted("shoe.alarm", data)

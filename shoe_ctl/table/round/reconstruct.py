@@ -119,7 +119,7 @@ def deal_pending(turn: Turn) -> None:
     ``cards_placed`` is fired first, so that the table is in the phase of its cards before anything
     found about this card can halt it.
     """
-    turn.then("cards_placed")
+    turn.fire("cards_placed")
     _start_deal(turn)
     deal.place_pending_card(turn)
     reveal.reveal_face_up_cards(turn)
@@ -175,7 +175,7 @@ def set_phase(turn: Turn) -> None:
     """Set the state in which play resumes after the halt to that of the cards of the round."""
     halt = turn.now.halt
     assert halt is not None, "people place cards while the table is halted"
-    turn.change(halt=msgspec.structs.replace(halt, back_to=phase(turn.now)))
+    turn.change(halt=msgspec.structs.replace(halt, resume_state=phase(turn.now)))
 
 
 # The last cards drawn, and their order.
@@ -222,7 +222,7 @@ def place_in_order(
     """
     halt, played = turn.now.halt, turn.now.round
     assert halt is not None
-    deals = halt.back_to in TO_THE_OUTCOME
+    deals = halt.resume_state in TO_THE_OUTCOME
     if deals and played is not None and not played.cards and turn.now.opening:
         early_cards.deal_opening_cards(turn)
     pulls.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))
@@ -231,7 +231,7 @@ def place_in_order(
     left = place_all(turn, ordered) if deals and not turn.now.early else ordered
     unplaced.move_cards(turn, left, "early")
     if turn.now.early:
-        turn.then("left_over")
+        turn.fire("left_over")
 
 
 def forget_identity(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
@@ -246,7 +246,7 @@ def forget_identity(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
     for card in turn.now.early:
         if card.number in numbers:
             unplaced.change_card(turn, card, card=None)
-    turn.then("card_unread")
+    turn.fire("card_unread")
 
 
 _Card = TypeVar("_Card", DealtCard, UnplacedCard)
@@ -269,7 +269,9 @@ def find_drawn_card(now: TableState, number: int) -> CardOnTable | None:
 
 def pending_irregularity(now: TableState, card: CardOnTable) -> OpenIrregularity | None:
     """Return the pending irregularity about this card: open, without halting the table."""
-    return next((opened for opened in now.waiting if opened.subject == card.subject), None)
+    return next(
+        (opened for opened in now.pending_irregularities if opened.subject == card.subject), None
+    )
 
 
 def return_to_shoe(turn: Turn, card: CardOnTable) -> None:

@@ -117,7 +117,7 @@ def reveal(turn: Turn, seen: list[DealtCard], exposed: dict[str, str | None] | N
         assert dealt.card is not None
         card_ledger.show_card(turn, dealt.card)
         data = {"hand": dealt.hand, "index": dealt.index, "card": dealt.card.code}
-        turn.tell("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
+        turn.emit("round.card_revealed", data, restricted={**data, **exposed} if exposed else None)
 
 
 def advance_round(turn: Turn) -> None:
@@ -132,15 +132,15 @@ def advance_round(turn: Turn) -> None:
             return
         announce_totals(turn)
     if due_hand(turn) is not None:
-        turn.then("third_card_due")
+        turn.fire("third_card_due")
         return
     if turn.now.early:
-        turn.then("overdrawn")
+        turn.fire("overdrawn")
         return
     if turn.round.complete_us is None:
         turn.set_round(complete_us=turn.now.t_us)
     if turn.implied and not is_result_awaited(turn.now):
-        turn.then("outcome_due")
+        turn.fire("outcome_due")
 
 
 def call_totals(turn: Turn) -> None:

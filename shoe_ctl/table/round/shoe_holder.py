@@ -118,7 +118,7 @@ def offer_shoe(turn: Turn) -> None:
     turn.change(control=msgspec.structs.replace(turn.now.control, holder=taker))
     data = {"holder": "player", "seat": taker.seat, "rule": _clause(turn, "player_draws")}
     secret = {"player": taker.id, **turn.actor()}
-    turn.tell("shoe.holder_changed", data, restricted={**data, **secret})
+    turn.emit("shoe.holder_changed", data, restricted={**data, **secret})
 
 
 def relinquish_shoe(turn: Turn) -> None:
@@ -140,7 +140,7 @@ def return_to_dealer(turn: Turn, rule: str | None, **secret: str | None) -> None
     leaves = tuple(one for one in control.leaves if not entitlement.is_same_player(one, former))
     turn.change(control=msgspec.structs.replace(control, holder=None, leaves=leaves))
     data = {"holder": "dealer", "seat": None, "rule": rule}
-    turn.tell("shoe.holder_changed", data, restricted={**data, "from": former.id, **secret})
+    turn.emit("shoe.holder_changed", data, restricted={**data, "from": former.id, **secret})
 
 
 def allow_without_wager(turn: Turn) -> None:
@@ -153,7 +153,7 @@ def allow_without_wager(turn: Turn) -> None:
     leaves = (*control.leaves, allowed)
     turn.change(control=msgspec.structs.replace(control, leaves=leaves))
     data = {"seat": allowed.seat, "rule": _clause(turn, "without_wager")}
-    turn.tell("shoe.draw_allowed", data, restricted={**data, "player": allowed.id, **turn.actor()})
+    turn.emit("shoe.draw_allowed", data, restricted={**data, "player": allowed.id, **turn.actor()})
 
 
 def declare_out_of_view(turn: Turn) -> None:
@@ -163,7 +163,7 @@ def declare_out_of_view(turn: Turn) -> None:
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
     seen = message("seen_out_of_view").as_data()
     more = {"player": holder.id, "seen": seen, **turn.actor()}
-    turn.tell("method.breached", data, restricted={**data, **more})
+    turn.emit("method.breached", data, restricted={**data, **more})
 
 
 def end_method_c(turn: Turn, rule: str | None) -> None:

@@ -118,7 +118,7 @@ def counts_differ(turn: Turn) -> bool:
     event, now = turn.event(Status), turn.now
     if now.arming is None or now.arming.refused is None or now.shoe is None:
         return False
-    return now.loaded is None and not event.unacknowledged and event.drawn != now.shoe.drawn
+    return now.pending_set is None and not event.unacknowledged and event.drawn != now.shoe.drawn
 
 
 def is_taken(turn: Turn) -> bool:
@@ -131,7 +131,7 @@ def emit_arm_taken(turn: Turn) -> None:
     """Emit that the shoe now takes the arm, and clear its refusal."""
     arming = turn.now.arming
     assert arming is not None
-    turn.tell("shoe.arm_taken", {"number": arming.number})
+    turn.emit("shoe.arm_taken", {"number": arming.number})
     turn.change(arming=msgspec.structs.replace(arming, refused=None))
 
 
@@ -169,7 +169,7 @@ def on_reply(turn: Turn) -> None:
         return
     turn.change(arming=msgspec.structs.replace(arming, refused=why))
     data = {"number": arming.number, "hand": arming.hand, "index": arming.index, "why": why}
-    turn.tell("shoe.arm_refused", {**data, "counted": turn.shoe.drawn})
+    turn.emit("shoe.arm_refused", {**data, "counted": turn.shoe.drawn})
 
 
 def public_refusal(now: TableState) -> dict[str, Any] | None:

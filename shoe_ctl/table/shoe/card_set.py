@@ -89,7 +89,7 @@ def repeats_known_set(turn: Turn) -> bool:
     assert isinstance(event, ShoeLoaded)
     if shoe is None or shoe.set_id is None or event.set_id != shoe.set_id:
         return False
-    return not shoe.counts and shoe.drawn == shoe.unseen
+    return not shoe.counts and shoe.drawn == shoe.unknown
 
 
 def shows_new_shoe(turn: Turn) -> bool:
@@ -102,13 +102,13 @@ def shows_new_shoe(turn: Turn) -> bool:
 
 def has_no_pending_cards(turn: Turn) -> bool:
     """True if the shoe was emptied by hand during the round."""
-    pending = turn.now.loaded
+    pending = turn.now.pending_set
     return pending is not None and (pending.set_id, pending.decks) == (None, 0)
 
 
 def is_pending_set_unsuitable(turn: Turn) -> bool:
     """True if the pending set does not fit this table."""
-    return turn.now.loaded is not None and not turn.now.loaded.fits
+    return turn.now.pending_set is not None and not turn.now.pending_set.fits
 
 
 def blocks_round_end(turn: Turn) -> bool:
@@ -116,7 +116,7 @@ def blocks_round_end(turn: Turn) -> bool:
 
     A round that is resolved, or gets no further card from the shoe, still ends.
     """
-    if turn.now.loaded is None:
+    if turn.now.pending_set is None:
         return False
     played = turn.now.round
     return played is None or not (turn.state == "resolved" or played.shoe_sorted)
@@ -144,22 +144,22 @@ def _announced(turn: Turn) -> LoadedSet:
 def note_device(turn: Turn) -> None:
     """Record which device it is, and how many cards it says are out."""
     event = turn.event(Hello)
-    turn.set_link(device_id=event.device_id, boot_id=event.boot_id, met=True)
+    turn.set_link(device_id=event.device_id, boot_id=event.boot_id, identified=True)
     if turn.now.shoe is not None and not is_another_set(turn):
-        turn.set_shoe(told_drawn=event.drawn)
+        turn.set_shoe(reported_drawn=event.drawn)
         arming.on_hello(turn, event.drawn)
 
 
 def receive_set(turn: Turn) -> None:
     """Take the announced set, or none, as the set that the shoe holds now."""
-    turn.change(loaded=_announced(turn))
-    turn.then("set_shown")
+    turn.change(pending_set=_announced(turn))
+    turn.fire("set_shown")
 
 
 def receive_unnamed_set(turn: Turn) -> None:
     """Take the cards in the shoe as a set, although the shoe cannot name it."""
-    turn.change(loaded=UNNAMED_SET)
-    turn.then("set_shown")
+    turn.change(pending_set=UNNAMED_SET)
+    turn.fire("set_shown")
 
 
 def keep_pending_set(turn: Turn) -> None:
@@ -168,18 +168,18 @@ def keep_pending_set(turn: Turn) -> None:
     A set is pending if it is not the one the table knows, or was loaded anew. A hello of a pending
     set that was loaded anew leaves it pending.
     """
-    announced, pending = _announced(turn), turn.now.loaded
+    announced, pending = _announced(turn), turn.now.pending_set
     is_new = isinstance(turn.shoe_event, ShoeLoaded) or is_another_set(turn)
     is_pending = (
         pending is not None and pending.set_id is not None and pending.set_id == announced.set_id
     )
-    turn.change(loaded=announced if is_new or is_pending else None)
+    turn.change(pending_set=announced if is_new or is_pending else None)
 
 
 def admit_pending_set(turn: Turn) -> None:
     """Admit the pending set."""
-    assert turn.now.loaded is not None
-    _admit(turn, turn.now.loaded)
+    assert turn.now.pending_set is not None
+    _admit(turn, turn.now.pending_set)
 
 
 def admit_unnamed_set(turn: Turn) -> None:
@@ -199,38 +199,38 @@ def _admit(turn: Turn, announced: LoadedSet) -> None:
         set_id=announced.set_id,
         decks=announced.decks or turn.settings.decks,
         drawn=announced.drawn,
-        unseen=announced.drawn,
-        told_drawn=announced.drawn,
+        unknown=announced.drawn,
+        reported_drawn=announced.drawn,
         cutting_card_out=announced.cutting_card_out,
     )
-    turn.change(shoes=number, shoe=shoe, loaded=None)
+    turn.change(shoes=number, shoe=shoe, pending_set=None)
     replaces = f"{turn.settings.table}-s{number - 1}" if number > 1 else None
     data = {"shoe_id": shoe.id, "set_id": shoe.set_id, "decks": shoe.decks, "replaces": replaces}
-    turn.tell("shoe.loaded", data, restricted={**data, "device_id": turn.now.link.device_id})
+    turn.emit("shoe.loaded", data, restricted={**data, "device_id": turn.now.link.device_id})
     if card_ledger.is_shoe_empty(turn):
-        turn.then("change_due")
+        turn.fire("change_due")
 
 
 def restart_count(turn: Turn) -> None:
     """Restart the count of the set: the shoe sends all its draws again, from the first."""
     turn.set_shoe(
-        drawn=0, unseen=0, returned=0, told_drawn=0, cutting_card_out=False, stale_arm=None
+        drawn=0, unknown=0, returned=0, reported_drawn=0, cutting_card_out=False, stale_arm=None
     )
 
 
 def refuse_set(turn: Turn) -> None:
     """Refuse a set that does not fit this table: another must be loaded."""
     set_aside_opening_cards(turn)
-    turn.change(shoe=None, loaded=None)
+    turn.change(shoe=None, pending_set=None)
     seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
-    turn.tell("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
-    turn.tell("irregularity.resolved", {"key": "other", "how": "set_refused", "rule": None})
+    turn.emit("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
+    turn.emit("irregularity.resolved", {"key": "other", "how": "set_refused", "rule": None})
 
 
 def remove_shoe(turn: Turn) -> None:
     """Record that the cards were taken out: the table has no set."""
     set_aside_opening_cards(turn)
-    turn.change(shoe=None, loaded=None)
+    turn.change(shoe=None, pending_set=None)
 
 
 def set_aside_opening_cards(turn: Turn) -> None:
@@ -273,7 +273,7 @@ def record_opening(turn: Turn) -> None:
         "rule": turn.game.clause("decks"),
     }
     secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **turn.actor()}
-    turn.tell("shoe.opened", data, restricted={**data, **secret})
+    turn.emit("shoe.opened", data, restricted={**data, **secret})
 
 
 # The cutting card, and when a change of the set is due.
@@ -295,9 +295,9 @@ def note_cutting_card(turn: Turn) -> None:
     first = not dealt and not turn.now.opening
     seen = message("seen_cutting_card_first") if first else message("seen_cutting_card_in_round")
     rule = turn.game.rule("cutting_card", "completed")
-    turn.tell("irregularity.raised", {"key": "cutting_card", "seen": seen.as_data(), "rule": rule})
+    turn.emit("irregularity.raised", {"key": "cutting_card", "seen": seen.as_data(), "rule": rule})
     how = {"how": "removed", "rule": rule}
-    turn.tell("irregularity.resolved", {"key": "cutting_card", **how})
+    turn.emit("irregularity.resolved", {"key": "cutting_card", **how})
 
 
 def is_change_due(turn: Turn) -> bool:
@@ -330,7 +330,7 @@ def announce_shoe_change(turn: Turn) -> None:
     """Announce that the shoe is to be changed."""
     shoe = turn.shoe
     under = {"rule": shoe.replaced_under} if shoe.to_be_replaced else {}
-    turn.tell("shoe.change_due", {"shoe_id": shoe.id, **under})
+    turn.emit("shoe.change_due", {"shoe_id": shoe.id, **under})
 
 
 # A count of the cards that are left.
@@ -350,9 +350,9 @@ def count_remainder(turn: Turn) -> None:
     """Record the count of what is left; halt the table if it disagrees with the ledger."""
     found, agrees = _compare_with_ledger(turn), not count_causes(turn)
     data = {"shoe_id": turn.shoe.id, "left": found["left"], "agrees": agrees}
-    turn.tell("shoe.counted", data, restricted={**data, **found, **turn.actor()})
+    turn.emit("shoe.counted", data, restricted={**data, **found, **turn.actor()})
     if not agrees:
-        turn.then("count_disagrees")
+        turn.fire("count_disagrees")
 
 
 def count_causes(turn: Turn) -> list[Cause]:
@@ -379,11 +379,11 @@ def _compare_with_ledger(turn: Turn) -> dict[str, Any]:
     counted = left.total() if args.left is None else args.left
     in_deck = [card.code for card in turn.game.deck.cards]
     ours = sum(count for code, count in shoe.counts.items() if code in in_deck)
-    expected = shoe.decks * len(in_deck) - ours - shoe.unseen
+    expected = shoe.decks * len(in_deck) - ours - shoe.unknown
     foreign = {code: n for code, n in left.items() if code not in in_deck}
     of_deck = counted - sum(foreign.values())
     faces = {code: left[code] + shoe.counts.get(code, 0) - shoe.decks for code in in_deck}
-    listed, known = args.cards is not None, shoe.unseen == 0
+    listed, known = args.cards is not None, shoe.unknown == 0
     return {
         "left": counted,
         "expected": expected,

@@ -55,7 +55,7 @@ LOST: Final = "link_lost"
 
 def can_send(now: TableState, command: str) -> bool:
     """True if the connected shoe has this command and may be sent it."""
-    return now.link.up and now.link.commands and command in now.link.obeys
+    return now.link.up and now.link.commands and command in now.link.commands_known
 
 
 def next_deadline_us(now: TableState) -> int | None:
@@ -103,7 +103,7 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
 
 def process_answer(turn: Turn) -> None:
     """Act on what this input says about a pending command, before anything else."""
-    happened = turn.happened
+    happened = turn.input
     if isinstance(happened, ShoeSaid):
         _receive(turn, happened.event)
     elif isinstance(happened, NotTold):
@@ -222,9 +222,9 @@ def _emit(
     """Emit an event about the command, to the restricted stream alone if the command is secret."""
     data = {"command": pending.command, **data}
     if pending.command in SECRET:
-        turn.tell_restricted(kind, {**data, **secret})
+        turn.emit_restricted(kind, {**data, **secret})
     else:
-        turn.tell(kind, data, restricted={**data, **secret})
+        turn.emit(kind, data, restricted={**data, **secret})
 
 
 def _new_number(turn: Turn, count: int) -> int:
@@ -281,7 +281,7 @@ def check_send(turn: Turn, command: Command) -> Message | None:
     now = turn.now
     if not now.link.up:
         return message("refused_link_down")
-    if command not in now.link.obeys:
+    if command not in now.link.commands_known:
         keyless = command == "rotate_key" and not now.link.authenticated and now.link.replay
         if keyless:
             return message("refused_link_without_key", profile=now.link.profile)
@@ -306,7 +306,7 @@ def check_question(turn: Turn, args: Question | None) -> Message | None:
     """Return why this question cannot be sent."""
     if (why := check_send(turn, "query")) is not None:
         return why
-    tells = turn.now.link.tells
+    tells = turn.now.link.queries_known
     if tells if args is None else args.what in tells:
         return None
     return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)

@@ -77,10 +77,10 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
         return
     if number > shoe.drawn + 1:
         passed_over = range(shoe.drawn + 1, number)
-        missed = (*shoe.missed, *passed_over)
-        turn.set_shoe(missed=missed, unseen=shoe.unseen + len(passed_over))
+        missed = (*shoe.unreported_draws, *passed_over)
+        turn.set_shoe(unreported_draws=missed, unknown=shoe.unknown + len(passed_over))
     if card is None:
-        turn.set_shoe(drawn=number, unseen=turn.shoe.unseen + 1)
+        turn.set_shoe(drawn=number, unknown=turn.shoe.unknown + 1)
     else:
         counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
         turn.set_shoe(drawn=number, counts=counts)
@@ -130,13 +130,13 @@ def _count_unplaced(
         "number": number,
         "placed": False,
     }
-    turn.tell_restricted("round.card_drawn", data)
+    turn.emit_restricted("round.card_drawn", data)
 
 
 def void_if_shoe_is_empty(turn: Turn) -> None:
     """Fire ``cards_ran_out`` if the shoe is empty before the initial deal is complete."""
     if turn.state == "dealing" and is_shoe_empty(turn):
-        turn.then("cards_ran_out")
+        turn.fire("cards_ran_out")
 
 
 def note_entered(turn: Turn, number: int, code: str | None) -> None:
@@ -144,8 +144,8 @@ def note_entered(turn: Turn, number: int, code: str | None) -> None:
 
     The shoe may still report the draw itself.
     """
-    missed = tuple(n for n in turn.shoe.missed if n != number)
-    turn.set_shoe(entered={**turn.shoe.entered, number: code}, missed=missed)
+    missed = tuple(n for n in turn.shoe.unreported_draws if n != number)
+    turn.set_shoe(entered_draws={**turn.shoe.entered_draws, number: code}, unreported_draws=missed)
 
 
 def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
@@ -154,13 +154,13 @@ def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
     ``shown``: the room has seen the card.
     """
     shoe = turn.shoe
-    entered = {n: code for n, code in shoe.entered.items() if n != shoe.drawn}
+    entered = {n: code for n, code in shoe.entered_draws.items() if n != shoe.drawn}
     if card is None:
-        turn.set_shoe(unseen=shoe.unseen - 1)
+        turn.set_shoe(unknown=shoe.unknown - 1)
     else:
         seen = _one_less(shoe.shown, card) if shown else shoe.shown
         turn.set_shoe(counts=_one_less(shoe.counts, card), shown=seen)
-    turn.set_shoe(drawn=shoe.drawn - 1, entered=entered)
+    turn.set_shoe(drawn=shoe.drawn - 1, entered_draws=entered)
 
 
 def return_card(turn: Turn, card: Card | None) -> None:
@@ -170,11 +170,11 @@ def return_card(turn: Turn, card: Card | None) -> None:
     count of the cards that are left can decide between them.
     """
     shoe = turn.shoe
-    known = shoe.unseen if card is None else shoe.counts.get(card.code, 0)
+    known = shoe.unknown if card is None else shoe.counts.get(card.code, 0)
     if not known:
         return
     if card is None:
-        turn.set_shoe(returned=shoe.returned + 1, unseen=shoe.unseen - 1)
+        turn.set_shoe(returned=shoe.returned + 1, unknown=shoe.unknown - 1)
     else:
         turn.set_shoe(returned=shoe.returned + 1, counts=_one_less(shoe.counts, card))
 
@@ -196,14 +196,14 @@ def show_other_card(turn: Turn, wrong: Card, right: Card) -> None:
 def name_unknown_card(turn: Turn, card: Card) -> None:
     """Record which card one of the unseen cards is."""
     shoe = turn.shoe
-    turn.set_shoe(unseen=shoe.unseen - 1, counts=_one_more(shoe.counts, card))
+    turn.set_shoe(unknown=shoe.unknown - 1, counts=_one_more(shoe.counts, card))
     _detect_too_many(turn, card)
 
 
 def forget_card(turn: Turn, card: Card) -> None:
     """Count a known card as unseen: nobody knows any more which card it is."""
     shoe = turn.shoe
-    turn.set_shoe(unseen=shoe.unseen + 1, counts=_one_less(shoe.counts, card))
+    turn.set_shoe(unknown=shoe.unknown + 1, counts=_one_less(shoe.counts, card))
 
 
 def correct_count(turn: Turn, wrong: Card, right: Card) -> None:
@@ -245,7 +245,7 @@ def _detect_too_many(turn: Turn, card: Card) -> None:
     What people enter may show that another card, still hidden, is not one of the shoe's.
     """
     if _readings(turn.shoe, card.code) > turn.shoe.decks or card not in turn.game.deck:
-        turn.then("one_too_many")
+        turn.fire("one_too_many")
 
 
 def _one_more(counts: dict[str, int], card: Card) -> dict[str, int]:
@@ -269,31 +269,31 @@ table; also the subject that tells this gap from others."""
 def note_status(turn: Turn) -> None:
     """Record how many cards the shoe says are out."""
     event = turn.event(Status)
-    if turn.now.loaded is not None:
-        turn.change(loaded=msgspec.structs.replace(turn.now.loaded, drawn=event.drawn))
-    elif turn.now.shoe is not None and turn.now.shoe.told_drawn != event.drawn:
-        turn.set_shoe(told_drawn=event.drawn)
+    if turn.now.pending_set is not None:
+        turn.change(pending_set=msgspec.structs.replace(turn.now.pending_set, drawn=event.drawn))
+    elif turn.now.shoe is not None and turn.now.shoe.reported_drawn != event.drawn:
+        turn.set_shoe(reported_drawn=event.drawn)
 
 
 def has_lost_cards(turn: Turn) -> bool:
     """True if the shoe counts more cards out than were ever reported to this table."""
     shoe = turn.now.shoe
-    return shoe is not None and shoe.told_drawn > shoe.drawn
+    return shoe is not None and shoe.reported_drawn > shoe.drawn
 
 
 def write_off_lost_cards(turn: Turn) -> None:
     """Count as unseen the cards that the shoe counts and will never report."""
     if has_lost_cards(turn):
         shoe = turn.shoe
-        lost = shoe.told_drawn - shoe.drawn
-        turn.set_shoe(drawn=shoe.told_drawn, unseen=shoe.unseen + lost)
+        lost = shoe.reported_drawn - shoe.drawn
+        turn.set_shoe(drawn=shoe.reported_drawn, unknown=shoe.unknown + lost)
 
 
 def are_counts_known(now: TableState) -> bool:
     """True if the connected shoe has said what it counts, and holds the cards of this table."""
     link = now.link
-    known = link.up and link.met and link.replay
-    return known and now.shoe is not None and now.loaded is None
+    known = link.up and link.identified and link.replay
+    return known and now.shoe is not None and now.pending_set is None
 
 
 def shoe_has_fewer(standing: TableView) -> bool:
@@ -303,10 +303,10 @@ def shoe_has_fewer(standing: TableView) -> bool:
     status of the shoe is simply older than its last card.
     """
     now = standing.now
-    if not are_counts_known(now) or now.shoe is None or now.shoe.told_drawn >= now.shoe.drawn:
+    if not are_counts_known(now) or now.shoe is None or now.shoe.reported_drawn >= now.shoe.drawn:
         return False
     return bool(uncounted_entries(standing)) or (
-        now.halt is not None and now.halt.top.subject == COUNTS_DIFFER
+        now.halt is not None and now.halt.current.subject == COUNTS_DIFFER
     )
 
 
@@ -315,7 +315,7 @@ def uncounted_entries(standing: TableView) -> tuple[int, ...]:
     now = standing.now
     if not are_counts_known(now) or now.shoe is None:
         return ()
-    return tuple(sorted(n for n in now.shoe.entered if n > now.shoe.told_drawn))
+    return tuple(sorted(n for n in now.shoe.entered_draws if n > now.shoe.reported_drawn))
 
 
 def last_entered(standing: TableView) -> DealtCard | None:
@@ -331,9 +331,9 @@ def public_counts(standing: TableView) -> dict[str, Any]:
     now = standing.now
     if not are_counts_known(now) or now.shoe is None:
         return {}
-    if not (shoe_has_fewer(standing) or now.shoe.told_drawn > now.shoe.drawn):
+    if not (shoe_has_fewer(standing) or now.shoe.reported_drawn > now.shoe.drawn):
         return {}
-    return {"counts": {"table": now.shoe.drawn, "shoe": now.shoe.told_drawn}}
+    return {"counts": {"table": now.shoe.drawn, "shoe": now.shoe.reported_drawn}}
 
 
 def adopt_shoe_count(turn: Turn) -> None:
@@ -342,12 +342,12 @@ def adopt_shoe_count(turn: Turn) -> None:
     These cards get numbers below zero in the round, no two the same.
     """
     shoe = turn.shoe
-    last = shoe.told_drawn
+    last = shoe.reported_drawn
     turn.set_shoe(
         drawn=last,
         uncounted=shoe.uncounted + shoe.drawn - last,
-        entered={n: code for n, code in shoe.entered.items() if n <= last},
-        missed=tuple(n for n in shoe.missed if n <= last),
+        entered_draws={n: code for n, code in shoe.entered_draws.items() if n <= last},
+        unreported_draws=tuple(n for n in shoe.unreported_draws if n <= last),
     )
     if turn.now.round is not None:
         first = last - shoe.uncounted

@@ -46,7 +46,7 @@ def is_identified(now: TableState) -> bool:
 
     A shoe that can never say so is taken to be the shoe of this table.
     """
-    return now.link.up and (now.link.met or not now.link.replay)
+    return now.link.up and (now.link.identified or not now.link.replay)
 
 
 def proof_due_us(now: TableState) -> int | None:
@@ -60,7 +60,7 @@ IDENTIFYING_EVENTS = frozenset({Challenged, Authenticated, AuthenticationFailed,
 
 def identify(turn: Turn) -> None:
     """Act on what this input says about who is at the other end, before anything else."""
-    happened = turn.happened
+    happened = turn.input
     if isinstance(happened, Tick):
         claim = turn.now.link.claim
         if claim is not None and turn.now.t_us >= claim.t_us + PROOF_US:
@@ -83,7 +83,7 @@ def _refuse(turn: Turn, reason: str, device_id: str) -> None:
     """Record that the device at the other end is not the shoe of this table."""
     turn.set_link(claim=None, refusal=Refusal(reason=reason, connection=turn.now.link.connection))
     data = {"reason": reason}
-    turn.tell("shoe.refused", data, restricted={**data, "device_id": device_id})
+    turn.emit("shoe.refused", data, restricted={**data, "device_id": device_id})
 
 
 def _emit_connected(turn: Turn, *, device_id: str | None) -> None:
@@ -99,7 +99,7 @@ def _emit_connected(turn: Turn, *, device_id: str | None) -> None:
         "identified": device_id is not None,
     }
     who = {} if device_id is None else {"device_id": device_id}
-    turn.tell("shoe.connected", data, restricted={**data, **who})
+    turn.emit("shoe.connected", data, restricted={**data, **who})
 
 
 # How the link stands, for people.
@@ -156,7 +156,7 @@ def cannot_replay(turn: Turn) -> bool:
 
 def has_unnamed_sets(turn: Turn) -> bool:
     """True if shoes of this profile do not name their set: the table numbers sets itself."""
-    return isinstance(turn.happened, LinkUp) and not turn.happened.replay
+    return isinstance(turn.input, LinkUp) and not turn.input.replay
 
 
 def may_hide_a_card(turn: Turn) -> bool:
@@ -186,7 +186,7 @@ def connect(turn: Turn) -> None:
     Who is there is not known yet, and some shoes can never say. A shoe that cannot replay is not
     aligned until Player card 1.
     """
-    up = turn.happened
+    up = turn.input
     assert isinstance(up, LinkUp)
     turn.set_link(
         up=True,
@@ -197,10 +197,10 @@ def connect(turn: Turn) -> None:
         judges=up.judges,
         names_hands=up.names_hands,
         commands=up.commands,
-        obeys=up.obeys,
-        tells=up.tells,
+        commands_known=up.obeys,
+        queries_known=up.tells,
         authenticated=up.authenticated,
-        met=False,
+        identified=False,
         aligned=up.replay,
         connected=False,
         claim=None,
@@ -214,7 +214,7 @@ def connect(turn: Turn) -> None:
 
 def disconnect(turn: Turn) -> None:
     """Record that the link was lost."""
-    lost = turn.happened
+    lost = turn.input
     assert isinstance(lost, LinkLost)
     if turn.now.link.up:
         _drop_link(turn, lost.reason)
@@ -222,7 +222,7 @@ def disconnect(turn: Turn) -> None:
 
 def note_restart(turn: Turn) -> None:
     """Record that the controller was restarted: its link is down."""
-    restart = turn.happened
+    restart = turn.input
     assert isinstance(restart, Restarted)
     if turn.now.link.up:
         _drop_link(turn, link_lost_reason(restart))
@@ -236,7 +236,7 @@ def _drop_link(turn: Turn, reason: str) -> None:
     turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
     arming.on_link_lost(turn)
     if was_connected:
-        turn.tell("shoe.lost", {"reason": reason})
+        turn.emit("shoe.lost", {"reason": reason})
 
 
 def link_lost_reason(restart: Restarted) -> str:
@@ -249,23 +249,23 @@ def suspend_line(turn: Turn) -> None:
 
     If that happens again after it was opened, the event goes to the restricted stream only.
     """
-    suspension = turn.happened
+    suspension = turn.input
     assert isinstance(suspension, LineSuspended)
     turn.set_link(suspended=Suspended(until_us=turn.now.t_us + suspension.wait_s * 1_000_000))
     data = {"reason": GARBAGE, "wait_s": suspension.wait_s}
     secret = {**data, "unkept": suspension.unkept}
     if suspension.again:
-        turn.tell_restricted("shoe.line_suspended", secret)
+        turn.emit_restricted("shoe.line_suspended", secret)
     else:
-        turn.tell("shoe.line_suspended", data, restricted=secret)
+        turn.emit("shoe.line_suspended", data, restricted=secret)
 
 
 def resume_line(turn: Turn) -> None:
     """Record that the line is quiet and is opened again."""
-    resumption = turn.happened
+    resumption = turn.input
     assert isinstance(resumption, LineResumed)
     turn.set_link(suspended=None)
-    turn.tell("shoe.line_resumed", {}, restricted={"unkept": resumption.unkept})
+    turn.emit("shoe.line_resumed", {}, restricted={"unkept": resumption.unkept})
 
 
 def emit_discarded(turn: Turn) -> None:
@@ -273,12 +273,12 @@ def emit_discarded(turn: Turn) -> None:
     event = turn.event(Discarded)
     run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
     data = {name: value for name, value in run.items() if value is not None}
-    turn.tell_restricted("frame.discarded", {"reason": event.reason, **data})
+    turn.emit_restricted("frame.discarded", {"reason": event.reason, **data})
 
 
 def emit_quarantined(turn: Turn) -> None:
     """Emit to the restricted stream that a result was discarded: no round awaits it."""
-    turn.tell_restricted("frame.discarded", {"reason": "result_not_awaited"})
+    turn.emit_restricted("frame.discarded", {"reason": "result_not_awaited"})
 
 
 # Alignment: whether the table knows where in the round the shoe is.
@@ -312,4 +312,4 @@ def lose_alignment(turn: Turn) -> None:
 def emit_not_aligned(turn: Turn) -> None:
     """Emit that the table does not know where in the round the shoe is."""
     until = "first_card_or_align" if turn.now.link.names_hands else "align"
-    turn.tell("shoe.not_aligned", {"until": until})
+    turn.emit("shoe.not_aligned", {"until": until})

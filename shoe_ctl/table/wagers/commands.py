@@ -63,7 +63,7 @@ def emit_accepted(turn: Turn, entry: LedgerEntry) -> None:
         "why": entry.reason,
         "rule": entry.rule,
     }
-    turn.tell("wager.accepted", data, restricted={**data, **secret})
+    turn.emit("wager.accepted", data, restricted={**data, **secret})
 
 
 def refuse_with_rule(turn: Turn, refused: Refused) -> None:
@@ -93,7 +93,7 @@ def refuse_with_rule(turn: Turn, refused: Refused) -> None:
         "person": command.person,
         "position": command.position,
     }
-    turn.tell_restricted("wager.refused", data)
+    turn.emit_restricted("wager.refused", data)
     if (key := refused.irregularity) is not None:
         of = {name: asked[name] for name in ("seat", "wager")}
         emit_raised(turn, key, _TRIED[key], of, asked=asked, command_id=command.command_id)
@@ -111,7 +111,7 @@ def emit_settled(turn: Turn, before: Wagers, lines: tuple[SettlementLine, ...]) 
     for line in lines:
         secret = {"round_id": turn.round.id, **line_data(line)}
         public = {name: value for name, value in secret.items() if name != "player"}
-        turn.tell("wager.settled", public, restricted=secret)
+        turn.emit("wager.settled", public, restricted=secret)
         key = stood[line.number].declared
         if key is not None:
             how, rule = _find_end(key, line)
@@ -136,7 +136,7 @@ def emit_raised(
 ) -> None:
     """Emit an irregularity of wagers; ``of`` is what the public may know of which wager."""
     data = {"key": key, "seen": seen.as_data(), "rules": dict(turn.game.irregularities[key]), **of}
-    turn.tell("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
+    turn.emit("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
 
 
 def emit_resolved(
@@ -144,7 +144,7 @@ def emit_resolved(
 ) -> None:
     """Emit how an irregularity of wagers ended, and under which rule."""
     data = {"key": key, "how": how, "rule": rule, **of}
-    turn.tell("irregularity.resolved", data, restricted={**data, **restricted})
+    turn.emit("irregularity.resolved", data, restricted={**data, **restricted})
 
 
 # Arguments of the commands.
@@ -326,7 +326,7 @@ def measure_differential(turn: Turn) -> None:
     measured = msgspec.structs.replace(turn.now.wagers, measured=(found.player, found.banker))
     turn.change(wagers=measured)
     if found.exceeded:
-        turn.then("differential_due")
+        turn.fire("differential_due")
 
 
 def differential_has_changed(turn: Turn) -> bool:
@@ -350,7 +350,7 @@ def measure_differential_again(turn: Turn) -> None:
 def place(turn: Turn) -> None:
     """Place a wager; with implied announcements the first one opens the round."""
     if turn.state == "idle":
-        turn.then("first_wager")
+        turn.fire("first_wager")
     else:
         apply_wager(turn)
 
@@ -384,7 +384,7 @@ def restrict_wagers(turn: Turn) -> None:
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
     data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
-    turn.tell("wagers.restricted", data, restricted={**data, **turn.actor()})
+    turn.emit("wagers.restricted", data, restricted={**data, **turn.actor()})
 
 
 def settle_wagers(turn: Turn, settlement: Settlement) -> None:

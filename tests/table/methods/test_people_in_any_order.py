@@ -93,7 +93,7 @@ def guided(table: Playing, index: int) -> None:
     elif isinstance(table.desired, Armed):
         table.draw(spare(table))
     else:
-        top = table.now.halt.top
+        top = table.now.halt.current
         choices = PROCEDURES[top.key].step(top.step).choices
         decide(table, choices[index % len(choices)].name)
 
@@ -139,8 +139,8 @@ def begun_with(method: str, at: str) -> Playing:
         table.does("pass_cards", hand=hand, seat=seat)
     if at:
         table.does("declare", key="card_taken", hand="player", reason="r")
-        while table.now.halt.top.step != at:
-            guided(table, FORWARD[table.now.halt.top.step])
+        while table.now.halt.current.step != at:
+            guided(table, FORWARD[table.now.halt.current.step])
     return table
 
 

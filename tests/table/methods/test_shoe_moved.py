@@ -74,7 +74,7 @@ def test_an_order_that_cannot_be_rectified_voids_the_round_and_replaces_the_card
     assert table.told("round.void")[-1]["rule"] == "5.12.2"
     assert table.told("shoe.change_due")[-1]["rule"] == "5.12.2"
     assert table.now.state == "shoe_change"
-    assert table.now.waiting == ()  # nobody is asked what the rule says
+    assert table.now.pending_irregularities == ()  # nobody is asked what the rule says
     refused(table, "place_your_bets")
 
 

@@ -396,7 +396,7 @@ def test_where_the_first_card_closes_the_bets_it_is_found_after_a_card() -> None
     table = playing(LIMITS, **IMPLIED)
     table.does("place_wager", player="ann", seat=1, wager="player", amount=2000)
     table.draw("9C")
-    assert (table.key, table.now.halt.top.step) == ("table_differential", "ruling")
+    assert (table.key, table.now.halt.current.step) == ("table_differential", "ruling")
     table.rules("play_on")
     assert table.now.state == "dealing"
 
