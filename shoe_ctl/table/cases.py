@@ -79,7 +79,7 @@ def classify_card(turn: Turn) -> CardCase:  # noqa: C901, PLR0911 - a question a
         if card_check.belongs_to_missed_round(turn) and card_check.may_be_of_decks(turn):
             return "card.of_missed_round"  # not aligned: no round begins with this card
     wrong = card_check.find_irregularity(turn)
-    if wrong is None:  # it came in turn, for the slot that is due (3.12, 3.13)
+    if wrong is None:  # it came in turn, for the slot that is due (3.13; third card N 3.14, T 3.15)
         return "card.unarmed" if turn.drawn.armed is False else _case_in_turn(turn)
     if turn.state == "revealing" and pending_card.is_armed_to_set_aside(turn):
         return "card.set_aside"  # drawn ahead for a Player who left with cards (5.11.1)

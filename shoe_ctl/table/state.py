@@ -711,7 +711,7 @@ def from_bytes(body: bytes) -> TableState:
 # The slot that is due, and the phase.
 
 INITIAL_DEAL = (("player", 1), ("banker", 1), ("player", 2), ("banker", 2))
-"""The first four cards (N/T/I 3.12-3.13, F 3.12): Player first, in turn."""
+"""The first four cards (N/T 3.13, I/F 3.12): Player first, in turn."""
 
 ASIDE = "set_aside"
 """Stands for the hand of cards that are drawn ahead and laid aside (5.11.1)."""

@@ -103,10 +103,13 @@ PLAY_ON: tuple[Action, ...] = (reveal_face_up_cards, advance_round, void_if_shoe
 # What comes is a command, or one of these (cases.py and the functions that fire them say when):
 #   card.in_turn        the card that is due was drawn; card.fourth, if it is the fourth
 #   pull.opens_round    two or more cards were drawn at once, and no card of the round was out
-#   cards_placed        cards got their slots outside the normal sequence: by a ruling or an entry
+#   cards_placed        cards got their slots outside the normal sequence: by a ruling or an entry;
+#                       the round is open and bets are closed by then
 #   opening_due         a card that was drawn before is ruled to be the first of this round
-#   third_card_due      by the Table of Play; third_card.early or .aside, if it lies there already
-#   *.ran_out           the shoe is empty and a card is due
+#   third_card_due      by the Table of Play; third_card.early or .aside, if the card lies on the
+#                       table already: drawn early, or set aside for this (5.11.1)
+#   *.ran_out           the shoe is empty and a card is due; in the initial deal it is noticed when
+#                       the last card of the shoe was dealt
 #   set.*               the shoe holds other cards, unsuitable cards, or none
 #   change_due, _decided   no further round is dealt from these cards, by the rules or a choice
 #   outcome_due         the outcome is announced, by the dealer or inferred from the cards
@@ -142,7 +145,8 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("idle",        "set.refused",        "no_shoe",     answer_cards_replaced, refuse_set),
     ("idle",        "set.taken_out",      "no_shoe",     answer_cards_replaced, remove_shoe),
     # -- betting: wagers are taken ---------------------------------------------------------------
-    ("betting",     "no_more_bets",       "closed",      close_bets, place_cards_drawn_before,
+    ("betting",     "no_more_bets",       "closed",      close_bets,
+                                                         place_cards_drawn_before,          # 5.9
                                                          measure_differential,
                                                          begin_with_opening_cards),         # 3.2
     ("betting",     "card.in_turn",       "dealing",     close_bets, deal_opening_cards, deal_card,
@@ -152,12 +156,12 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                                                          measure_differential),             # 5.8
     ("betting",     "cards_placed",       BY_CARDS,      *PLAY_ON),
     # -- closed: no more bets, no card is out ----------------------------------------------------
-    ("closed",      "card.in_turn",       "dealing",     *DEAL),                            # 3.12
+    ("closed",      "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("closed",      "opening_due",        "dealing",     deal_opening_cards,
                                                          reveal_face_up_cards),             # 6.1
     ("closed",      "cards_placed",       BY_CARDS,      *PLAY_ON),
     # -- dealing: the first four cards, Player, Banker, Player, Banker ---------------------------
-    ("dealing",     "card.in_turn",       "dealing",     *DEAL),                            # 3.12
+    ("dealing",     "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("dealing",     "card.fourth",        "revealing",   *DEAL),
     ("dealing",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     ("dealing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
