@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from . import answers, decisions, undelivered
@@ -79,14 +80,10 @@ def _phase(turn: Turn) -> str:
     return phase(turn.now)
 
 
-def _resume_state(turn: Turn) -> str:
-    return turn.resumes_in
-
-
 BY_CARDS: Destination = _phase
 """The state that follows from the cards on the table: closed, dealing, drawing or revealing."""
 
-RESUME: Destination = _resume_state
+RESUME: Destination = attrgetter("resumes_in")
 """The state that the table left for the halt, or another one that the end of the halt names."""
 
 DEAL: tuple[Action, ...] = (deal_card, reveal_face_up_cards, advance_round)

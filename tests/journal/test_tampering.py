@@ -36,7 +36,7 @@ class Whole:
 
     content: bytes = field(repr=False)
     rows: list[Row] = field(repr=False)
-    key: Signer
+    key: Signer = field(repr=False)
     folder: Path
 
     @property
