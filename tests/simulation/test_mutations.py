@@ -87,10 +87,10 @@ def tables_are_not_told_of_an_outage(patch: pytest.MonkeyPatch) -> None:
 
 
 def what_was_parked_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    def waiting(_: object, *, restricted: bool) -> dict[str, tuple[int, ...]]:
+    def list_waiting(_: object, *, restricted: bool) -> dict[str, tuple[int, ...]]:
         return {}
 
-    patch.setattr(undelivered, "waiting", waiting)
+    patch.setattr(undelivered, "list_waiting", list_waiting)
 
 
 QUIET = struck(lasts_s=10.0)
@@ -105,7 +105,7 @@ REPEATED = struck(("said_twice", 1.0), ("said_twice", 4.0), face_up=False, lasts
 @pytest.mark.parametrize(
     ("broken", "plan", "promise"),
     [
-        (commits_are_not_synced, LOST, "nothing is lost"),
+        (commits_are_not_synced, LOST, "DoubtfulJournal"),  # the head file shows what was lost
         (events_are_acknowledged_as_they_are_heard, QUIET, "nothing is lost"),
         (tables_are_not_told_of_an_outage, ENDED_IN_AN_OUTAGE, "a person resumes"),
         (what_was_parked_is_forgotten, CHOKED, "delivered"),
