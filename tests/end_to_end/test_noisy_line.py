@@ -126,6 +126,7 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
             await told.times(1, "shoe.line_resumed")
             await until(lambda: flood.connections == 2)
             await told.times(2, "shoe.connected")
+            await until(lambda: 2 in wires(journal))
     first = told.data("shoe.line_suspended")[0]
     assert first == {"reason": "garbage", "wait_s": 5, "unkept": 0}
     [resumed] = told.data("shoe.line_resumed")

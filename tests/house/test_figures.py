@@ -105,7 +105,9 @@ def test_imports_are_found_however_they_are_written(tmp_path: Path) -> None:
 def test_a_promise_is_missed_above_its_limit_only() -> None:
     kept = {each.key: each.most or 0 for each in house.FIGURES}
     assert house.missed(kept) == []
-    assert [each.key for each in house.missed({**kept, "link_alone_files": 21})] == ["link_alone_files"]
+    assert [each.key for each in house.missed({**kept, "link_alone_files": 21})] == [
+        "link_alone_files"
+    ]
 
 
 @pytest.mark.parametrize("way", controller.WAYS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -30,14 +30,18 @@ TABLES = "abc"
 Row = tuple[int, str, str, bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Whole:
     """A journal as it was written, and what it was signed with."""
 
-    content: bytes = field(repr=False)
-    rows: list[Row] = field(repr=False)
-    key: Signer = field(repr=False)
+    content: bytes
+    rows: list[Row]
+    key: Signer
     folder: Path
+
+    def __repr__(self) -> str:
+        """Short: Hypothesis shows arguments, and takes a long one for a fault."""
+        return f"a journal in {self.folder.name}"
 
     @property
     def last(self) -> int:
