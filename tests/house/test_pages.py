@@ -97,7 +97,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     [
         ("see `shoe_ctl/table/round/deal.py`.", ["shoe_ctl/table/round/deal.py"]),
         ("in simulators/scenarios/, and", ["simulators/scenarios/"]),
-        ("`/work/tests/x.py`", []),
+        ("`/srv/tests/x.py`", []),
     ],
 )
 def test_paths_are_found_in_text(text: str, named: list[str]) -> None:
