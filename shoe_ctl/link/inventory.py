@@ -64,11 +64,6 @@ class SerialFound:
     driver: str | None
     access: Access
 
-    @property
-    def best_name(self) -> str:
-        """The one to configure."""
-        return self.card_shoe or self.by_id or self.path
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsbFound:

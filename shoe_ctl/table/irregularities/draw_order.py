@@ -67,13 +67,6 @@ def is_reverse_run(turn: Turn) -> bool:
     return event.code in REVERSE_RUN_CODES
 
 
-def concerns_round(turn: Turn) -> bool:
-    """Return True if bets are closed or cards of a round are out, or were before the halt."""
-    halt = turn.now.halt
-    state = turn.source if halt is None else halt.resume_state
-    return state in ("closed", *CARDS_OUT)
-
-
 def _pushed_number(turn: Turn) -> int | None:
     event = turn.shoe_event
     assert isinstance(event, CardPushedBack)
