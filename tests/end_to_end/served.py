@@ -241,6 +241,12 @@ class ShoeAtTable:
         async with asyncio.timeout(PATIENCE_S):
             await self._resting.wait()
 
+    async def armed_for(self, number: int | None) -> None:
+        """Wait until the shoe is armed for this draw, or for none; only its host knows when."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.rig.device.shoe.armed != number:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+
     def go_on(self) -> None:
         """The hand draws again."""
         self._resting.clear()

@@ -85,19 +85,12 @@ async def test_cards_drawn_while_no_daemon_ran_are_dealt_when_it_is_back(tmp_pat
                 await shoe.rests()
                 await told.times(len(shoe.truth.cards), "round.card_dealt")
                 armed = shoe.rig.device.shoe.drawn + 1
-                await armed_for(shoe, armed)
+                await shoe.armed_for(armed)
             shoe.go_on()  # the shoe was armed for one more card: it comes out unheard
             assert shoe.rig.device.shoe.drawn == armed
         async with serving(config_for(tmp_path, "reference"), told):
             await told.times(1, "shoe.change_due")
         every_round_was_told(tmp_path, shoe, {"link_lost"})
-
-
-async def armed_for(shoe: ShoeAtTable, number: int) -> None:
-    """Waits until the shoe is armed for this draw; it tells nobody but its host."""
-    async with asyncio.timeout(PATIENCE_S):
-        while shoe.rig.device.shoe.armed != number:  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
 
 
 @asynccontextmanager
