@@ -24,11 +24,11 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test quick check same soak bench lock clean
+.PHONY: help demo test quick check same soak bench staff-pages lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 18
 
 demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
 	@$(BIN)/shoectl demo $(ARGS)
@@ -54,6 +54,9 @@ soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a fail
 bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
 	@failed=0; for script in bench/[!_]*.py; do \
 		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
+
+staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
+	@$(BIN)/python docs/staff/sheets.py $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
