@@ -305,6 +305,46 @@ def test_every_command_is_listed_with_its_position(name: str) -> None:
     assert all(f"[`{key}`](" in source(name, "commands") for key in declarable)
 
 
+# One word for one thing, in Chinese.
+
+REJECTED = {
+    "声明": "申报",
+    "对齐": "同步",
+    "切牌(?!卡)": "切牌卡",
+    "撤回时段": "撤注时段",
+    "别副": "外来牌",
+    "一次拉出": "同时抽出",
+    "下限|上限": "最低限红、最高限红",
+    "飞牌": "烧牌",
+    "庄荷": "荷官",
+    "牌盒": "牌靴",
+    "(?<!牌)面朝[上下]": "牌面朝上、牌面朝下",
+    "(?<!博彩)当值经理": "博彩当值经理",
+    "(?<!监场)主任": "监场主任",
+}
+"""Another word for the same thing, or a word that means something else → the one that is used."""
+
+
+def chinese_texts() -> str:
+    catalogue = language("zh")
+    names = (name for words in catalogue.WORDS.values() for name in words.values())
+    pages = (path for path in sheets.pages("zh") if path.stem != "glossary")
+    return "\n".join(
+        [*catalogue.TEXTS.values(), *names, *(path.read_text("utf-8") for path in pages)]
+    )
+
+
+def test_chinese_texts_have_one_word_for_one_thing() -> None:
+    texts = chinese_texts()
+    assert {word: re.findall(word, texts) for word in REJECTED if re.search(word, texts)} == {}
+
+
+def test_every_word_of_the_glossary_is_used() -> None:
+    texts = chinese_texts()
+    terms = [term for row in rows(source("zh", "glossary")) for term in re.split("、| / ", row[1])]
+    assert len(terms) > 40 and [term for term in terms if term not in texts] == []
+
+
 # On paper.
 
 
