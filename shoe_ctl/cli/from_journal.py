@@ -15,9 +15,9 @@ import msgspec
 from firmware_proto.capture import HOST, SHOE, Chunk, Header, Lost, Opened, header_line, line
 from shoe_ctl.cli.damage import told_of
 from shoe_ctl.errors import JournalError, UsageError
-from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Wire
+from shoe_ctl.journal.codec import JOURNAL, Connection, Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import snapshot_of
+from shoe_ctl.journal.recovery import read_snapshot
 from shoe_ctl.records import utc
 
 
@@ -80,6 +80,6 @@ def _profile(reader: Reader, table: str) -> str:
     """The profile of the connection that the table had where it first says how it stood."""
     for record in reader.landmarks(table, Kind.SNAPSHOT, after=0):
         with suppress(ValueError):
-            state = snapshot_of(record, reader.path).state
+            state = read_snapshot(record, reader.path).state
             return msgspec.json.decode(state, type=_Stood).link.profile
     raise JournalError(f"{reader.path}: nothing in it tells the profile of table {table}'s shoe")

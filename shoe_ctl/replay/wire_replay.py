@@ -14,7 +14,7 @@ from firmware_proto.events import Armed, ClearError, Locked, Query, ShoeEvent
 from firmware_proto.profiles import profile, recorded
 from firmware_proto.session import Heard, HostSession, Resume
 from shoe_ctl.history.recorder import DECODING, in_runs, of_a_run, shoe_input
-from shoe_ctl.journal.bodies import (
+from shoe_ctl.journal.codec import (
     Call,
     Calls,
     Commanded,
