@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from firmware_proto.reference.keys import parse_keys
+from firmware_proto.reference.mac import parse_keys
 from shoe_ctl.errors import ConfigError
 
 LONGEST_BYTES = 1 << 20

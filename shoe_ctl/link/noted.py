@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable
 
 from firmware_proto.events import AuthenticationFailed, Gap, Hello, ShoeEvent, UnknownFirmware
-from firmware_proto.session import Heard
+from firmware_proto.session import ReceivedEvent
 
 from .refusals import remedy
 
@@ -24,7 +24,7 @@ class Noted:
         self._name = name
         self._known = known
 
-    def heard(self, heard: Iterable[Heard]) -> None:
+    def heard(self, heard: Iterable[ReceivedEvent]) -> None:
         """Tells what is worth it; sessions give a shoe that says the same again as a repeat."""
         for each in heard:
             self._note(each.event)

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from firmware_proto.events import DesiredShoeState
+from firmware_proto.commands import DesiredShoeState
 from firmware_proto.profiles import Profile
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
@@ -151,11 +151,11 @@ class Supervisor:
         """Why the link is not up, one line for people; None while it is up or not yet tried."""
         return self._trouble
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on, told to this connection and to each later one."""
         self._desired = state
         if self._connection is not None:
-            self._connection.desire(state)
+            self._connection.set_desired_state(state)
 
     async def run(self, *, must_open_first: bool = False) -> None:
         """Connects, and connects again after each loss, until cancelled.
@@ -200,7 +200,7 @@ class Supervisor:
             )
             began = self._clock.monotonic()
             if self._desired is not None:
-                connection.desire(self._desired)
+                connection.set_desired_state(self._desired)
             self._next_number += 1
             self._connection, self._state = connection, LinkState.LISTENING
             try:

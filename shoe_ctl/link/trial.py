@@ -18,13 +18,13 @@ from firmware_proto.events import (
     AuthenticationFailed,
     Discarded,
     Hello,
-    Overheard,
+    HostTraffic,
     Reply,
     ShoeEvent,
     UnknownFirmware,
 )
 from firmware_proto.profiles import PROFILES, Profile, SerialSettings
-from firmware_proto.session import Heard
+from firmware_proto.session import ReceivedEvent
 
 from .clock import Clock
 from .connection import Connection, Reception
@@ -38,9 +38,9 @@ ENOUGH_BYTES = 1024
 class _Listener(Protocol):
     """What each profile's ``codec`` offers under this name."""
 
-    def feed(self, data: bytes) -> list[Heard]: ...
+    def feed(self, data: bytes) -> list[ReceivedEvent]: ...
 
-    def end(self) -> list[Heard]: ...
+    def end(self) -> list[ReceivedEvent]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +155,9 @@ def _listener(name: str) -> _Listener:
     return cast(_Listener, import_module(f"firmware_proto.{name}.codec").Listener())
 
 
-def _good(heard: list[Heard]) -> int:
+def _good(heard: list[ReceivedEvent]) -> int:
     """How many can only be a shoe's: a reply may be one stray byte, a command is a host's."""
-    return sum(not isinstance(h.event, Discarded | Overheard | Reply) for h in heard)
+    return sum(not isinstance(h.event, Discarded | HostTraffic | Reply) for h in heard)
 
 
 def _note(tried: Tried, event: ShoeEvent) -> None:
