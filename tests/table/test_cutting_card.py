@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import FRENCH52, card
-from firmware_proto.events import Armed, CardDrawn, CuttingCard, Locked, Started
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, CuttingCard, Started
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from tests.table.harness import ROUNDS, Playing, balanced

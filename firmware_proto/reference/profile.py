@@ -10,15 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from firmware_proto.profiles import SerialSettings
+from firmware_proto.reference.authentication import (
+    CheckingAuthenticator,
+    HostAuthenticator,
+    KeyAuthenticator,
+    RecordedAuthenticator,
+    ShoeAuthenticator,
+    VerdictOf,
+)
+from firmware_proto.reference.device import ReferenceDevice
+from firmware_proto.reference.host import ReferenceHost
+from firmware_proto.reference.mac import HostKeys, ShoeKeys
+from firmware_proto.reference.settings import CAPABILITIES, WITH_KEYS, allowed_firmware
 from firmware_proto.session import Capabilities, Resume
-
-from .capabilities import CAPABILITIES, WITH_KEYS
-from .device import ReferenceDevice
-from .firmware import allowed_firmware
-from .guard import CheckingGuard, Guard, KeyGuard, RecordedGuard, VerdictOf
-from .host import ReferenceHost
-from .keys import HostKeys, ShoeKeys
-from .shoe_guard import ShoeGuard
 
 __all__ = ["CAPABILITIES", "SERIAL", "Keyed", "Recorded", "device_session", "host_session"]
 
@@ -27,14 +31,17 @@ SERIAL = SerialSettings(baud=115200)
 
 
 def host_session(
-    *, resume: Resume | None, settings: Mapping[str, object], guard: Guard | None = None
+    *,
+    resume: Resume | None,
+    settings: Mapping[str, object],
+    auth: HostAuthenticator | None = None,
 ) -> ReferenceHost:
-    """A fresh session for one connection; without a guard it believes whoever speaks.
+    """A fresh session for one connection; without an authenticator it believes whoever speaks.
 
     Raises:
         ValueError: a setting that the profile has not, or a value it cannot take.
     """
-    return ReferenceHost(resume, guard=guard, firmware=allowed_firmware(settings))
+    return ReferenceHost(resume, auth=auth, firmware=allowed_firmware(settings))
 
 
 def device_session(
@@ -47,7 +54,7 @@ def device_session(
     """
     for key in settings:
         raise ValueError(f"the reference profile's shoe has no setting {key!r}")
-    return ReferenceDevice(ShoeGuard(keys) if keys is not None and keys.keys else None)
+    return ReferenceDevice(ShoeAuthenticator(keys) if keys is not None and keys.keys else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +68,8 @@ class Keyed:
     def host_session(
         self, *, resume: Resume | None, settings: Mapping[str, object]
     ) -> ReferenceHost:
-        """As the module's own, with a guard of its own for each connection."""
-        return host_session(resume=resume, settings=settings, guard=KeyGuard(self.keys))
+        """As the module's own, with an authenticator of its own for each connection."""
+        return host_session(resume=resume, settings=settings, auth=KeyAuthenticator(self.keys))
 
     def device_session(self, *, settings: Mapping[str, object]) -> ReferenceDevice:
         """The shoe's end, without a key of its own."""
@@ -73,7 +80,7 @@ class Keyed:
 class Recorded:
     """The profile for replay of what keyed sessions heard: a ``Profile`` that needs no key.
 
-    With ``keys`` what was proved is checked again; see ``CheckingGuard``.
+    With ``keys`` what was proved is checked again; see ``CheckingAuthenticator``.
     """
 
     verdict_of: VerdictOf
@@ -85,11 +92,11 @@ class Recorded:
     def host_session(
         self, *, resume: Resume | None, settings: Mapping[str, object]
     ) -> ReferenceHost:
-        """As the module's own, with a guard of its own for each connection."""
-        guard: Guard = RecordedGuard(self.verdict_of)
+        """As the module's own, with an authenticator of its own for each connection."""
+        auth: HostAuthenticator = RecordedAuthenticator(self.verdict_of)
         if self.keys is not None:
-            guard = CheckingGuard(self.keys, self.verdict_of, self.missing)
-        return host_session(resume=resume, settings=settings, guard=guard)
+            auth = CheckingAuthenticator(self.keys, self.verdict_of, self.missing)
+        return host_session(resume=resume, settings=settings, auth=auth)
 
     def device_session(self, *, settings: Mapping[str, object]) -> ReferenceDevice:
         """The shoe's end, without a key of its own."""

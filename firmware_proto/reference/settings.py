@@ -1,15 +1,34 @@
-"""Which firmware a shoe may run, as a table's settings say.
+"""The profile's settings: capabilities of its shoes, and the firmware they are allowed to run.
 
-In: settings, hello. Out: what to say of a firmware that is not on the list.
-Must not know: who reads the settings, what refusing to arm takes.
+In: a mapping as a configuration holds it; hello. Out: checked values; an event for other firmware.
+Must not know: where the mapping came from, what refusing to arm takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from firmware_proto.events import Hello, UnknownFirmware
+from firmware_proto.session import Capabilities
+
+LOST_S = 10.0
+"""Silence, and four times asked who speaks: nobody is there, or the way there is dead (SPEC 8)."""
+
+CAPABILITIES = Capabilities(
+    arm=True,
+    replay=True,
+    judges=False,
+    names_hands=False,
+    decks=("french52", "element65"),
+    silence_s=LOST_S,
+    obeys=("reset", "self_test", "query", "set_time", "show"),
+    tells=("clock", "battery", "lifetime_draws", "temperature"),
+    commands=True,
+)
+"""What shoes of this profile can do; one that has proved itself with a key takes a new one too."""
+
+WITH_KEYS = replace(CAPABILITIES, authenticated=True, obeys=(*CAPABILITIES.obeys, "rotate_key"))
 
 REPORT = "report"
 REFUSE = "refuse_to_arm"

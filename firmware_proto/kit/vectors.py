@@ -1,4 +1,4 @@
-"""``python -m firmware_proto.vectors [-o FILE]``: frames to test a shoe's firmware with.
+"""``python -m firmware_proto.kit.vectors [-o FILE]``: frames to test a shoe's firmware with.
 
 In: the construct layouts. Out: JSON lines: good frames of every kind with their values as the line
 carries them, frames with a MAC, and frames to be refused, each with its reason.
@@ -12,13 +12,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from firmware_proto.c_header import allowed, is_number, rule_of, size_of, write_out
-from firmware_proto.reference.codes import CARD_CODES
-from firmware_proto.reference.derived import CRC_BYTES, DERIVED, Derived, Plain
-from firmware_proto.reference.fields import NO_CARD
-from firmware_proto.reference.framing import MAX_STUFFED_BYTES, framed
-from firmware_proto.reference.layouts import FIRST_OF_HOST, MAX_BODY_BYTES, SEALED, VERSION, Kind
-from firmware_proto.reference.seal import Agreed, Transcript
+from firmware_proto.kit.c_header import allowed, is_number, rule_of, size_of, write_out
+from firmware_proto.reference.compiled import COMPILED, CompiledField, CompiledLayout
+from firmware_proto.reference.fields import CARD_CODES, NO_CARD
+from firmware_proto.reference.framing import (
+    CRC_BYTES,
+    MAX_BODY_BYTES,
+    MAX_STUFFED_BYTES,
+    frame_body,
+)
+from firmware_proto.reference.mac import SessionKeys, Transcript
+from firmware_proto.reference.messages import FIRST_OF_HOST, VERSION, VERSION_WITH_MAC, Kind
 
 KEY = bytes(range(32))
 TRANSCRIPT = Transcript(
@@ -36,14 +40,14 @@ Vector = dict[str, Any]
 _CARDS = sorted(CARD_CODES.values())
 
 
-def vectors() -> Iterator[Vector]:
+def generate_vectors() -> Iterator[Vector]:
     """Every vector: first what the keys are, then good frames, sealed ones, and those to refuse.
 
     A vector has ``name``, ``frame`` (hex, as on the line) and either ``kind`` with ``values`` (in
     the order of the layout; numbers, or bytes as hex) or ``refused`` with the reason. One with
     ``sealed_by`` is of one connection, in its order; its MAC is made with that end's key.
     """
-    shoe = Agreed.by_shoe(TRANSCRIPT, KEY)
+    shoe = SessionKeys.by_shoe(TRANSCRIPT, KEY)
     yield {
         "name": "key",
         "key": KEY.hex(),
@@ -56,20 +60,20 @@ def vectors() -> Iterator[Vector]:
         "mask": shoe.masked(bytes(32), 20, 3).hex(),
         "mask_of": {"command_id": 20, "key_id": 3},
     }
-    for derived in DERIVED.values():
+    for derived in COMPILED.values():
         yield from _good(derived)
     yield from _sealed()
-    for derived in DERIVED.values():
+    for derived in COMPILED.values():
         yield from _bad(derived)
     yield from _no_frames()
 
 
 def text() -> str:
     """The file, a vector a line."""
-    return "".join(json.dumps(vector) + "\n" for vector in vectors())
+    return "".join(json.dumps(vector) + "\n" for vector in generate_vectors())
 
 
-def values_with_meaning(kind: Kind, field: Plain) -> list[Wire]:
+def values_with_meaning(kind: Kind, field: CompiledField) -> list[Wire]:
     """The ends of a field's range, and every code where it is one."""
     size, rule = size_of(field), rule_of(kind, field.name)
     match rule:
@@ -90,7 +94,7 @@ def values_with_meaning(kind: Kind, field: Plain) -> list[Wire]:
     return [1, most, middle] if rule == "POSITIVE" else [0, 1, most, middle]
 
 
-def values_without(kind: Kind, field: Plain) -> list[Wire]:
+def values_without(kind: Kind, field: CompiledField) -> list[Wire]:
     """Values that have no meaning in this field; none where all have one."""
     size = size_of(field)
     match rule_of(kind, field.name):
@@ -120,11 +124,11 @@ def _padded(text: bytes, size: int) -> bytes:
     return text.ljust(size, b"\0")
 
 
-def _body(derived: Derived, wire: list[Wire]) -> bytes:
+def _body(derived: CompiledLayout, wire: list[Wire]) -> bytes:
     return bytes((VERSION, derived.kind)) + derived.payload.pack(*wire)
 
 
-def _vector(name: str, derived: Derived, wire: list[Wire], frame: bytes) -> Vector:
+def _vector(name: str, derived: CompiledLayout, wire: list[Wire], frame: bytes) -> Vector:
     values = {
         field.name: value.hex() if isinstance(value, bytes) else value
         for field, value in zip(derived.fields, wire, strict=True)
@@ -132,7 +136,7 @@ def _vector(name: str, derived: Derived, wire: list[Wire], frame: bytes) -> Vect
     return {"name": name, "kind": int(derived.kind), "values": values, "frame": frame.hex()}
 
 
-def _wires(derived: Derived) -> list[list[Wire]]:
+def _wires(derived: CompiledLayout) -> list[list[Wire]]:
     """Every value of every field at least once, several in one frame."""
     choices = [values_with_meaning(derived.kind, field) for field in derived.fields]
     count = max((len(values) for values in choices), default=1)
@@ -142,47 +146,54 @@ def _wires(derived: Derived) -> list[list[Wire]]:
     return wires
 
 
-def _good(derived: Derived) -> Iterator[Vector]:
+def _good(derived: CompiledLayout) -> Iterator[Vector]:
     for n, wire in enumerate(_wires(derived), start=1):
-        yield _vector(f"{derived.name} {n}", derived, wire, framed(_body(derived, wire)))
+        yield _vector(f"{derived.name} {n}", derived, wire, frame_body(_body(derived, wire)))
 
 
 def _sealed() -> Iterator[Vector]:
-    by = {"shoe": Agreed.by_shoe(TRANSCRIPT, KEY), "host": Agreed.by_host(TRANSCRIPT, KEY)}
-    for derived in DERIVED.values():
+    by = {
+        "shoe": SessionKeys.by_shoe(TRANSCRIPT, KEY),
+        "host": SessionKeys.by_host(TRANSCRIPT, KEY),
+    }
+    for derived in COMPILED.values():
         who = "host" if derived.kind >= FIRST_OF_HOST else "shoe"
         wire = _wires(derived)[0]
-        sealed = by[who].sealer.seal(_body(derived, wire)) or b""
-        vector = _vector(f"{derived.name} with a MAC", derived, wire, framed(sealed))
+        sealed = by[who].signer.sign(_body(derived, wire)) or b""
+        vector = _vector(f"{derived.name} with a MAC", derived, wire, frame_body(sealed))
         yield vector | {"sealed_by": who}
     for who, kind in (("shoe", Kind.CUTTING_CARD), ("host", Kind.LOCK)):
-        derived = DERIVED[kind]
-        sealed = by[who].sealer.seal(_body(derived, _wires(derived)[0])) or b""
+        derived = COMPILED[kind]
+        sealed = by[who].signer.sign(_body(derived, _wires(derived)[0])) or b""
         for name, frame, reason in (
             ("a MAC with a flipped bit", sealed[:-1] + bytes((sealed[-1] ^ 1,)), "mac"),
             ("another version than was signed", bytes((VERSION,)) + sealed[1:], "version"),
             ("another kind than was signed", sealed[:1] + b"\x20" + sealed[2:], "mac"),
-            ("too short for a MAC", bytes((SEALED, kind)) + bytes(8), "mac"),
+            ("too short for a MAC", bytes((VERSION_WITH_MAC, kind)) + bytes(8), "mac"),
         ):
-            yield _refused(f"{derived.name}: {name}", framed(frame), reason) | {"sealed_by": who}
-        taken = _vector(f"{derived.name}, the last", derived, _wires(derived)[0], framed(sealed))
+            yield _refused(f"{derived.name}: {name}", frame_body(frame), reason) | {
+                "sealed_by": who
+            }
+        taken = _vector(
+            f"{derived.name}, the last", derived, _wires(derived)[0], frame_body(sealed)
+        )
         yield taken | {"sealed_by": who}
-        again = _refused(f"{derived.name}: sent before", framed(sealed), "sent before")
+        again = _refused(f"{derived.name}: sent before", frame_body(sealed), "sent before")
         yield again | {"sealed_by": who}
 
 
-def _bad(derived: Derived) -> Iterator[Vector]:
+def _bad(derived: CompiledLayout) -> Iterator[Vector]:
     wire = _wires(derived)[0]
     body = _body(derived, wire)
-    frame = framed(body)
+    frame = frame_body(body)
     for at, field in enumerate(derived.fields):
         for n, value in enumerate(values_without(derived.kind, field), start=1):
             spoilt = _body(derived, [*wire[:at], value, *wire[at + 1 :]])
             name = f"{derived.name}: {field.name} without a meaning {n}"
-            yield _refused(name, framed(spoilt), "field")
-    yield _refused(f"{derived.name}: a byte too many", framed(body + b"\1"), "length")
+            yield _refused(name, frame_body(spoilt), "field")
+    yield _refused(f"{derived.name}: a byte too many", frame_body(body + b"\1"), "length")
     if derived.fields:
-        yield _refused(f"{derived.name}: a byte too few", framed(body[:-1]), "length")
+        yield _refused(f"{derived.name}: a byte too few", frame_body(body[:-1]), "length")
     crc_first = bytearray(frame)
     crc_first[3] ^= 2  # the kind, which is nowhere 00 and does not become it
     if crc_first[3]:
@@ -191,18 +202,22 @@ def _bad(derived: Derived) -> Iterator[Vector]:
 
 def _no_frames() -> Iterator[Vector]:
     lock = bytes((VERSION, Kind.LOCK))
-    backwards = DERIVED[Kind.EVENTS_LOST]
-    yield _refused("events_lost: last below seq", framed(_body(backwards, [9, 7, 0, 8])), "field")
-    yield _refused("of version 2", framed(b"\2" + lock[1:]), "version")
-    yield _refused("with a MAC, and no key", framed(bytes((SEALED,)) + lock[1:]), "version")
-    yield _refused("of a kind that is none", framed(bytes((VERSION, 0x7F))), "kind")
-    yield _refused("no body", framed(b""), "version")
+    backwards = COMPILED[Kind.EVENTS_LOST]
+    yield _refused(
+        "events_lost: last below seq", frame_body(_body(backwards, [9, 7, 0, 8])), "field"
+    )
+    yield _refused("of version 2", frame_body(b"\2" + lock[1:]), "version")
+    yield _refused(
+        "with a MAC, and no key", frame_body(bytes((VERSION_WITH_MAC,)) + lock[1:]), "version"
+    )
+    yield _refused("of a kind that is none", frame_body(bytes((VERSION, 0x7F))), "kind")
+    yield _refused("no body", frame_body(b""), "version")
     yield _refused("a code byte beyond the end", b"\0\x05\1\2\0", "stuffing")
     yield _refused("shorter than a CRC", b"\0\x04\1\2\3\0", "crc")
     longest = lock + b"\1" * (MAX_BODY_BYTES - CRC_BYTES - len(lock))
-    yield _refused("as long as any frame may be", framed(longest), "length")
+    yield _refused("as long as any frame may be", frame_body(longest), "length")
     yield _refused("longer than any frame", b"\0" + b"\1" * (MAX_STUFFED_BYTES + 1) + b"\0", "long")
-    yield _refused("before the first delimiter", framed(lock)[1:], "cut")
+    yield _refused("before the first delimiter", frame_body(lock)[1:], "cut")
 
 
 def _refused(name: str, frame: bytes, reason: str) -> Vector:
@@ -212,7 +227,7 @@ def _refused(name: str, frame: bytes, reason: str) -> Vector:
 def main() -> None:
     """Writes the vectors to a file, or to stdout."""
     parser = argparse.ArgumentParser(
-        prog="python -m firmware_proto.vectors",
+        prog="python -m firmware_proto.kit.vectors",
         description="Frames to test a shoe's firmware with, as JSON lines.",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="instead of stdout")

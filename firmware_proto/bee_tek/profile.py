@@ -9,23 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from firmware_proto.events import (
-    AnyCommand,
-    DesiredShoeState,
-    Discarded,
-    Gap,
-    Hello,
-    HostSaid,
-    ShoeEvent,
-    ShoeLoaded,
-    Status,
-)
+from firmware_proto.bee_tek.codec import Decoder
+from firmware_proto.bee_tek.lines import encode
+from firmware_proto.bee_tek.settings import DeviceSettings, check_host, device_settings
+from firmware_proto.commands import AnyCommand, DesiredShoeState, HostMessage
+from firmware_proto.events import Discarded, Gap, Hello, ShoeEvent, ShoeLoaded, Status
 from firmware_proto.profiles import SerialSettings
-from firmware_proto.session import Capabilities, DeviceSession, Heard, HostSession, Resume
-
-from .codec import Decoder
-from .lines import encode
-from .settings import DeviceSettings, check_host, device_settings
+from firmware_proto.session import Capabilities, DeviceSession, HostSession, ReceivedEvent, Resume
 
 CAPABILITIES = Capabilities(
     arm=False, replay=False, judges=False, names_hands=False, decks=("french52",), timed=True
@@ -37,7 +27,7 @@ LINE_S: Final = 2.0
 SERIAL = SerialSettings(baud=9600)
 """8 data bits, no parity, 1 stop bit, no flow control."""
 
-UNSAID: Final = (Hello, ShoeLoaded, Status, Gap)
+NOT_SENT: Final = (Hello, ShoeLoaded, Status, Gap)
 """What the shoe knows of itself and this wire cannot carry."""
 
 
@@ -56,7 +46,7 @@ class BeeTekHost:
         self._told: int | None = None  # where the last one began that was told of
         self._look_at: float | None = None
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
         """What these bytes say; any split of them gives the same events. Never raises."""
         heard = self._decoder.feed(data)
         began = self._decoder.unfinished
@@ -69,7 +59,7 @@ class BeeTekHost:
     def stored(self, seq: int | str) -> None:
         """Nothing to do: this wire has no numbers and no acknowledgements."""
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """Nothing to do: the shoe cannot be told anything."""
 
     def command(self, command: AnyCommand) -> None:
@@ -80,7 +70,7 @@ class BeeTekHost:
         """
         raise ValueError(f"no command of a bee_tek shoe is known: {type(command).__name__}")
 
-    def tick(self, t: float) -> list[Heard]:
+    def tick(self, t: float) -> list[ReceivedEvent]:
         """Tells of a line that two ticks found unfinished: it has no end."""
         began, before = self._decoder.unfinished, self._began
         self._began, self._look_at = began, None
@@ -90,9 +80,9 @@ class BeeTekHost:
             self._look_at = t + LINE_S
             return []
         self._told = began
-        return [Heard(Discarded(reason="no_end"), None, began, self._decoder.position)]
+        return [ReceivedEvent(Discarded(reason="no_end"), None, began, self._decoder.position)]
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """The connection ended: the line that was not finished, if any."""
         return self._decoder.end()
 
@@ -116,11 +106,11 @@ class BeeTekDevice:
         self._settings = settings
         self._outgoing = bytearray()
 
-    def receive(self, data: bytes, t: float) -> list[HostSaid]:  # noqa: ARG002
+    def receive(self, data: bytes, t: float) -> list[HostMessage]:  # noqa: ARG002
         """Whatever comes is ``Discarded``, one for each portion. Never raises."""
         return [Discarded(reason="no_commands")] if data else []
 
-    def say(  # this wire carries no numbers, times or boots
+    def send(  # this wire carries no numbers, times or boots
         self,
         event: ShoeEvent,
         *,
@@ -133,7 +123,7 @@ class BeeTekDevice:
         Raises:
             ValueError: a value that the wire cannot carry, or an event that no such shoe says.
         """
-        if not isinstance(event, UNSAID):
+        if not isinstance(event, NOT_SENT):
             chosen = self._settings
             self._outgoing += encode(event, form=chosen.card_form, ten=chosen.ten)
 

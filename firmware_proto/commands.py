@@ -1,12 +1,14 @@
-"""What a shoe can be told: the state it should be in, and commands with ids.
+"""What a host sends to a shoe: desired states, commands with ids, and the protocol's own requests.
 
-In: nothing. Out: DesiredShoeState and ShoeCommand values; ``events`` gives them to everyone.
-Must not know: which profile says it, bytes, the round.
+In: nothing. Out: DesiredShoeState, ShoeCommand and HostMessage values.
+Must not know: which profile sends them, bytes, the round.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+from firmware_proto.events import Discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +108,45 @@ same again answers the same and does nothing more."""
 AnyCommand = ShoeCommand | ClearError
 """What some shoe may be told. One that is told by an id which its wire does not carry may do it
 again when it hears it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class HelloRequest:
+    """The host asks who is speaking; the shoe says hello, then all it has not seen acknowledged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """The host has stored every event up to and including ``through`` durably."""
+
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """The host wants event number ``first``, and every one after it, said again."""
+
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class VendorCommand:
+    """A vendor's command: operation, type and data as that profile's SPEC names them."""
+
+    operation: str
+    kind: str
+    data: str
+
+
+HostMessage = (
+    HelloRequest
+    | Acknowledge
+    | ReplayRequest
+    | VendorCommand
+    | Armed
+    | Locked
+    | ShoeCommand
+    | Challenge
+    | Discarded
+)
+"""What a host can say to a shoe, as the shoe's end hears it."""

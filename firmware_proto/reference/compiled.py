@@ -1,4 +1,4 @@
-"""The fast path: struct formats and value tables read off the construct declarations at import.
+"""Compiled layouts: struct formats and value tables read off the construct declarations.
 
 In: a kind and its declared layout. Out: packing and unpacking of whole frames, and lookups.
 Must not know: the fields by name, what they mean; nothing is declared here.
@@ -12,26 +12,17 @@ from collections.abc import Mapping as Lookup
 from dataclasses import dataclass
 from typing import Any
 
-from construct import (  # type: ignore[import-untyped]
-    Bytes,
-    Construct,
-    FormatField,
-    Mapping,
-    Renamed,
-)
+from construct import Bytes, Construct, FormatField, Mapping, Renamed
 
-from .fields import Meaning
-from .layouts import PAYLOADS, SEAL_BYTES, VERSION, Kind
-
-CRC_BYTES = 4
-
-
-class FrameError(ValueError):
-    """A frame that cannot be taken; ``str(error)`` is the reason, the same for the same bytes."""
+from firmware_proto.reference.fields import ConvertedField
+from firmware_proto.reference.framing import CRC_BYTES, FrameError
+from firmware_proto.reference.layouts import PAYLOADS
+from firmware_proto.reference.mac import COUNTER_AND_MAC_BYTES
+from firmware_proto.reference.messages import VERSION, Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class CompiledField:
     """How one field is carried: its struct format and what its wire values stand for."""
 
     name: str
@@ -42,14 +33,14 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class CompiledLayout:
     """One kind of frame: ``unpack`` takes whole frames with their CRC, ``pack`` leaves it out.
 
     ``sealed`` is ``frame`` with room for counter and MAC, which it skips.
     """
 
     kind: Kind
-    fields: tuple[Plain, ...]
+    fields: tuple[CompiledField, ...]
     frame: struct.Struct
     sealed: struct.Struct
     payload: struct.Struct
@@ -67,7 +58,7 @@ class Derived:
         """
         layout = self.sealed if sealed else self.frame
         if len(frame) != layout.size:
-            behind = SEAL_BYTES if sealed else 0
+            behind = COUNTER_AND_MAC_BYTES if sealed else 0
             wrong, right = len(frame) - behind, layout.size - behind
             raise FrameError(f"{self.name}: {wrong} bytes, not {right}")
         values = []
@@ -93,7 +84,7 @@ class Derived:
                 raise ValueError(f"{self.name}: {field.name} cannot be {value!r}") from None
         return bytes((VERSION, self.kind)) + self.payload.pack(*wire)
 
-    def field(self, name: str) -> Plain:
+    def field(self, name: str) -> CompiledField:
         """How the field of this name is carried.
 
         Raises:
@@ -130,41 +121,43 @@ def _wire_format(carrier: Construct) -> str:
     raise TypeError(f"no fast path for {carrier!r}")
 
 
-def _plain(field: Construct) -> Plain:
+def _compile_field(field: Construct) -> CompiledField:
     if not isinstance(field, Renamed):
         raise TypeError(f"a field without a name: {field!r}")
     inner = field.subcon
-    if isinstance(inner, Meaning):
-        return Plain(
+    if isinstance(inner, ConvertedField):
+        return CompiledField(
             field.name, _wire_format(inner.subcon), inner.from_wire, inner.to_wire, table=None
         )
     if isinstance(inner, Mapping):
-        return Plain(
+        return CompiledField(
             field.name,
             _wire_format(inner.subcon),
             inner.decmapping.__getitem__,
             inner.encmapping.__getitem__,
             inner.decmapping,
         )
-    return Plain(field.name, _wire_format(inner), _same, _same, table=None)
+    return CompiledField(field.name, _wire_format(inner), _same, _same, table=None)
 
 
-def derive(kind: Kind, layout: Construct) -> Derived:
+def compile_layout(kind: Kind, layout: Construct) -> CompiledLayout:
     """The fast path of one declared layout.
 
     Raises:
         TypeError: the layout uses something that has no fixed length or no little-endian form.
     """
-    fields = tuple(_plain(field) for field in layout.subcons)
+    fields = tuple(_compile_field(field) for field in layout.subcons)
     payload = "".join(field.format for field in fields)
-    return Derived(
+    return CompiledLayout(
         kind,
         fields,
         struct.Struct(f"<2x{payload}{CRC_BYTES}x"),
-        struct.Struct(f"<2x{payload}{SEAL_BYTES + CRC_BYTES}x"),
+        struct.Struct(f"<2x{payload}{COUNTER_AND_MAC_BYTES + CRC_BYTES}x"),
         struct.Struct("<" + payload),
     )
 
 
-DERIVED: dict[Kind, Derived] = {kind: derive(kind, layout) for kind, layout in PAYLOADS.items()}
+COMPILED: dict[Kind, CompiledLayout] = {
+    kind: compile_layout(kind, layout) for kind, layout in PAYLOADS.items()
+}
 """The fast path of every kind."""

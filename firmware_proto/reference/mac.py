@@ -1,18 +1,74 @@
-"""Proofs and MACs: BLAKE2s with a key, and one counter for each direction of a connection.
+"""Keys, challenge responses and MACs (SPEC 7): BLAKE2s with a key, a counter for each direction.
 
-In: keys, nonces, frames. Out: proofs, sealed frames, why a frame is refused.
-Must not know: where keys and nonces come from, what a frame says.
+In: keys, nonces, frames. Out: challenge responses, frames with a MAC, the reason of a refusal.
+Must not know: where keys and nonces come from, the content of a frame.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2s
 from hmac import compare_digest
 
-from .keys import KEY_BYTES
-from .layouts import PROOF_BYTES, SEAL_BYTES, SEALED
+from firmware_proto.reference.messages import VERSION_WITH_MAC
+
+KEY_BYTES = 32
+LONGEST_ID = 36
+
+Nonce = Callable[[], bytes]
+"""Gives 16 bytes, never the same twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostKeys:
+    """The keys of the shoes that a table knows: by device id, then by key id."""
+
+    keys: Mapping[str, Mapping[int, bytes]] = field(repr=False)
+    nonce: Nonce
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeKeys:
+    """A shoe's own keys by id. The session forgets what a newer one, once proved, replaces."""
+
+    keys: dict[int, bytes] = field(repr=False)
+    nonce: Nonce
+
+
+def parse_keys(text: str) -> dict[str, dict[int, bytes]]:
+    """The keys in a file: a line each of device id, key id and 64 hex digits; ``#`` comments.
+
+    Raises:
+        ValueError: a line is wrong; it is named by its number, and nothing of it is shown.
+    """
+    keys: dict[str, dict[int, bytes]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            device_id, key_id, key = words[0], int(words[1]), bytes.fromhex(words[2])
+        except (IndexError, ValueError):
+            raise ValueError(f"line {number}: expected DEVICE_ID KEY_ID KEY (hex)") from None
+        if len(words) != 3 or len(key) != KEY_BYTES:
+            raise ValueError(f"line {number}: a key has {2 * KEY_BYTES} hex digits")
+        if not device_id.isascii() or len(device_id) > LONGEST_ID:
+            raise ValueError(f"line {number}: a device id has up to {LONGEST_ID} ASCII characters")
+        if not 1 <= key_id < 2**32:
+            raise ValueError(f"line {number}: a key id is 1 or more")
+        if key_id in keys.setdefault(device_id, {}):
+            raise ValueError(f"line {number}: this shoe has that key id already")
+        keys[device_id][key_id] = key
+    return keys
+
+
+COUNTER_AND_MAC_BYTES = 16
+"""Counter (4) and MAC (12), between payload and CRC."""
+
+NONCE_BYTES = 16
+PROOF_BYTES = 16
 
 COUNTER_BYTES = 4
 LAST_COUNTER = 2**32 - 1
@@ -25,7 +81,7 @@ VERDICTS = (BAD_MAC, SENT_BEFORE, NO_SESSION)
 
 _PROOF, _FROM_SHOE, _FROM_HOST, _NEW_KEY = b"\1", b"\2", b"\3", b"\4"
 _BYTES_OF_ID = 36
-_unpack_seal = struct.Struct("<L12s").unpack_from
+_unpack_counter_and_mac = struct.Struct("<L12s").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +116,27 @@ class Transcript:
         return compare_digest(self.proof(key), proof)
 
 
-class Sealer:
+class MacSigner:
     """Puts counter and MAC behind the bodies of one direction."""
 
     def __init__(self, key: bytes) -> None:
         self._keyed = blake2s(key=key)
         self._counter = 0
 
-    def seal(self, body: bytes) -> bytes | None:
+    def sign(self, body: bytes) -> bytes | None:
         """The body with its counter and MAC; None when the counter is used up."""
         if self._counter == LAST_COUNTER:
             return None
         self._counter += 1
-        signed = bytes((SEALED,)) + body[1:] + self._counter.to_bytes(COUNTER_BYTES, "little")
+        signed = (
+            bytes((VERSION_WITH_MAC,)) + body[1:] + self._counter.to_bytes(COUNTER_BYTES, "little")
+        )
         mac = self._keyed.copy()
         mac.update(signed)
-        return signed + mac.digest()[: SEAL_BYTES - COUNTER_BYTES]
+        return signed + mac.digest()[: COUNTER_AND_MAC_BYTES - COUNTER_BYTES]
 
 
-class Opener:
+class MacVerifier:
     """Checks counter and MAC of the frames of one direction."""
 
     __slots__ = ("fresh", "last")
@@ -87,12 +145,12 @@ class Opener:
         self.fresh = blake2s(key=key).copy
         self.last = 0
 
-    def refuses(self, frame: bytes) -> str | None:
+    def check(self, frame: bytes) -> str | None:
         """Why this frame, with its CRC, is not to be heard; None when it is, now and once."""
         mac = self.fresh()
         mac.update(frame[:-16])
         try:
-            counter, told = _unpack_seal(frame, len(frame) - 20)
+            counter, told = _unpack_counter_and_mac(frame, len(frame) - 20)
         except struct.error:
             return BAD_MAC  # it has not even room for one
         if not compare_digest(mac.digest()[:12], told):
@@ -104,25 +162,25 @@ class Opener:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class SessionKeys:
     """What one challenge and its answer agreed on, for one end."""
 
     transcript: Transcript
     key: bytes
-    sealer: Sealer
-    opener: Opener
+    signer: MacSigner
+    verifier: MacVerifier
 
     @classmethod
-    def by_host(cls, transcript: Transcript, key: bytes) -> Agreed:
+    def by_host(cls, transcript: Transcript, key: bytes) -> SessionKeys:
         """The host's end: it seals what goes to the shoe."""
         to_shoe, to_host = _secrets(transcript, key)
-        return cls(transcript, key, Sealer(to_shoe), Opener(to_host))
+        return cls(transcript, key, MacSigner(to_shoe), MacVerifier(to_host))
 
     @classmethod
-    def by_shoe(cls, transcript: Transcript, key: bytes) -> Agreed:
+    def by_shoe(cls, transcript: Transcript, key: bytes) -> SessionKeys:
         """The shoe's end."""
         to_shoe, to_host = _secrets(transcript, key)
-        return cls(transcript, key, Sealer(to_host), Opener(to_shoe))
+        return cls(transcript, key, MacSigner(to_host), MacVerifier(to_shoe))
 
     def masked(self, new_key: bytes, command_id: int, key_id: int) -> bytes:
         """A new key as the line carries it, and back (SPEC 7).

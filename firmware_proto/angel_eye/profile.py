@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from firmware_proto.angel_eye.device import AngelEyeDevice
+from firmware_proto.angel_eye.host import CAPABILITIES, AngelEyeHost
+from firmware_proto.angel_eye.settings import device_settings, host_settings
 from firmware_proto.profiles import SerialSettings
 from firmware_proto.session import DeviceSession, HostSession, Resume
-
-from .device import AngelEyeDevice
-from .host import CAPABILITIES, AngelEyeHost
-from .settings import device_settings, host_settings
 
 __all__ = ["CAPABILITIES", "SERIAL", "device_session", "host_session"]
 
