@@ -87,6 +87,7 @@ def replay(  # noqa: PLR0913 - one for each option
 def _places(
     reader: Reader, round_id: str | None, last: int | None, table: str | None
 ) -> list[RoundLocation]:
+    from shoe_ctl.round_report import lookup
 
     if round_id is not None:
         return [lookup.find_round(reader, round_id)]
