@@ -31,7 +31,7 @@ def hello(who: str, *, resumed: bool = False) -> Hello:
 def said(
     caplog: pytest.LogCaptureFixture, known: str | None, *events: ShoeEvent
 ) -> list[tuple[str, str]]:
-    caplog.set_level(logging.INFO, "shoe_ctl.link.noted")
+    caplog.set_level(logging.INFO, "shoe_ctl.link.reconnect")
     ShoeLog("bac-07", known).heard(ReceivedEvent(event, None, 0, 1) for event in events)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
