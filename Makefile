@@ -24,7 +24,7 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test quick check same soak bench lock clean
+.PHONY: help demo test quick check docs same soak bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -44,6 +44,10 @@ check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what nee
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+
+docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
+	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
 	@$(BIN)/python -m tests.corpus $(ARGS)
