@@ -202,7 +202,7 @@ Cause = (
         "suspended",
     ]
 )  # fmt: skip
-"""What a program is told; docs/integrator/doctor.md says what each means."""
+"""What a program is told; docs/guides/doctor.md says what each means."""
 
 
 @dataclass(frozen=True, slots=True)
