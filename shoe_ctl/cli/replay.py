@@ -104,10 +104,10 @@ def _tell(
     from shoe_ctl.account.gather import gather
     from shoe_ctl.account.page import page
     from shoe_ctl.account.summary import COLUMNS, summary
-    from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.cli.common import explain_damage
 
     for number, place in enumerate(places):
-        with told_of(journal):
+        with explain_damage(journal):
             account = gather(reader, place)
             lines: list[bytes] | list[str]
             if as_json:
@@ -156,8 +156,7 @@ def _replay(
 def _run(
     journal: Path, sessions: RecordedSessions, others: GameOverrides | None, *, go_on: bool
 ) -> Replay:
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.history import snapshots
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.replay import replay as run
@@ -169,7 +168,7 @@ def _run(
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
-                with told_of(journal):
+                with explain_damage(journal):
                     found = run(
                         reader,
                         rules_of,
