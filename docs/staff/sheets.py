@@ -1,4 +1,4 @@
-"""Make the staff pages ready to print: ``python docs/staff/sheets.py [--pdf] [FOLDER]``.
+"""Make the staff pages ready to print: ``python -m docs.staff.sheets [--pdf] [FOLDER]``.
 
 In: the Markdown pages in ``en/`` and ``zh/``. Out: ``en.html`` and ``zh.html``, each situation on
 one A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file
