@@ -24,7 +24,7 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test quick check same soak bench lock clean
+.PHONY: help demo test quick check same layouts soak bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -47,6 +47,9 @@ check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what nee
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
 	@$(BIN)/python -m tests.corpus $(ARGS)
+
+layouts: $(OURS) $(RUN)  ## derive compiled_layouts.py and the tables of each SPEC.md from layouts.py; ARGS=--check only compares
+	@$(BIN)/python -m firmware_proto.kit.compile_layouts $(ARGS)
 
 soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
