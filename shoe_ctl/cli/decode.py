@@ -22,7 +22,7 @@ from firmware_proto.capture import SHOE
 from firmware_proto.events import Discarded, Repeated, to_plain
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import ReceivedEvent
-from shoe_ctl.cli.captured import Captured, streams, told_apart
+from shoe_ctl.cli.capture_files import Captured, detect_capture, streams
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 
 CHUNK_BYTES = 65536
@@ -109,11 +109,11 @@ def decode(
 
 
 def _make_fixture(file: str | None, folder: str) -> None:
-    from shoe_ctl.cli.fixture import make
+    from shoe_ctl.cli.capture_files import make_fixture
 
     if file is None or file == "-":
         raise UsageError("--fixture: name the capture's file")
-    path = make(Path(file), Path(folder), events_of_capture)
+    path = make_fixture(Path(file), Path(folder), events_of_capture)
     click.echo(f"{path}: a test finds it there", err=True)
 
 
@@ -129,7 +129,7 @@ def _all_events(
     """Every event of an input of any of the kinds that are read."""
     if as_hex:
         return _events(_listener(_named(profile)), _from_hex(chunks))
-    found, chunks = told_apart(chunks)
+    found, chunks = detect_capture(chunks)
     if found:
         captured = Captured(chunks, name)
         return _captured_events(captured, profile or captured.header.profile)
@@ -188,9 +188,9 @@ def _is_journal(source: BinaryIO, name: str) -> bool:
 
 
 def _from_journal(path: Path) -> Iterator[bytes]:
-    from shoe_ctl.cli.from_journal import lines
+    from shoe_ctl.cli.capture_files import journal_lines
 
-    return (f"{line}\n".encode() for line in lines(path, None))
+    return (f"{line}\n".encode() for line in journal_lines(path, None))
 
 
 def _chunks(source: BinaryIO, name: str) -> Iterator[bytes]:

@@ -26,7 +26,7 @@ from firmware_proto.commands import (
 )
 from firmware_proto.events import Authenticated, ShoeEvent
 from shoe_ctl.errors import ConfigError, InputRefused
-from shoe_ctl.link.key_file import KeyRing
+from shoe_ctl.link.keyring import KeyRing
 from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import TableCommand
 

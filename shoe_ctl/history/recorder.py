@@ -14,9 +14,9 @@ from firmware_proto.commands import Armed, ClearError, Locked, Query
 from firmware_proto.events import Discarded, Repeated, ShoeEvent
 from firmware_proto.reference.mac import VERDICTS
 from firmware_proto.session import ReceivedEvent, Resume
-from shoe_ctl.journal import bodies
-from shoe_ctl.journal.bodies import Direction
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal import codec
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Direction
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
@@ -43,7 +43,7 @@ class LinkRecorder:
 
     def opened(  # noqa: PLR0913 - all of it is what a connection is opened with
         self,
-        group: Group,
+        group: Batch,
         connection: Connection,
         *,
         profile: str,
@@ -52,10 +52,10 @@ class LinkRecorder:
         t_us: int,
     ) -> None:
         """Record a connection that opened. Its receptions are recorded from now on."""
-        known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
+        known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
         group.connection(
             self._table,
-            bodies.Connection(
+            codec.Connection(
                 number=connection.number,
                 profile=profile,
                 settings=settings,
@@ -67,7 +67,7 @@ class LinkRecorder:
         self._connection = connection
         self.sent(group)
 
-    def sent(self, group: Group) -> None:
+    def sent(self, group: Batch) -> None:
         """Record the bytes that were sent to the shoe since the last call."""
         if self._connection is None:
             return
@@ -85,11 +85,11 @@ class LinkRecorder:
         """The connection ended. Call ``sent`` first: what was not recorded by then is forgotten."""
         self._connection = None
 
-    def received(self, group: Group, reception: Reception, t_us: int) -> None:
+    def received(self, group: Batch, reception: Reception, t_us: int) -> None:
         """Record the bytes of a reception, and the calls that its session had before them."""
         if reception.calls:
             made = tuple(_call(call) for call in reception.calls)
-            calls = bodies.Calls(connection=reception.connection, t_us=t_us, calls=made)
+            calls = codec.Calls(connection=reception.connection, t_us=t_us, calls=made)
             group.calls(self._table, calls)
         if reception.chunk:
             group.wire(
@@ -178,26 +178,26 @@ def shoe_input(heard: ReceivedEvent, connection: int, t_us: int) -> ShoeSaid:
     )
 
 
-def _call(call: Call) -> bodies.Call:
+def _call(call: Call) -> codec.Call:
     """Return a call to a session as the journal holds it."""
     match call:
         case Armed(number=number, hand=hand, index=index):
-            return bodies.Desired((number, hand, index))
+            return codec.Desired((number, hand, index))
         case Locked():
-            return bodies.Desired(None)
+            return codec.Desired(None)
         case Query(command_id=number, what=what):
-            return bodies.Commanded("query", number, what)
+            return codec.Commanded("query", number, what)
         case ClearError(command_id=number, overdraw=fate):
-            return bodies.Commanded("clear_error", number, fate)
+            return codec.Commanded("clear_error", number, fate)
         case float():
-            return bodies.Ticked(call)
+            return codec.Ticked(call)
         case Ended():
-            return bodies.Ended()
+            return codec.Ended()
     raise TypeError(f"no session that depends on its calls takes {type(call).__name__}")
 
 
 def record_input(
-    group: Group, table: str, happened: Input, effects: Iterable[Effect], index: EventIndex
+    group: Batch, table: str, happened: Input, effects: Iterable[Effect], index: EventIndex
 ) -> list[int]:
     """Add an input and its events to a group, each at the input's time.
 
@@ -215,7 +215,7 @@ def record_input(
     ]
 
 
-def _record_event(group: Group, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
+def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
     data, restricted = event.data, event.restricted_data
     if event.revises is not None:
         ids = index.outcome(event.revises)

@@ -26,10 +26,9 @@ from firmware_proto.events import (
     UnknownFirmware,
 )
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
-
-from .allowance import Allowance
-from .clock import Clock
-from .transport import Transport, TransportLost
+from shoe_ctl.clock import Clock
+from shoe_ctl.link.line_budget import LineBudget
+from shoe_ctl.link.transport import Transport, TransportLost
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +104,7 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
-        allowance: Allowance | None = None,
+        allowance: LineBudget | None = None,
     ) -> None:
         self.number = number
         self._name = name
@@ -125,7 +124,7 @@ class Connection:
         self._fell_silent = False
         self._dropped: str | None = None
         self._wake = asyncio.Event()
-        self._allowance = allowance or Allowance()
+        self._allowance = allowance or LineBudget()
         self._allowance.begin_connection()
         self._read_at = clock.monotonic()
         self._over_budget = False

@@ -14,9 +14,15 @@ from firmware_proto.cards import Deck
 from firmware_proto.commands import HostMessage
 from firmware_proto.events import ShoeEvent
 from firmware_proto.session import DeviceSession
-
-from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, CardOut, CuttingCardOut, Shoe, Stacked
-from .truth import Truth
+from simulators.shoe.ground_truth import GroundTruth
+from simulators.shoe.model import (
+    AS_SHUFFLED,
+    CARDS_BEHIND_CUT,
+    CardOut,
+    CuttingCardOut,
+    Shoe,
+    Stacked,
+)
 
 FIRMWARE = "sim-1.0"
 """What the simulated shoe says of its firmware."""
@@ -39,7 +45,9 @@ class Device(ABC):
     as the profile has it.
     """
 
-    def __init__(self, shoe: Shoe, truth: Truth, *, session: Callable[[], DeviceSession]) -> None:
+    def __init__(
+        self, shoe: Shoe, truth: GroundTruth, *, session: Callable[[], DeviceSession]
+    ) -> None:
         self.shoe = shoe
         self.truth = truth
         self.refused: list[str] = []

@@ -37,12 +37,11 @@ from firmware_proto.events import (
     Status,
 )
 from firmware_proto.session import DeviceSession
-
-from .body import Body
-from .device import FIRMWARE, Device, Lamp
-from .memory import EventMemory, Stored
-from .model import CardOut, Refused, Shoe
-from .truth import Truth
+from simulators.shoe.device import FIRMWARE, Device, Lamp
+from simulators.shoe.event_log import EventLog, Stored
+from simulators.shoe.ground_truth import GroundTruth
+from simulators.shoe.hardware import Hardware
+from simulators.shoe.model import CardOut, Refused, Shoe
 
 STATUS_EVERY_S = 2.0
 """Often enough that a silent line is noticed within seconds, seldom enough to cost nothing."""
@@ -57,15 +56,15 @@ class ReferenceDevice(Device):
     def __init__(
         self,
         shoe: Shoe,
-        truth: Truth,
+        truth: GroundTruth,
         *,
         session: Callable[[], DeviceSession],
-        memory: EventMemory | None = None,
+        memory: EventLog | None = None,
         keys: dict[int, bytes] | None = None,
     ) -> None:
         super().__init__(shoe, truth, session=session)
-        self.memory = EventMemory() if memory is None else memory
-        self.body = Body(keys=keys)
+        self.memory = EventLog() if memory is None else memory
+        self.body = Hardware(keys=keys)
         self._greeted = False
         self._lamp: Lamp | None = None
         self._status_due: float | None = None

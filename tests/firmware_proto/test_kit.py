@@ -327,7 +327,7 @@ def test_the_figures_by_which_firmware_checks_itself_are_right(kit: Kit) -> None
 
 
 def test_what_the_page_on_firmware_asks_for_is_there_and_works(kit: Kit) -> None:
-    page = (ROOT / "docs/bench-engineer/firmware.md").read_text("utf-8")
+    page = (ROOT / "docs/guides/firmware.md").read_text("utf-8")
     for path in SOURCES.glob("*.c"):
         assert f"kit/{path.name}" in page
     (asked,) = re.findall(r'echo "([^"]+)" \| \./host_harness', page)

@@ -20,8 +20,8 @@ from firmware_proto.events import (
     UnknownFirmware,
 )
 from firmware_proto.session import ReceivedEvent
-from shoe_ctl.link.noted import Noted
-from shoe_ctl.link.refusals import remedy
+from shoe_ctl.link.keyring import troubleshooting_hint
+from shoe_ctl.link.reconnect import ShoeLog
 
 
 def hello(who: str, *, resumed: bool = False) -> Hello:
@@ -31,8 +31,8 @@ def hello(who: str, *, resumed: bool = False) -> Hello:
 def said(
     caplog: pytest.LogCaptureFixture, known: str | None, *events: ShoeEvent
 ) -> list[tuple[str, str]]:
-    caplog.set_level(logging.INFO, "shoe_ctl.link.noted")
-    Noted("bac-07", known).heard(ReceivedEvent(event, None, 0, 1) for event in events)
+    caplog.set_level(logging.INFO, "shoe_ctl.link.reconnect")
+    ShoeLog("bac-07", known).heard(ReceivedEvent(event, None, 0, 1) for event in events)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -57,7 +57,7 @@ def test_a_shoe_that_is_not_believed_is_a_warning_that_says_what_to_do(
     assert level == "WARNING"
     assert line.startswith("bac-07: nothing that SH-2 says counts, for ")
     assert step in line
-    assert remedy(failed)[0] in {"no_key", "wrong_key", "unauthenticated"}
+    assert troubleshooting_hint(failed)[0] in {"no_key", "wrong_key", "unauthenticated"}
 
 
 def test_another_shoe_than_before_is_a_warning_with_both_names(

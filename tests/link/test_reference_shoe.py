@@ -13,11 +13,11 @@ from firmware_proto.commands import Acknowledge, HelloRequest
 from firmware_proto.events import CardDrawn, Hello, ShoeEvent
 from firmware_proto.profiles import profile
 from firmware_proto.session import Resume
-from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.clock import SystemClock
+from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.ports import SerialPort
+from shoe_ctl.link.reconnect import Supervisor
 from shoe_ctl.link.serial import serial_opener
-from shoe_ctl.link.supervisor import Supervisor
 from tests.link.ends import ShoeEnd, until
 
 HELLO = Hello(
@@ -108,7 +108,7 @@ async def test_every_card_arrives_once_and_in_order_over_a_line_that_comes_and_g
             name="bac-07",
             profile=reference,
             settings={},
-            opener=serial_opener(SerialPort(str(end.link)), reference.SERIAL, executor),
+            opener=serial_opener(SerialAddress(str(end.link)), reference.SERIAL, executor),
             clock=SystemClock(),
             resume=lambda: stored[-1] if stored else None,
             on_up=on_up,

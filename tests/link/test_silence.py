@@ -16,7 +16,7 @@ from firmware_proto.events import Standby
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.supervisor import LinkState
+from shoe_ctl.link.reconnect import LinkState
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import (
     CAPABILITIES,

@@ -15,7 +15,7 @@ import serial  # type: ignore[import-untyped]
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.supervisor import LinkState, Supervisor
+from shoe_ctl.link.reconnect import LinkState, Supervisor
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import (
     HandClock,

@@ -15,7 +15,7 @@ import msgspec
 from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTime, Show, TestSelf
 from firmware_proto.events import Hello
 from firmware_proto.session import ReceivedEvent, Resume
-from shoe_ctl.api.asked import Command, read
+from shoe_ctl.api.requests import Command, read_request
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.records import Audience
@@ -38,8 +38,8 @@ from simulators.shoe.device import Device
 from simulators.table.bench import Stuck
 from simulators.table.client import CallClient
 from simulators.table.expectation import Told
-from simulators.table.playing import shoe_for
 from simulators.table.scenario import TABLE, Scenario, configured
+from simulators.table.scenario_player import shoe_for
 
 LONGEST_S = 120.0
 """More than any wait of a table takes: what has not come by then never comes."""
@@ -195,7 +195,7 @@ class InProcess:
 
     def _call(self, line: bytes) -> bytes:
         """A command as the socket takes it, answered as the socket answers."""
-        asked = read(line)
+        asked = read_request(line)
         assert isinstance(asked, Command)
         if asked.command_id not in self._answers:
             self._answers[asked.command_id] = self._command(asked)

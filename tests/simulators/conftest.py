@@ -24,10 +24,10 @@ from firmware_proto.commands import (
 from firmware_proto.events import Discarded, ShoeEvent, from_plain, to_plain
 from firmware_proto.session import Capabilities, ReceivedEvent, Resume
 from simulators.shoe.angel_eye import AngelEyeDevice
-from simulators.shoe.memory import EventMemory
+from simulators.shoe.event_log import EventLog
+from simulators.shoe.ground_truth import GroundTruth
 from simulators.shoe.model import Shoe
 from simulators.shoe.reference import ReferenceDevice
-from simulators.shoe.truth import Truth
 
 
 class TextDeviceSession:
@@ -128,11 +128,11 @@ def reference_shoe() -> Callable[..., ReferenceDevice]:
         seed: int = 1,
         decks: int = 1,
         deck: str = "french52",
-        memory: EventMemory | None = None,
+        memory: EventLog | None = None,
         unreadable: frozenset[int] = frozenset(),
     ) -> ReferenceDevice:
         shoe = Shoe("SIM-TEST", unreadable=unreadable)
-        device = ReferenceDevice(shoe, Truth(), session=TextDeviceSession, memory=memory)
+        device = ReferenceDevice(shoe, GroundTruth(), session=TextDeviceSession, memory=memory)
         device.load(DECKS[deck], decks, seed, 0.0)
         device.boot(0.0)
         return device
@@ -148,7 +148,7 @@ def angel_eye_shoe() -> Callable[..., AngelEyeDevice]:
         *, seed: int = 1, decks: int = 1, unreadable: frozenset[int] = frozenset()
     ) -> AngelEyeDevice:
         shoe = Shoe("SIM-TEST", unreadable=unreadable)
-        device = AngelEyeDevice(shoe, Truth(), session=TextDeviceSession)
+        device = AngelEyeDevice(shoe, GroundTruth(), session=TextDeviceSession)
         device.load(DECKS["french52"], decks, seed, 0.0)
         return device
 

@@ -32,16 +32,16 @@ from firmware_proto.events import (
 )
 from firmware_proto.reference.device import ReferenceDevice as Wire
 from firmware_proto.reference.host import ReferenceHost
+from simulators.shoe.ground_truth import GroundTruth
 from simulators.shoe.model import Refused, Shoe
 from simulators.shoe.reference import ReferenceDevice
-from simulators.shoe.truth import Truth
 
 
 class Bench:
     """A shoe and a host that stores at once; ``turn`` lets bytes go both ways."""
 
     def __init__(self, wire: Callable[[], Wire], host: ReferenceHost, decks: int = 1) -> None:
-        self.device = ReferenceDevice(Shoe("SIM-TEST"), Truth(), session=wire)
+        self.device = ReferenceDevice(Shoe("SIM-TEST"), GroundTruth(), session=wire)
         self.device.load(DECKS["french52"], decks, 1, 0.0)
         self.device.boot(0.0)
         self.device.host_opened()

@@ -13,7 +13,7 @@ from firmware_proto.commands import ClearError, Query, Reset, RotateKey, SetTime
 from firmware_proto.events import Authenticated, Hello
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.link.key_file import KeyRing, read_keys
+from shoe_ctl.link.keyring import KeyRing, read_keys
 from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import TableCommand
 

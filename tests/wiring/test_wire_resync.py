@@ -18,7 +18,7 @@ from firmware_proto.reference import codec as reference_codec
 from firmware_proto.session import ReceivedEvent
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.history.event_ids import event_head
-from shoe_ctl.journal.bodies import Kind, Wire
+from shoe_ctl.journal.codec import Kind, Wire
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds

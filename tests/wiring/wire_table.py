@@ -16,8 +16,8 @@ from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.recorder import LinkRecorder, in_runs
-from shoe_ctl.journal import bodies
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal import codec
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.link.connection import Call, Reception
@@ -126,7 +126,7 @@ class WiredTable(Table):
         if keyed:
             self._chosen = with_keys(self._chosen, known, Nonces(0))
         self._line = LinkRecorder(self.controller.settings.table)
-        self._pending: list[Callable[[Group], object]] = []
+        self._pending: list[Callable[[Batch], object]] = []
         under = snapshots.start_record(self.controller.game, self.controller.settings, 0)
         self._at = AtAJournal(store, under)
         self.controller = self._at.controller
@@ -166,8 +166,8 @@ class WiredTable(Table):
 
     def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
         session = self._chosen.host_session(resume=resume, settings=settings)
-        known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
-        opened = bodies.Connection(
+        known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
+        opened = codec.Connection(
             number=self._connection,
             profile=self._profile_name,
             settings=dict(settings),
