@@ -24,7 +24,7 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test quick check same soak bench lock clean
+.PHONY: help demo test quick check same soak bench man lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -54,6 +54,11 @@ soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a fail
 bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
 	@failed=0; for script in bench/[!_]*.py; do \
 		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
+
+man: $(OURS) $(RUN)  ## make man pages and shell completion in build/, dated by SOURCE_DATE_EPOCH or the last commit
+	@rm -rf build/man build/completion
+	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} \
+		$(BIN)/python tools/manual.py build
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
