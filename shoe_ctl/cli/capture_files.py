@@ -119,7 +119,7 @@ def journal_lines(journal: Path, table: str | None) -> Iterator[str]:
     """
     from firmware_proto.capture import HOST, SHOE, Lost, Opened, header_line, line
     from shoe_ctl.cli.common import explain_damage
-    from shoe_ctl.journal.bodies import Connection, Direction, Kind, Wire
+    from shoe_ctl.journal.codec import Connection, Direction, Kind, Wire
     from shoe_ctl.journal.reader import Reader
 
     with explain_damage(journal), Reader.open(journal) as reader:
@@ -149,7 +149,7 @@ def journal_lines(journal: Path, table: str | None) -> Iterator[str]:
 
 
 def _choose_table(reader: Reader, table: str | None) -> str:
-    from shoe_ctl.journal.bodies import JOURNAL
+    from shoe_ctl.journal.codec import JOURNAL
 
     tables = sorted(reader.heads()[1].keys() - {JOURNAL})
     if table is None and len(tables) == 1:
@@ -174,12 +174,12 @@ def _profile(reader: Reader, table: str) -> str:
     """
     import msgspec
 
-    from shoe_ctl.journal.bodies import Kind
-    from shoe_ctl.journal.recovery import snapshot_of
+    from shoe_ctl.journal.codec import Kind
+    from shoe_ctl.journal.recovery import read_snapshot
 
     for record in reader.landmarks(table, Kind.SNAPSHOT, after=0):
         with suppress(ValueError, KeyError, TypeError):
-            state = msgspec.json.decode(snapshot_of(record, reader.path).state)
+            state = msgspec.json.decode(read_snapshot(record, reader.path).state)
             return str(state["link"]["profile"])
     raise JournalError(f"{reader.path}: no record names the profile of table {table}'s shoe")
 

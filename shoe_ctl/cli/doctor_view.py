@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from shoe_ctl.link.holders import holders_of
-from shoe_ctl.link.inventory import Access, Identity, SerialFound, UsbFound
-from shoe_ctl.link.verdicts import Diagnosis
+from shoe_ctl.link.discovery import Access, Identity, SerialFound, UsbFound
+from shoe_ctl.link.doctor import Diagnosis
+from shoe_ctl.link.port_users import find_port_users
 from shoe_ctl.terminal_text import cell_width, cut, pad
 
 COLUMNS = 80
@@ -71,7 +71,7 @@ def as_json(report: Report) -> str:
 
 def _port_object(port: SerialFound, proc: Path) -> dict[str, Any]:
     plain = {"path": port.path, "by_id": port.by_id, "card_shoe": port.card_shoe}
-    held = [asdict(holder) for holder in holders_of(port.path, proc)]
+    held = [asdict(holder) for holder in find_port_users(port.path, proc)]
     return plain | _known(port.identity, port.driver, port.access) | {"held_by": held}
 
 
@@ -153,7 +153,7 @@ _STYLES = {"ok": "green", "FAILED": "bold red"}
 def _links(port: SerialFound, proc: Path) -> Iterator[str]:
     """The other paths of a port, and who uses it."""
     yield from (f"  {link}" for link in (port.card_shoe, port.by_id) if link is not None)
-    yield from (f"  in use by {holder}" for holder in holders_of(port.path, proc))
+    yield from (f"  in use by {holder}" for holder in find_port_users(port.path, proc))
 
 
 def _usb_name(found: UsbFound) -> Iterator[str]:

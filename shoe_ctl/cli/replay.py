@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from shoe_ctl.account.places import Place
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.input_replay import GameOverrides
     from shoe_ctl.replay.replay import Replay
     from shoe_ctl.replay.wire_replay import RecordedSessions
+    from shoe_ctl.round_report.lookup import RoundLocation
 
 
 @click.command
@@ -89,34 +89,34 @@ def replay(  # noqa: PLR0913 - one for each option
 
 def _places(
     reader: Reader, round_id: str | None, last: int | None, table: str | None
-) -> list[Place]:
-    from shoe_ctl.account import places
+) -> list[RoundLocation]:
+    from shoe_ctl.round_report import lookup
 
     if round_id is not None:
-        return [places.find(reader, round_id)]
+        return [lookup.find_round(reader, round_id)]
     assert last is not None
-    return places.last(reader, last, table)
+    return lookup.last_round(reader, last, table)
 
 
 def _tell(
-    journal: Path, reader: Reader, places: list[Place], *, as_json: bool, brief: bool
+    journal: Path, reader: Reader, places: list[RoundLocation], *, as_json: bool, brief: bool
 ) -> None:
     """Each round's account as it is read: there may be many."""
     import msgspec
 
-    from shoe_ctl.account.gather import gather
-    from shoe_ctl.account.page import page
-    from shoe_ctl.account.summary import COLUMNS, summary
     from shoe_ctl.cli.common import explain_damage
+    from shoe_ctl.round_report.collect import collect
+    from shoe_ctl.round_report.render import render_page
+    from shoe_ctl.round_report.summary import COLUMNS, summary
 
     for number, place in enumerate(places):
         with explain_damage(journal):
-            account = gather(reader, place)
+            account = collect(reader, place)
             lines: list[bytes] | list[str]
             if as_json:
                 lines = [msgspec.json.encode(account)]
             else:
-                lines = list(summary(account) if brief else page(account))
+                lines = list(summary(account) if brief else render_page(account))
         if number and brief:
             click.echo()
         elif number and not as_json:
@@ -133,7 +133,7 @@ def _replay(
 
     keys, others = None, None
     if key_file is not None:
-        from shoe_ctl.link.key_file import read_keys
+        from shoe_ctl.link.keyring import read_keys
 
         keys = read_keys(key_file)
     if games is not None:

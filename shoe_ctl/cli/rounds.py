@@ -21,8 +21,8 @@ from shoe_ctl.terminal_text import pad, printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from shoe_ctl.account.rounds import Line, RoundLine
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.round_report.rounds import Line, RoundLine
 
 COLUMNS = 80
 
@@ -68,8 +68,8 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
 
 
 def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
-    from shoe_ctl.account.rounds import lines
     from shoe_ctl.history.shoe_sections import find_section
+    from shoe_ctl.round_report.rounds import lines
 
     if shoe_id is None:
         return lines(reader, progress=progress)
@@ -100,7 +100,7 @@ def _as_csv(found: Iterable[Line]) -> Iterator[str]:
     """Every key of a line in its column; lists are words with a space between them."""
     import msgspec
 
-    from shoe_ctl.account.rounds import RoundLine
+    from shoe_ctl.round_report.rounds import RoundLine
 
     names = ["line", *(field.name for field in msgspec.structs.fields(RoundLine))]
     yield ",".join(names)
@@ -120,7 +120,7 @@ def _cell(value: object) -> object:
 
 
 def _as_text(found: Iterable[Line]) -> Iterator[str]:
-    from shoe_ctl.account.rounds import ShoeLine
+    from shoe_ctl.round_report.rounds import ShoeLine
 
     for line in found:
         if isinstance(line, ShoeLine):
@@ -156,7 +156,7 @@ def _outcome(line: RoundLine) -> str:
 
 def _show_tables(found: Iterable[Line]) -> None:
     """A table for each shoe, once all its rounds are known: no more of them is held at a time."""
-    from shoe_ctl.account.rounds import ShoeLine
+    from shoe_ctl.round_report.rounds import ShoeLine
 
     console = make_console()
     open_tables: dict[str, Table] = {}
