@@ -28,7 +28,7 @@ def export(journal: Path, shoe_id: str | None, output: Path | None, as_json: boo
 
     \b
     Example:
-      shoectl export journal.db --shoe bac-07-s12
+      shoectl export journal.db --shoe bac-07-s1
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.daemon.journal_upkeep import SUFFIX

@@ -47,7 +47,7 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
     \b
     Examples:
       shoectl rounds journal.db
-      shoectl rounds journal.db --shoe bac-07-s12 --csv
+      shoectl rounds journal.db --shoe bac-07-s1 --csv
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
         raise click.UsageError("--csv cannot be combined with --json: give one of them")
