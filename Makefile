@@ -28,10 +28,10 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 
 # What is built carries the date of the newest version in CHANGELOG.md, not the time of the build, so that the
 # same files give the same bytes in a checkout and in an unpacked source archive.
-wheel deb: export SOURCE_DATE_EPOCH ?= \
+wheel deb man: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test quick check docs same layouts soak bench wheel lock clean
+.PHONY: help demo test quick check docs same layouts soak bench wheel man lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -73,6 +73,10 @@ wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill 
 	@$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
+
+man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
+	@rm -rf build/man build/completion
+	@$(BIN)/python tools/manual.py build
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
