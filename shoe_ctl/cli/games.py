@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import click
+import msgspec
 
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
@@ -71,6 +72,7 @@ def _plain(game: Game) -> dict[str, object]:
         "decks": game.decks._asdict(),
         "methods": list(game.methods),
         "wagers": list(game.wagers),
+        "readings": [msgspec.structs.asdict(reading) for reading in game.readings],
         "sha256": game.sha256,
     }
 

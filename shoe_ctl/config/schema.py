@@ -17,6 +17,7 @@ from msgspec import inspect
 
 from shoe_ctl import toml
 from shoe_ctl.errors import ConfigError, InputRefused
+from shoe_ctl.games.game import Layout
 from shoe_ctl.records import Audience
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
@@ -104,6 +105,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
     shoe: ShoeConfig
     decks: Positive | None = None
     layout: str | None = None
+    seats: Positive | None = None
     area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
     method: Literal["A", "B", "C"] | None = None
     announcements: Literal["explicit", "implied"] = "explicit"
@@ -128,6 +130,8 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
         if layout not in (None, *game.layouts):
             have = ", ".join(game.layouts)
             raise ConfigError(f"{where}: layout: {game.id} has {have}, not {layout!r}")
+        if self.seats is not None and layout is not None:
+            _check_seats(where, layout, game.layouts[layout], self.seats)
         method = self.method if self.method is not None or not game.methods else "B"
         if method is not None and method not in game.methods:
             have = ", ".join(game.methods) or "no methods: leave the key out"
@@ -147,6 +151,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             table=self.id,
             decks=decks,
             layout=layout,
+            seats=self.seats,
             area=self.area,
             method=method,
             announcements=self.announcements,
@@ -157,6 +162,14 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             limits=self.limits,
             highest_position=self.highest_position,
         )
+
+
+def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
+    """Refuse a number of playing positions with which the layout is not available (rule 2.2)."""
+    least, most = layout.min_seats, len(layout.seats)
+    if not least <= seats <= most:
+        span = str(most) if least == most else f"{least} to {most}"
+        raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
 
 
 class SinkConfig(_Strict, frozen=True, kw_only=True):
