@@ -113,6 +113,6 @@ def test_a_table_with_fewer_playing_positions_takes_no_wager_beyond_them() -> No
     assert (len(rules.seats), eight.seats) == (16, tuple(range(1, 9)))
     table = playing(layout="E", seats=8)
     table.does("place_your_bets")
-    wager = {"player": "ann", "wager": "player", "amount": 500}
+    wager: dict[str, Any] = {"player": "ann", "wager": "player", "amount": 500}
     assert table.asks("place_wager", seat=9, **wager).error == "the layout has no seat 9 (2.2)"
     assert table.asks("place_wager", seat=8, **wager).accepted
