@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from firmware_proto.cards import DECKS
-from firmware_proto.reference.keys import ShoeKeys, parse_keys
+from firmware_proto.reference.mac import ShoeKeys, parse_keys
 from simulators.errors import PortFault, WrongUsage
 from simulators.faults import Faults, FaultyLine, Line
 from simulators.ports.port import Port, PtyAt, TcpAt

@@ -73,10 +73,10 @@ def capture(  # noqa: PLR0913 - an argument for each option
 
 
 def _from_journal(journal: str, table: str | None, output: str | None) -> int:
-    from shoe_ctl.cli.from_journal import lines
+    from shoe_ctl.cli.capture_files import journal_lines
 
     with ExitStack() as files:
-        found = lines(Path(journal), table)
+        found = journal_lines(Path(journal), table)
         first = next(found, None)
         if first is None:
             raise InputRefused(f"{journal}: no connection to a shoe is in it")

@@ -101,13 +101,13 @@ def _tell(
     """Each round's account as it is read: there may be many."""
     import msgspec
 
-    from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
     from shoe_ctl.round_report.summary import COLUMNS, summary
 
     for number, place in enumerate(places):
-        with told_of(journal):
+        with explain_damage(journal):
             account = collect(reader, place)
             lines: list[bytes] | list[str]
             if as_json:
@@ -156,8 +156,7 @@ def _replay(
 def _run(
     journal: Path, sessions: RecordedSessions, others: GameOverrides | None, *, go_on: bool
 ) -> Replay:
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.history import snapshots
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.replay import replay as run
@@ -169,7 +168,7 @@ def _run(
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
-                with told_of(journal):
+                with explain_damage(journal):
                     found = run(
                         reader,
                         rules_of,

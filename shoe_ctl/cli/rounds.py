@@ -43,12 +43,11 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
         raise click.UsageError("give --csv or --json, not both")
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
 
     to_people = sys.stdout.isatty() and not (as_csv or as_json)
-    with told_of(journal), Reader.open(journal) as reader, Progress("listed") as said:
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
         found = _lines(reader, shoe_id, said if not sys.stdout.isatty() else lambda _n, _last: None)
         if as_json:
             _show(_as_json(found))

@@ -115,7 +115,7 @@ class TableRunner:
     def attach(self, supervisor: Supervisor) -> None:
         """Attach the link that is given the shoe's desired state."""
         self._supervisor = supervisor
-        supervisor.desire(self.controller.desired)
+        supervisor.set_desired_state(self.controller.desired)
 
     def resume(self) -> Resume | None:
         """Return the last known device, and the last event number stored of it."""
@@ -583,7 +583,7 @@ class TableRunner:
         for handle, event in telling:
             self._index.add_event(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:
-            self._supervisor.desire(self.controller.desired)
+            self._supervisor.set_desired_state(self.controller.desired)
         await self._send_commands()
         self._wake_next()
         if not self.held:

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from firmware_proto.events import Armed, ClearError, Discarded, Locked, Query, Repeated, ShoeEvent
-from firmware_proto.reference.seal import VERDICTS
-from firmware_proto.session import Heard, Resume
+from firmware_proto.commands import Armed, ClearError, Locked, Query
+from firmware_proto.events import Discarded, Repeated, ShoeEvent
+from firmware_proto.reference.mac import VERDICTS
+from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.journal import codec
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Direction
@@ -110,15 +111,15 @@ def inputs_of(reception: Reception, t_us: int) -> list[Input]:
     return said
 
 
-def in_runs(heard: Iterable[Heard], data: bytes, offset: int) -> list[Heard]:
+def in_runs(heard: Iterable[ReceivedEvent], data: bytes, offset: int) -> list[ReceivedEvent]:
     """Return the events of one reception, with consecutive pieces of garbage joined to one.
 
     ``data`` are the bytes received, the first of them at ``offset``: a run shows its first and last
     bytes. What only a key can tell (``VERDICTS``) is never mixed with anything else, so that a
     replay without the key finds each verdict again. Repeated frames are joined in the same way.
     """
-    given: list[Heard] = []
-    run: list[Heard] = []
+    given: list[ReceivedEvent] = []
+    run: list[ReceivedEvent] = []
     kind: object = None
     for one in heard:
         of = _run_of(one.event)
@@ -145,7 +146,7 @@ def _run_of(event: ShoeEvent) -> object:
     return (Repeated, event.of) if isinstance(event, Repeated) else None
 
 
-def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
+def _as_one(run: list[ReceivedEvent], data: bytes, offset: int) -> list[ReceivedEvent]:
     """Return a run as one event. Bytes that came before ``data`` are not shown."""
     if len(run) < 2:
         return run
@@ -162,10 +163,10 @@ def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
             first_bytes=own[:SHOWN_BYTES].hex() or None,
             last_bytes=own[-SHOWN_BYTES:].hex() or None,
         )
-    return [Heard(event, last.seq, first.first, last.last)]
+    return [ReceivedEvent(event, last.seq, first.first, last.last)]
 
 
-def shoe_input(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
+def shoe_input(heard: ReceivedEvent, connection: int, t_us: int) -> ShoeSaid:
     """Return an event that was decoded on a connection as an input."""
     return ShoeSaid(
         t_us=t_us,

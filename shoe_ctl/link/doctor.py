@@ -21,14 +21,14 @@ from firmware_proto.events import (
     AuthenticationFailed,
     Discarded,
     Hello,
-    Overheard,
+    HostTraffic,
     Reply,
     ShoeEvent,
     UnknownFirmware,
 )
 from firmware_proto.profiles import PROFILES, Profile, SerialSettings, profile
 from firmware_proto.profiles import profile as profile_named
-from firmware_proto.session import Heard
+from firmware_proto.session import ReceivedEvent
 from shoe_ctl.clock import Clock
 from shoe_ctl.errors import PortCause, PortError
 from shoe_ctl.link.address import Address, SerialAddress, TcpAddress, UsbAddress
@@ -54,9 +54,9 @@ ENOUGH_BYTES = 1024
 class _ProfileListener(Protocol):
     """What each profile's ``codec`` offers under this name."""
 
-    def feed(self, data: bytes) -> list[Heard]: ...
+    def feed(self, data: bytes) -> list[ReceivedEvent]: ...
 
-    def end(self) -> list[Heard]: ...
+    def end(self) -> list[ReceivedEvent]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +173,9 @@ def _listener(name: str) -> _ProfileListener:
     return cast(_ProfileListener, import_module(f"firmware_proto.{name}.codec").Listener())
 
 
-def _count_shoe_frames(heard: list[Heard]) -> int:
+def _count_shoe_frames(heard: list[ReceivedEvent]) -> int:
     """How many can only be a shoe's: a reply may be one stray byte, a command is a host's."""
-    return sum(not isinstance(h.event, Discarded | Overheard | Reply) for h in heard)
+    return sum(not isinstance(h.event, Discarded | HostTraffic | Reply) for h in heard)
 
 
 def _record_event(tried: ProbeResult, event: ShoeEvent) -> None:
@@ -202,7 +202,7 @@ Cause = (
         "suspended",
     ]
 )  # fmt: skip
-"""What a program is told; docs/integrator/doctor.md says what each means."""
+"""What a program is told; docs/guides/doctor.md says what each means."""
 
 
 @dataclass(frozen=True, slots=True)

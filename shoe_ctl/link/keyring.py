@@ -14,9 +14,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from firmware_proto.events import AuthenticationFailed
-from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
-from firmware_proto.reference.keys import parse_keys
+from firmware_proto.events import (
+    CANNOT_AUTHENTICATE,
+    HOST_WITHOUT_KEY,
+    NO_KEY,
+    WRONG_PROOF,
+    AuthenticationFailed,
+)
+from firmware_proto.reference.mac import parse_keys
 from shoe_ctl.errors import ConfigError
 
 LONGEST_BYTES = 1 << 20
@@ -199,9 +204,9 @@ def troubleshooting_hint(failed: AuthenticationFailed) -> tuple[RefusalCause, st
     """The cause, and what to do."""
     who = failed.device_id
     causes: dict[str, tuple[RefusalCause, str]] = {
-        KEYLESS: ("no_key", "name a key_file with its key"),
+        HOST_WITHOUT_KEY: ("no_key", "name a key_file with its key"),
         NO_KEY: ("no_key", f"add a key of {who} to the key_file, or is it the wrong shoe?"),
-        NO_PROOF: ("unauthenticated", "give the shoe a key, or take key_file away"),
+        CANNOT_AUTHENTICATE: ("unauthenticated", "give the shoe a key, or take key_file away"),
         WRONG_PROOF: ("wrong_key", "put the key that the shoe has into the key_file"),
     }
     return causes.get(failed.reason, ("wrong_key", "put a key that the shoe has into the key_file"))

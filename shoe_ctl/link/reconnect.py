@@ -13,16 +13,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from firmware_proto.events import (
-    AuthenticationFailed,
-    DesiredShoeState,
-    Gap,
-    Hello,
-    ShoeEvent,
-    UnknownFirmware,
-)
+from firmware_proto.commands import DesiredShoeState
+from firmware_proto.events import AuthenticationFailed, Gap, Hello, ShoeEvent, UnknownFirmware
 from firmware_proto.profiles import Profile
-from firmware_proto.session import Heard, Resume
+from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.connection import Connection, OnReception, Reception
@@ -92,7 +86,7 @@ class ShoeLog:
         self._name = name
         self._known = known
 
-    def heard(self, heard: Iterable[Heard]) -> None:
+    def heard(self, heard: Iterable[ReceivedEvent]) -> None:
         """Tells what is worth it; sessions give a shoe that says the same again as a repeat."""
         for each in heard:
             self._note(each.event)
@@ -258,11 +252,11 @@ class Supervisor:
         """Why the link is not up, one line for people; None while it is up or not yet tried."""
         return self._trouble
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on, told to this connection and to each later one."""
         self._desired = state
         if self._connection is not None:
-            self._connection.desire(state)
+            self._connection.set_desired_state(state)
 
     async def run(self, *, must_open_first: bool = False) -> None:
         """Connects, and connects again after each loss, until cancelled.
@@ -307,7 +301,7 @@ class Supervisor:
             )
             began = self._clock.monotonic()
             if self._desired is not None:
-                connection.desire(self._desired)
+                connection.set_desired_state(self._desired)
             self._next_number += 1
             self._connection, self._state = connection, LinkState.LISTENING
             try:

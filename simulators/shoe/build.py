@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from firmware_proto import profiles
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import Profile
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import DeviceSession
 from simulators.errors import WrongUsage
 from simulators.shoe.angel_eye import AngelEyeDevice
@@ -58,7 +58,7 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
         return kind.device_session(settings=chosen)
 
     def keyed_session() -> DeviceSession:
-        from firmware_proto.reference.session import device_session
+        from firmware_proto.reference.profile import device_session
 
         return device_session(settings=chosen, keys=keys)
 

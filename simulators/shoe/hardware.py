@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from firmware_proto.commands import Query, Reset, RotateKey, SetTime, ShoeCommand, Show, TestSelf
 from firmware_proto.events import (
     Error,
     ErrorCleared,
     KeyRotated,
-    Query,
     QueryAnswered,
     Reply,
-    Reset,
     ResetDone,
-    RotateKey,
     SelfTested,
-    SetTime,
-    ShoeCommand,
     ShoeEvent,
-    Show,
-    TestSelf,
 )
 
 REMEMBERED = 8

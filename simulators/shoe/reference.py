@@ -8,31 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     Armed,
+    HelloRequest,
+    HostMessage,
+    Locked,
+    Query,
+    ReplayRequest,
+    Reset,
+    RotateKey,
+    SetTime,
+    ShoeCommand,
+    Show,
+    TestSelf,
+)
+from firmware_proto.events import (
     CardDrawn,
     CardPushedBack,
     CardsDrawn,
     CuttingCard,
     Discarded,
     Hello,
-    HelloAsked,
-    HostSaid,
-    Locked,
-    Query,
-    ReplayAsked,
     Reply,
-    Reset,
-    RotateKey,
-    SetTime,
-    ShoeCommand,
     ShoeEmpty,
     ShoeEvent,
     ShoeLoaded,
-    Show,
     Status,
-    TestSelf,
 )
 from firmware_proto.session import DeviceSession
 from simulators.shoe.device import FIRMWARE, Device, Lamp
@@ -149,13 +151,13 @@ class ReferenceDevice(Device):
         if self.connected:
             self._greet(t)
 
-    def _on_host(self, said: HostSaid, t: float) -> None:
+    def _on_host(self, said: HostMessage, t: float) -> None:
         match said:
-            case HelloAsked():
+            case HelloRequest():
                 self._greet(t)
-            case Acknowledged(through):
+            case Acknowledge(through):
                 self._replay(self.memory.acknowledge(through))
-            case ReplayAsked(first):
+            case ReplayRequest(first):
                 for stored in self.memory.since(first):
                     self._replay(stored)
             case Armed():

@@ -27,7 +27,7 @@ from shoe_ctl.table.wagers.declared import RECORDED
 from tests.table.harness import Playing
 
 DOCS = Path(__file__).parents[2] / "docs"
-CONFIGURATION = (DOCS / "integrator/configuration.md").read_text("utf-8")
+CONFIGURATION = (DOCS / "guides/configure.md").read_text("utf-8")
 STAFF = (DOCS / "table-staff/commands.md").read_text("utf-8")
 
 

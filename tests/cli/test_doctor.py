@@ -384,7 +384,7 @@ def test_a_program_reads_every_field_whole() -> None:
 
 
 def test_the_page_says_what_every_cause_means() -> None:
-    page = (Path(__file__).parents[2] / "docs/integrator/doctor.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/guides/doctor.md").read_text("utf-8")
     causes = [word for kind in get_args(Cause) for word in (get_args(kind) or [kind])]
     assert len(causes) > 20
     assert [cause for cause in causes if f"`{cause}`" not in page] == []

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from firmware_proto.reference.capabilities import WITH_KEYS
+from firmware_proto.reference.settings import WITH_KEYS
 from shoe_ctl.api.requests import Command, read_request
 from shoe_ctl.cli import table as command_line
 from shoe_ctl.cli.main import shoectl

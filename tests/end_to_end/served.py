@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from firmware_proto.cards import DECKS
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.clock import Clock, SystemClock
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input

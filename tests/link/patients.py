@@ -21,7 +21,7 @@ from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.events import Standby
 from firmware_proto.profiles import profile as profile_named
 from firmware_proto.profiles import with_keys
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.discovery import System

@@ -7,6 +7,10 @@ import logging
 import pytest
 
 from firmware_proto.events import (
+    CANNOT_AUTHENTICATE,
+    HOST_WITHOUT_KEY,
+    NO_KEY,
+    WRONG_PROOF,
     AuthenticationFailed,
     Gap,
     Hello,
@@ -15,8 +19,7 @@ from firmware_proto.events import (
     Standby,
     UnknownFirmware,
 )
-from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
-from firmware_proto.session import Heard
+from firmware_proto.session import ReceivedEvent
 from shoe_ctl.link.keyring import troubleshooting_hint
 from shoe_ctl.link.reconnect import ShoeLog
 
@@ -29,7 +32,7 @@ def said(
     caplog: pytest.LogCaptureFixture, known: str | None, *events: ShoeEvent
 ) -> list[tuple[str, str]]:
     caplog.set_level(logging.INFO, "shoe_ctl.link.reconnect")
-    ShoeLog("bac-07", known).heard(Heard(event, None, 0, 1) for event in events)
+    ShoeLog("bac-07", known).heard(ReceivedEvent(event, None, 0, 1) for event in events)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -38,8 +41,11 @@ def said(
     [
         (NO_KEY, "no key for this shoe: add a key of SH-2 to the key_file, or is it the wrong"),
         (WRONG_PROOF, "wrong proof: put the key that the shoe has into the key_file"),
-        (NO_PROOF, "the shoe cannot prove who it is: give the shoe a key, or take key_file away"),
-        (KEYLESS, "this host has none: name a key_file with its key"),
+        (
+            CANNOT_AUTHENTICATE,
+            "the shoe cannot prove who it is: give the shoe a key, or take key_file away",
+        ),
+        (HOST_WITHOUT_KEY, "this host has none: name a key_file with its key"),
         ("the shoe has no key 3", "put a key that the shoe has into the key_file"),
     ],
 )

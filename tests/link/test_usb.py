@@ -224,8 +224,8 @@ def test_without_the_libraries_one_line_says_what_to_install(
 
 
 LIST = """
-from shoe_ctl.link.usb_discovery import devices, libusb
-for device in devices(libusb()):
+from shoe_ctl.link.usb_discovery import find_usb_devices, libusb
+for device in find_usb_devices(libusb()):
     print(device.name)
     device.release()
 print("done")

@@ -12,17 +12,9 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import (
-    AnyCommand,
-    ClearError,
-    Hello,
-    Query,
-    Reset,
-    SetTime,
-    Show,
-    TestSelf,
-)
-from firmware_proto.session import Heard, Resume
+from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTime, Show, TestSelf
+from firmware_proto.events import Hello
+from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.api.requests import Command, read_request
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
@@ -141,7 +133,7 @@ class InProcess:
                 tells=can.tells,
             )
         )
-        session.desire(self.controller.desired)
+        session.set_desired_state(self.controller.desired)
         self._port.plug(session)
         self._port.pump()
 
@@ -183,7 +175,7 @@ class InProcess:
             self._happened(Tick(t_us=self._now_us))
             self._port.pump()
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ReceivedEvent) -> None:
         if isinstance(heard.event, Hello):
             self._device = heard.event.device_id
         self._happened(
@@ -230,7 +222,7 @@ class InProcess:
             if isinstance(effect, TableEvent):
                 self._tell(effect)
         if self._port.host is not None:
-            self._port.host.desire(self.controller.desired)
+            self._port.host.set_desired_state(self.controller.desired)
         for effect in effects:
             if isinstance(effect, ShoeCommand):
                 self._tell_shoe(effect)

@@ -11,15 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from firmware_proto.cards import DECKS
-from firmware_proto.events import (
-    CardDrawn,
-    Gap,
-    Hello,
-    Reply,
-    ShoeEvent,
-    ShoeLoaded,
-    Status,
-)
+from firmware_proto.events import CardDrawn, Gap, Hello, Reply, ShoeEvent, ShoeLoaded, Status
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from simulators.faults import Faults, FaultyLine

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from firmware_proto.cards import DECKS
+from firmware_proto.commands import Query, Reset, SetTime, ShoeCommand, Show, TestSelf
 from firmware_proto.events import (
     Button,
     CardPushedBack,
@@ -20,20 +21,14 @@ from firmware_proto.events import (
     Lid,
     PowerLow,
     PowerRestored,
-    Query,
     QueryAnswered,
     Reply,
-    Reset,
     ResetDone,
     SelfTested,
-    SetTime,
-    ShoeCommand,
     ShoeEmpty,
     ShoeEvent,
-    Show,
     Status,
     Tamper,
-    TestSelf,
 )
 from firmware_proto.reference.device import ReferenceDevice as Wire
 from firmware_proto.reference.host import ReferenceHost
@@ -153,9 +148,9 @@ def test_what_happens_to_the_body_is_said_and_kept_until_it_is_heard(bench: Benc
 
 def test_a_shoe_in_error_mode_cannot_be_armed(bench: Bench) -> None:
     bench.device.happen(Error(code="jam", in_error_mode=True), bench.t)
-    from firmware_proto.events import Armed
+    from firmware_proto.commands import Armed
 
-    bench.host.desire(Armed(1, "player", 1))
+    bench.host.set_desired_state(Armed(1, "player", 1))
     assert Reply(accepted=False, reason="busy", number=1) in bench.turn()
     bench.device.happen(ErrorCleared(code="jam"), bench.t)
     bench.turn(1.0)

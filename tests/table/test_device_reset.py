@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, Locked, ResetDone, Started
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import ResetDone, Started
 from shoe_ctl.games import catalog
 from tests.table.harness import Playing
 from tests.table.sessions import WAYS
