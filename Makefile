@@ -10,6 +10,9 @@ ARGS ?=
 WORKERS ?= auto
 SOAK_S ?= 600
 
+# Bytecode is kept: hundreds of tests start a program, and each would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A worker a core. Each begins with a stretch of its own, so that what a file or a run makes once is
 # made about once, and who is done takes half of what another has left. One that dies ends the run:
 # pytest names the test that it was at.
@@ -24,20 +27,23 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test quick check same soak bench lock clean
+.PHONY: help demo test test-all quick check same soak bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 19
 
 demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
 	@$(BIN)/shoectl demo $(ARGS)
 
-test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k overdraw" hands options on, WORKERS=0 takes one process
+test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" hands options on, WORKERS=0 takes one process
 	@$(PYTEST) $(ARGS)
 
+test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
+	@$(PYTEST) -m "not soak" $(ARGS)
+
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
-	@$(PYTEST) -m "not slow and not soak" $(ARGS)
+	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
 
 check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
