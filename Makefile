@@ -3,7 +3,12 @@
 
 SHELL := /bin/bash
 PYTHON ?= python3
+# Another Python than the usual one gets a folder of its own: make test PYTHON=python3.12
+ifeq ($(PYTHON),python3)
 VENV := .venv
+else
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+endif
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 ARGS ?=
@@ -27,7 +32,7 @@ RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
 
-.PHONY: help demo test test-all quick check same soak bench lock clean
+.PHONY: help demo test test-all test-pythons quick check same soak bench lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -41,6 +46,10 @@ test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" h
 
 test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
 	@$(PYTEST) -m "not soak" $(ARGS)
+
+test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/table" hands options on
+	@for python in $$(bash requirements/pythons.sh); do \
+		echo "== $$python"; $(MAKE) --no-print-directory quick PYTHON="$$python" || exit 1; done
 
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
 	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
@@ -65,7 +74,7 @@ lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer v
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
 
 clean:  ## remove what was made here
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):
