@@ -83,6 +83,8 @@ def _description(text: str, name: str) -> str:
         r"\n\s*\n", inspect.cleandoc(text).replace("\b", "").replace("\f", "")
     ):
         lines = paragraph.strip("\n").splitlines()
+        if lines and lines[0].strip() in ("Example:", "Examples:"):
+            del lines[0]
         program = name.split()[0]
         if lines and all(line.strip().startswith((program, "  ", "echo ")) for line in lines):
             code = "\n".join(line.strip() for line in lines)
