@@ -24,6 +24,7 @@ from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.procedures.procedure import DECIDES, Choice, Procedure
 from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 from shoe_ctl.texts.catalogue import language
+from tests.for_each import for_each
 
 LANGUAGES = tuple(sheets.LANGUAGES)
 SITUATIONS = [path.stem for path in sheets.situations("en")]
@@ -109,7 +110,7 @@ def test_both_languages_have_the_same_pages() -> None:
     assert len(SITUATIONS) > 30
 
 
-@pytest.mark.parametrize("page", [*SITUATIONS, "index", "round", "commands"])
+@for_each([*SITUATIONS, "index", "round", "commands"])
 def test_a_page_has_the_same_form_in_both_languages(page: str) -> None:
     english, chinese = (source(name, page) for name in LANGUAGES)
     assert re.findall(r"^#+", english, re.MULTILINE) == re.findall(r"^#+", chinese, re.MULTILINE)
@@ -127,8 +128,7 @@ def test_a_page_has_the_same_form_in_both_languages(page: str) -> None:
     assert [shape(node) for node in charts(english)] == [shape(node) for node in charts(chinese)]
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("page", SITUATIONS)
+@for_each(SITUATIONS, LANGUAGES)
 def test_a_situation_says_what_one_sees_and_does_who_decides_and_the_rule(
     page: str, name: str
 ) -> None:
@@ -163,8 +163,7 @@ def steps_in(cell: str, every: set[str], name: str) -> set[str]:
     return every if cell == WORDS[name].every else {*codes(cell)}
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("page", SITUATIONS)
+@for_each(SITUATIONS, LANGUAGES)
 def test_a_page_quotes_what_the_screen_asks_at_each_step(page: str, name: str) -> None:
     texts = language(name).TEXTS
     asked = {
@@ -212,8 +211,7 @@ def needs(choice: Choice, name: str) -> str:
     return words.between.join(wanted) or "–"
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("page", [page for page in SITUATIONS if keys_of("en", page)])
+@for_each([page for page in SITUATIONS if keys_of("en", page)], LANGUAGES)
 def test_a_page_has_every_choice_with_who_takes_it_and_what_it_needs(page: str, name: str) -> None:
     found = procedures(name, page)
     every = {step.name for procedure in found for step in procedure.steps if step.choices}
@@ -268,14 +266,14 @@ def allowed(words: list[str]) -> set[str]:
     return {*COMMANDS[words[0]].args.__struct_fields__}
 
 
-@pytest.mark.parametrize("page", [*SITUATIONS, "round", "commands"])
+@for_each([*SITUATIONS, "round", "commands"])
 def test_every_command_of_a_page_is_one_that_the_table_takes(page: str) -> None:
     for words in commands("en", page):
         named = {word.split("=", 1)[0] for word in words[1:] if re.match(r"[a-z_]+=", word)}
         assert named <= allowed(words), words
 
 
-@pytest.mark.parametrize("page", SITUATIONS)
+@for_each(SITUATIONS)
 def test_a_command_that_needs_a_reason_or_a_second_person_has_it(page: str) -> None:
     choices = [
         choice
