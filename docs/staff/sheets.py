@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import math
 import re
 import shutil
 import subprocess
@@ -196,7 +197,7 @@ def weight(source: str) -> int:
 
 def type_size(source: str) -> float:
     """Return the size of type, in points, in which a page fills a sheet and not more."""
-    fitting = (FILLS / weight(source)) ** 0.5
+    fitting = math.sqrt(FILLS / weight(source))
     return round(min(LARGEST_PT, max(SMALLEST_PT, fitting)), 1)
 
 
