@@ -26,6 +26,7 @@ from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 from shoe_ctl.texts.catalogue import language
 from tests.for_each import for_each
 
+ROOT = Path(__file__).parents[2]
 LANGUAGES = tuple(sheets.LANGUAGES)
 SITUATIONS = [path.stem for path in sheets.situations("en")]
 KEYS = {*ENDS, *PROCEDURES, *RECORDED}
@@ -229,6 +230,20 @@ def test_a_page_has_every_choice_with_who_takes_it_and_what_it_needs(page: str, 
         for code in codes(choices)
     }
     assert stated == offered
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_rule_number_on_a_page_is_one_of_a_game(name: str) -> None:
+    files = (ROOT / "shoe_ctl" / "games" / "data").glob("*.toml")
+    known = {
+        number
+        for file in files
+        for number in re.findall(r'"(\d+\.\d+(?:\.\d+)*)"', file.read_text("utf-8"))
+    }
+    parts = {number[:end] for number in known for end in range(len(number)) if number[end] == "."}
+    for page in SITUATIONS:
+        cited = re.findall(r"(?<![\w.])\d\.\d+(?:\.\d+)*(?!\w)", source(name, page))
+        assert {*cited} <= known | parts, page
 
 
 # What is typed.
