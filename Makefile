@@ -23,12 +23,19 @@ OURS := $(VENV)/.ours-$(call sum,requirements/build.txt pyproject.toml)
 RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
+RELEASE := $(VENV)/.release-$(call sum,requirements/build.txt requirements/release.txt)
+PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.txt)
 
-.PHONY: help demo test quick check docs same soak bench lock clean
+# What is built carries the date of the newest version in CHANGELOG.md, not the time of the build, so that the
+# same files give the same bytes in a checkout and in an unpacked source archive.
+wheel deb: export SOURCE_DATE_EPOCH ?= \
+	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
+
+.PHONY: help demo test quick check docs same soak bench wheel lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
 
 demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
 	@$(BIN)/shoectl demo $(ARGS)
@@ -58,6 +65,11 @@ soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a fail
 bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
 	@failed=0; for script in bench/[!_]*.py; do \
 		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
+
+wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill of materials into dist/
+	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
@@ -98,3 +110,19 @@ $(TEST): | $(MADE)
 
 $(BENCH): | $(MADE)
 	$(call install,requirements/bench.txt,bench)
+
+$(RELEASE): | $(MADE)
+	$(call install,requirements/release.txt,release)
+
+# The locked requirements as wheels, and an environment that holds them and nothing else. cobs is compiled
+# here: without the folder's name and debug information in it, its bytes are the same wherever it was built.
+$(PARTS): | $(MADE)
+	@echo "setting up: build/parts"
+	@rm -rf build/parts build/wheels
+	@CFLAGS="-g0 -O2" $(PIP) wheel --require-hashes --no-deps --no-build-isolation --no-cache-dir \
+		-w build/wheels -r requirements/run.txt
+	@sed -nE 's/^([a-z0-9-]+==[^ ]+) .*/\1/p' requirements/run.txt > build/wheels/requirements.txt
+	@$(BIN)/python -m venv --without-pip build/parts
+	@PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS=build/wheels \
+		$(PIP) --python build/parts/bin/python install --no-deps -r build/wheels/requirements.txt
+	@touch $@

@@ -65,7 +65,7 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     yield f"## `{name}`"
     yield f"```text\n{command.get_usage(context)}\n```"
-    yield _description(command.help or "", name)
+    yield _description(command.help or "")
     yield _options(command, context)
     if name == "shoectl table":
         yield "Each command of a table has its section in [Commands of a table](commands.md)."
@@ -76,22 +76,22 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
                 yield from _commands(found, f"{name} {each}")
 
 
-def _description(text: str, name: str) -> str:
+_TYPED = ("shoectl ", "shoe-sim ", "echo ")
+
+
+def _description(text: str) -> str:
     """Return a help text as Markdown: its paragraphs, and its examples as code."""
-    paragraphs: list[str] = []
-    for paragraph in re.split(
-        r"\n\s*\n", inspect.cleandoc(text).replace("\b", "").replace("\f", "")
-    ):
-        lines = paragraph.strip("\n").splitlines()
-        program = name.split(maxsplit=1)[0]
-        if lines and all(line.strip().startswith((program, "  ", "echo ")) for line in lines):
-            code = "\n".join(line.strip() for line in lines)
-            paragraphs.append(f"```sh\n{code}\n```")
-        elif (example := re.fullmatch(r"Example: (.*)", " ".join(paragraph.split()))) is not None:
-            paragraphs.append(f"```sh\n{example[1]}\n```")
-        elif paragraph.strip():
-            paragraphs.append(_sentences(paragraph))
-    return "\n\n".join(paragraphs)
+    parts: list[str] = []
+    plain = inspect.cleandoc(text).replace("\b", "").replace("\f", "")
+    for paragraph in re.split(r"\n\s*\n", plain):
+        shown = re.sub(r"^\s*Examples?:", "", paragraph)
+        lines = [line.strip() for line in shown.splitlines() if line.strip()]
+        if shown != paragraph or all(line.startswith(_TYPED) for line in lines):
+            code = "\n".join(lines)
+            parts += [f"```sh\n{code}\n```"] if lines else []
+        else:
+            parts.append(_sentences(paragraph))
+    return "\n\n".join(parts)
 
 
 def _options(command: click.Command, context: click.Context) -> str:

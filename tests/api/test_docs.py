@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shoe_ctl.api.asked import Command
-from shoe_ctl.api.place import LONGEST_PATH
-from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
+from shoe_ctl.api.requests import Command
+from shoe_ctl.api.unix_socket import LONGEST_PATH, MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import schema as module
