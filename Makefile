@@ -31,11 +31,11 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 wheel deb: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test quick check docs same soak bench wheel lock clean
+.PHONY: help demo test quick check docs same soak bench staff-pages wheel lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 18
 
 demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
 	@$(BIN)/shoectl demo $(ARGS)
@@ -70,6 +70,9 @@ wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill 
 	@$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
+
+staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
+	@$(BIN)/python docs/staff/sheets.py $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)

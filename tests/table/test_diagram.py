@@ -13,7 +13,7 @@ from shoe_ctl.table.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "architecture" / "state-diagram.md"
-STAFF = ROOT / "docs" / "table-staff" / "round.md"
+STAFF = ROOT / "docs" / "staff" / "en" / "round.md"
 
 
 def test_the_committed_page_is_the_generated_one() -> None:
