@@ -46,11 +46,12 @@ test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k overdraw" hands 
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
 	@$(PYTEST) -m "not slow and not soak" $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
+check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+	@echo "check: words" && $(BIN)/codespell && $(BIN)/python -m docs.prose
 
 docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
 	@$(BIN)/python -m docs.generate

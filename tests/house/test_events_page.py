@@ -43,7 +43,7 @@ def test_every_type_has_a_section_and_no_other() -> None:
 
 @pytest.mark.parametrize("kind", SECTIONS)
 def test_a_section_begins_with_the_audience(kind: str) -> None:
-    beginning = ("Public. ", "Restricted only. ", "Public, or restricted only ", "As `delivery.")
+    beginning = ("**Public.** ", "**Restricted only.** ", "**Public**, or ", "As `delivery.")
     assert SECTIONS[kind].startswith(beginning)
 
 
@@ -78,5 +78,5 @@ def test_every_recorded_key_is_named() -> None:
         open_to_all = set(re.findall(r"`([a-z0-9_]+)`", section.partition("Restricted adds")[0]))
         assert keys <= named, kind
         assert public[kind] <= open_to_all, kind
-        if section.startswith("Restricted only."):
+        if section.startswith("**Restricted only.**"):
             assert not public[kind], kind

@@ -1,6 +1,6 @@
 """What the documents name exists: files, modules and their names, other pages and their headings.
 
-In: README.md, docs/, the specifications of the protocols. Out: what they name and nobody finds.
+In: README.md and its neighbours, docs/, the specifications of the protocols. Out: what they name and nobody finds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     {
-        ROOT / "README.md",
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "firmware_proto").rglob("*.md"),
         *(ROOT / "simulators").rglob("*.md"),
