@@ -24,7 +24,7 @@ FOLDER = ROOT / "reference"
 
 _MADE = "<!-- Generated from the code: change the code, then run `make docs`. -->"
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"*])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"*\[])")
 
 
 def _page(title: str, *parts: str) -> str:

@@ -71,7 +71,7 @@ def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -
         return Step("expose", message("next_expose", hand=hand))
     if not entitlement.has_wager_feed(now.wagers):
         return Step("expose", message("next_pass_to_highest_wager", hand=hand))
-    rules = WagerRules(game, settings.layout, settings.limits)
+    rules = WagerRules(game, settings.layout, settings.limits, settings.seats)
     due = entitlement.find_recipient(now.wagers, hand, handling.refused, rules)
     if due is None:
         return Step("expose", message("next_pit_supervisor_names", hand=hand))
@@ -106,7 +106,7 @@ def shown(
     """
     if not now.wagers.standing:
         return []
-    rules = WagerRules(game, settings.layout, settings.limits)
+    rules = WagerRules(game, settings.layout, settings.limits, settings.seats)
     lines = _lines(now, game, settings, rules)
     held = settlement.order_lines(now.wagers.standing, rules)
     return [_wager(one, lines.get(one.number), restricted=restricted) for one in held]

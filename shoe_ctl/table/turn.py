@@ -188,7 +188,7 @@ class Turn(TableView):
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
     ) -> None:
         super().__init__(TableState(), game, settings, procedures)
-        self.wager_rules = WagerRules(game, settings.layout, settings.limits)
+        self.wager_rules = WagerRules(game, settings.layout, settings.limits, settings.seats)
         self.effects: list[Effect] = []
         self.state = self.source = self.now.state
         self.triggers: deque[str] = deque()

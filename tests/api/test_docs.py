@@ -53,7 +53,7 @@ SECTIONS = [
     struct
     for struct in vars(module).values()
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
-    if struct.__name__ not in {"TableSettings", "_Strict"}
+    if struct.__name__ not in {"Layout", "TableSettings", "_Strict"}
 ]
 
 

@@ -90,7 +90,8 @@ class WagerAmountArgs(WagerArgs, frozen=True, kw_only=True):
 
 
 def _wager_rules(view: TableView) -> WagerRules:
-    return WagerRules(view.game, view.settings.layout, view.settings.limits)
+    settings = view.settings
+    return WagerRules(view.game, settings.layout, settings.limits, settings.seats)
 
 
 def _assess(view: TableView) -> Differential:

@@ -47,7 +47,7 @@ def has_no_taker(at: TableView, hand: str) -> bool:
     wagers, played = at.now.wagers, at.now.round
     if at.method != "A" or played is None or not entitlement.has_wager_feed(wagers):
         return False
-    rules = WagerRules(at.game, at.settings.layout, at.settings.limits)
+    rules = WagerRules(at.game, at.settings.layout, at.settings.limits, at.settings.seats)
     return entitlement.find_recipient(wagers, hand, played.hands.of(hand).refused, rules) is None
 
 
