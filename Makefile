@@ -31,7 +31,7 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 wheel deb: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test quick check same soak bench wheel lock clean
+.PHONY: help demo test quick check same soak bench wheel deb test-deb lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -66,6 +66,13 @@ wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill 
 	@$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
+
+deb: wheel  ## build the Debian package into dist/; it installs daemon, unit, udev rules, man pages and documentation
+	@if grep -q '^man:' Makefile; then $(MAKE) --no-print-directory man; fi
+	@$(BIN)/python debian/build.py $(ARGS)
+
+test-deb: $(OURS) $(TEST) deb  ## install, upgrade and purge the package in a Debian root of its own; wants root and debootstrap
+	@$(BIN)/python -m pytest -q -n 0 -m deb tests/deployment $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
