@@ -31,7 +31,7 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 wheel deb: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test quick check same soak bench wheel deb test-deb lock clean
+.PHONY: help demo test quick check docs same soak bench wheel deb test-deb lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -51,6 +51,10 @@ check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what nee
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+
+docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
+	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
 	@$(BIN)/python -m tests.corpus $(ARGS)

@@ -16,11 +16,10 @@ from time import perf_counter
 
 from firmware_proto.cards import Card
 from shoe_ctl.games import catalog
-from shoe_ctl.games.completions import ends
 from shoe_ctl.games.decided import decide
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.odds import odds
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import ends, next_hand
 
 ODDS_WANTED_S = 10.0
 """The odds of all games together."""

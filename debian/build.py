@@ -52,6 +52,9 @@ COMPLETION = {
     "fish": "usr/share/fish/vendor_completions.d",
 }
 
+PAGES = {".md", ".svg", ".png"}
+"""Files of the documentation, without the scripts that make them."""
+
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 
 
@@ -179,7 +182,7 @@ def stage_documents(root: Path, stage: Path, version: str, built: datetime) -> N
     pages = [*root.glob("*.md"), *(root / "docs").rglob("*")]
     pages += [*(root / "firmware_proto").rglob("*.md"), *(root / "simulators").rglob("*.md")]
     for page in pages:
-        if page.is_file():
+        if page.suffix in PAGES:
             copy(page, stage / DOC / page.relative_to(root))
     upstream = version.rpartition("-")[0]
     copy(root / f"dist/shoe_ctl-{upstream}.cdx.json", stage / DOC / "shoe-ctl.cdx.json")

@@ -22,8 +22,8 @@ from simulators.faults import parse_faults
 from simulators.ports.port import parse
 
 if TYPE_CHECKING:
-    from simulators.performing import Scene
-    from simulators.serving import Choices, Serving
+    from simulators.scenario_runner import ScenarioRun
+    from simulators.server import Server, ServerSettings
 
 _ENVIRONMENT = 3
 _INTERRUPTED = 130
@@ -129,14 +129,14 @@ def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def choices_of(options: dict[str, Any]) -> Choices:
+def choices_of(options: dict[str, Any]) -> ServerSettings:
     """The options as ``serving`` takes them.
 
     Raises:
         simulators.errors.WrongUsage: a port that cannot be understood, no profile, an option that
             only a scenario has a use for.
     """
-    from simulators.serving import Choices, any_seed
+    from simulators.server import ServerSettings, any_seed
 
     chosen = dict(options)
     del chosen["scenario"]
@@ -149,17 +149,19 @@ def choices_of(options: dict[str, Any]) -> Choices:
         raise WrongUsage(f"--profile is missing: {' or '.join(PROFILES)}")
     seed = any_seed() if chosen["seed"] is None else chosen["seed"]
     faults = None if fault is None else parse_faults(fault)
-    return Choices(**chosen | {"port": parse(chosen["port"]), "seed": seed, "faults": faults})
+    return ServerSettings(
+        **chosen | {"port": parse(chosen["port"]), "seed": seed, "faults": faults}
+    )
 
 
-def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
+def scene_of(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
     """The options as ``performing`` takes them.
 
     Raises:
         simulators.errors.SimulatorError: no such scenario, a wrong file or port, an option that a
             scenario does not leave open or that it wants.
     """
-    from simulators.performing import Scene
+    from simulators.scenario_runner import ScenarioRun
     from simulators.table.scenario import find
 
     context = click.get_current_context()
@@ -169,7 +171,7 @@ def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
     for name in _OF_A_SCENARIO:
         if options[name] is None:
             raise WrongUsage(f"--{name} is missing: a scenario is played through a daemon")
-    return Scene(
+    return ScenarioRun(
         scenario=find(options["scenario"]),
         port=parse(options["port"]),
         socket=options["socket"],
@@ -202,13 +204,13 @@ def serve(**options: Any) -> int:
     shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:4001 --pace-ms 1500
     shoe-sim serve --profile reference --port pty --fault drop=0.02,flip=0.01
     """  # noqa: D301 - click wants the very character
-    from simulators.serving import serve as serve_shoe
+    from simulators.server import serve as serve_shoe
 
     if options["scenario"] is not None:
         return _play(scene_of(options, patience_s=_PATIENCE_S))
     choices = choices_of(options)
 
-    def tell(serving: Serving) -> None:
+    def tell(serving: Server) -> None:
         click.echo(serving.address)
         click.echo(
             f"shoe {serving.device_id}: profile {choices.profile}, {choices.decks} decks of "
@@ -251,8 +253,8 @@ def play(port: str, speed: float, capture: Path) -> int:
 
     Example: shoe-sim play shoe.capture --port pty:/tmp/shoe
     """
-    from simulators.playback import play as play_capture
-    from simulators.playback import recording
+    from simulators.capture_player import play as play_capture
+    from simulators.capture_player import recording
 
     if math.isnan(speed):  # it is no less than the least and no more than the most
         raise WrongUsage("--speed: expected a number from 0.01 to 1000")
@@ -280,12 +282,12 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_LINE]
 
 
-def _play(scene: Scene) -> int:
+def _play(scene: ScenarioRun) -> int:
     """Plays a scenario for a person, who runs the daemon."""
-    from simulators.performing import Audience, perform
+    from simulators.scenario_runner import Progress, run_scenario
     from simulators.table.scenario import configured
 
-    def opened(serving: Serving) -> None:
+    def opened(serving: Server) -> None:
         click.echo(serving.address)
         click.echo(f"{scene.scenario.title}\nthe daemon's table:", err=True)
         click.echo(_as_toml(configured(scene.scenario, serving.address)), err=True)
@@ -299,8 +301,8 @@ def _play(scene: Scene) -> int:
     def note(words: str) -> None:
         click.echo(words, err=True)
 
-    return perform(
-        scene, Audience(opened=opened, note=note, host=host, ended=ended), until_stdin_ends=False
+    return run_scenario(
+        scene, Progress(opened=opened, note=note, host=host, ended=ended), until_stdin_ends=False
     )
 
 

@@ -12,13 +12,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
 
-from construct import ConstructError  # type: ignore[import-untyped]
+from construct import ConstructError
 
+from firmware_proto.angel_eye import layouts
 from firmware_proto.cards import CARDS, FRENCH52, Card
+from firmware_proto.commands import VendorCommand
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
-    CommandAsked,
     CuttingCard,
     Discarded,
     Error,
@@ -32,8 +33,6 @@ from firmware_proto.events import (
     Standby,
     Started,
 )
-
-from . import layouts as wire
 
 BCC_BYTES: Final = 2
 SEQ_AT: Final = 1
@@ -114,7 +113,7 @@ _READ: Final[dict[str, Callable[[Any], ShoeEvent]]] = {
 
 def _card_fields(card: Card | None) -> dict[str, object]:
     if card is None:
-        return {"suit": wire.NO_SUIT, "rank": 0}
+        return {"suit": layouts.NO_SUIT, "rank": 0}
     if card not in FRENCH52:
         raise ValueError(f"the wire cannot name {card!r}: it carries the four suits only")
     return {"suit": card.suit.value, "rank": card.rank.value}
@@ -148,7 +147,7 @@ _WRITE: Final[dict[type[ShoeEvent], tuple[str, Callable[[Any], object]]]] = {
     PresetChanged: ("M", _preset_fields),
 }
 
-SAYABLE: Final = frozenset(_WRITE)
+SENDABLE: Final = frozenset(_WRITE)
 """The events that the wire has a frame for."""
 
 
@@ -158,12 +157,12 @@ def encode_event(event: ShoeEvent, seq: str) -> bytes:
     Raises:
         ValueError: the wire cannot say this event, or not with these values.
     """
-    if type(event) not in SAYABLE:
+    if type(event) not in SENDABLE:
         raise ValueError(f"the wire has no frame for {event.type}")
     code, fields_of = _WRITE[type(event)]
     try:
         fields = {"seq": ord(seq), "code": code, "data": fields_of(event)}
-        body: bytes = wire.EVENT.build(fields)
+        body: bytes = layouts.EVENT.build(fields)
     except (ConstructError, TypeError) as error:
         raise ValueError(f"the wire cannot say {event!r} (sequence {seq!r}): {error}") from None
     return body + bcc(body[1:])
@@ -173,7 +172,7 @@ def encode_event(event: ShoeEvent, seq: str) -> bytes:
 def _parse_event(body: bytes) -> ShoeEvent | None:
     """The event of a frame up to its ETX; None when a bit is not as declared."""
     try:
-        frame = wire.EVENT.parse(body)
+        frame = layouts.EVENT.parse(body)
     except ConstructError:
         return None
     return _READ[frame.code](frame.data)
@@ -185,7 +184,7 @@ def read_event(raw: bytes) -> ShoeEvent:
     ``raw`` is of the length that its code tells, and its sequence character is a good one.
     """
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
-    if body[-1] != wire.ETX:
+    if body[-1] != layouts.ETX:
         return Discarded(reason="etx")
     if bcc(body[1:]) != check:
         return Discarded(reason="bcc")
@@ -207,7 +206,7 @@ def encode_command(kind: str, data: str, check: CommandBcc = CommandBcc.FROM_STX
         "data": list(data.encode()),
     }
     try:
-        body: bytes = wire.COMMAND.build(fields)
+        body: bytes = layouts.COMMAND.build(fields)
     except ConstructError as error:
         raise ValueError(f"no such command: {kind} {data}: {error}") from None
     return body + _framed_bcc(body, check)
@@ -225,12 +224,12 @@ def encode_reply(reply: Reply, *, framed: CommandBcc | None = None) -> bytes:
     elif reply.reason is not None:
         raise ValueError("an accepted command has no reason")
     try:
-        bare: bytes = wire.REPLY.build(answer)
+        bare: bytes = layouts.REPLY.build(answer)
     except ConstructError:
         raise ValueError(f"no such refusal: {reply.reason!r}") from None
     if framed is None:
         return bare
-    body = bytes((wire.STX,)) + bare + bytes((wire.ETX,))
+    body = bytes((layouts.STX,)) + bare + bytes((layouts.ETX,))
     return body + _framed_bcc(body, framed)
 
 
@@ -242,7 +241,7 @@ def _framed_bcc(body: bytes, check: CommandBcc) -> bytes:
 def read_reply(bare: bytes) -> Reply | Discarded:
     """What a bare reply says, or ``Discarded`` when its number is not known."""
     try:
-        reply = wire.REPLY.parse(bare)
+        reply = layouts.REPLY.parse(bare)
     except ConstructError:
         return Discarded(reason="refusal")
     if reply.answer == "accepted":
@@ -250,20 +249,20 @@ def read_reply(bare: bytes) -> Reply | Discarded:
     return Reply(accepted=False, reason=reply.refusal.reason)
 
 
-def read_framed(raw: bytes, checks: Checks) -> ShoeEvent | CommandAsked:
+def read_framed(raw: bytes, checks: Checks) -> ShoeEvent | VendorCommand:
     """What a command or a framed reply says, its check beginning there; or ``Discarded``."""
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
-    if body[-1] != wire.ETX:
+    if body[-1] != layouts.ETX:
         return Discarded(reason="etx")
-    is_reply = body[1] in (wire.ACK, wire.NAK)
+    is_reply = body[1] in (layouts.ACK, layouts.NAK)
     wheres = checks.replies if is_reply else checks.commands
     if all(_framed_bcc(body, where) != check for where in wheres):
         return Discarded(reason="bcc")
     if is_reply:
         return read_reply(body[1:-1])
     try:
-        asked = wire.COMMAND.parse(body)
+        asked = layouts.COMMAND.parse(body)
     except ConstructError:
         return Discarded(reason="layout")
     kind, data = bytes(asked.kind).decode(), bytes(asked.data).decode()
-    return CommandAsked(operation=asked.operation.decode(), kind=kind, data=data)
+    return VendorCommand(operation=asked.operation.decode(), kind=kind, data=data)

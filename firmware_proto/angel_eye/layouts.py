@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from construct import (  # type: ignore[import-untyped]
+from construct import (
     BitsInteger,
     BitStruct,
     Byte,

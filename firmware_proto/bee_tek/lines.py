@@ -10,10 +10,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
+from firmware_proto.bee_tek import layouts
 from firmware_proto.cards import CARDS, FRENCH52, Card
 from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent, Warned
-
-from . import layouts as wire
 
 LINE_END: Final = b"\r\n"
 """What ends a line that is sent."""
@@ -48,7 +47,7 @@ def read_line(line: bytes) -> ShoeEvent | None:
     text = line.decode("ascii")
     if not text.strip():
         return None
-    found = wire.LINE.fullmatch(text)
+    found = layouts.LINE.fullmatch(text)
     if found is None:
         return Discarded(reason="form")
     tag, token = found["tag"], found["token"]
@@ -66,28 +65,28 @@ def read_line(line: bytes) -> ShoeEvent | None:
 
 def _read_card(token: str, *, hand: str | None, place: str) -> ShoeEvent:
     """What stands beside the tag of a card: the card, that it was not read, or an alarm."""
-    if token.lower() == wire.GAME.lower():
+    if token.lower() == layouts.GAME.lower():
         return CardDrawn(card=None, hand=hand)
-    if wire.IS_ALARM.match(token):
+    if layouts.IS_ALARM.match(token):
         return _read_alarm(token, place=place)
-    found = wire.CARD.fullmatch(token)
+    found = layouts.CARD.fullmatch(token)
     if found is None:
         return Discarded(reason="card")
     rank = found["rank"] or found["rank_last"]
     suit = found["suit"] or found["suit_first"]
-    code = ("T" if rank == wire.TEN else rank) + suit
+    code = ("T" if rank == layouts.TEN else rank) + suit
     return CardDrawn(card=CARDS[code.upper()], hand=hand)
 
 
 def _read_alarm(token: str, *, place: str | None) -> ShoeEvent:
-    found = wire.FAULT.fullmatch(token)
+    found = layouts.FAULT.fullmatch(token)
     if found is None:
         return Discarded(reason="alarm")
     return Error(code=found["code"].upper(), text=found["text"], place=place)
 
 
 def _read_warning(token: str) -> ShoeEvent:
-    if wire.WARNING.fullmatch(token) is None:
+    if layouts.WARNING.fullmatch(token) is None:
         return Discarded(reason="tag")
     return Warned(code=token)
 
@@ -107,16 +106,16 @@ def encode(
     return line + LINE_END
 
 
-_TAG_OF_CARD: Final[dict[str | None, str]] = {None: wire.GAME, "burn": wire.BURN}
+_TAG_OF_CARD: Final[dict[str | None, str]] = {None: layouts.GAME, "burn": layouts.BURN}
 _TAG_OF_ALARM: Final[dict[str | None, str]] = {
-    None: wire.ALARM, "game": wire.GAME, "burn": wire.BURN,
+    None: layouts.ALARM, "game": layouts.GAME, "burn": layouts.BURN,
 }  # fmt: skip
 
 
 def _text(event: ShoeEvent, form: CardForm, ten: TenForm) -> str:
     match event:
         case CardDrawn(card=None, hand=None | "burn" as hand):
-            return f" [{_TAG_OF_CARD[hand]}]<{wire.GAME}> "
+            return f" [{_TAG_OF_CARD[hand]}]<{layouts.GAME}> "
         case CardDrawn(card=Card() as card, hand=None | "burn" as hand) if card in FRENCH52:
             return f" [{_TAG_OF_CARD[hand]}]<{_token(card, form, ten)}> "
         case Error(code=code, text=words, place=None | "game" | "burn" as place):

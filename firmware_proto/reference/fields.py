@@ -1,6 +1,6 @@
-"""Fields whose wire value stands for another, in construct and for the fast path alike.
+"""Values of fields, their codes on the wire (SPEC 5), and the construct fields that convert them.
 
-In: wire values or meanings. Out: the one from the other, or ValueError.
+In: wire values or their meanings. Out: the one from the other, or ValueError.
 Must not know: which frame a field is in.
 """
 
@@ -9,14 +9,62 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from construct import Adapter, Bytes, Int16ul, ValidationError  # type: ignore[import-untyped]
+from construct import Adapter, Bytes, Int16ul, ValidationError
 
-from firmware_proto.cards import Card
+from firmware_proto.cards import DECKS, ELEMENT65, FRENCH52, Card, Element, Suit
 
-from .codes import CARD_CODES, PARTS
+SUIT_CODES: dict[Suit | Element, int] = {
+    suit: code for code, suit in enumerate((*FRENCH52.suits, *ELEMENT65.suits), start=1)
+}
+"""SPEC 5: 1-4 spades hearts diamonds clubs, 5-9 fire gold earth wood water."""
+
+CARD_CODES: dict[Card | None, int] = {None: 0} | {
+    card: SUIT_CODES[card.suit] << 4 | deck.ranks.index(card.rank) + 1
+    for deck in DECKS.values()
+    for card in deck.cards
+}
+"""SPEC 5: the suit's code in the high half, 1-13 (the rank's place in its deck) in the low half;
+0 is a card that was not read."""
+
+HAND_CODES = {"player": 1, "banker": 2, "burn": 3, "set_aside": 4}
+DECK_CODES = {FRENCH52.name: 1, ELEMENT65.name: 2}
+OTHER_REASON = "other"
+REASON_CODES = {
+    None: 0,  # accepted
+    "already drawn": 1,
+    "not the next draw": 2,
+    "locked by key": 3,
+    "empty": 4,
+    "memory full": 5,
+    "busy": 6,
+    "not supported": 7,
+    OTHER_REASON: 255,
+}
+CAN_ARM = 1
+AUTHENTICATES = 2
+"""Bits of ``capabilities``; the other bits are reserved, sent as 0 and not looked at."""
+
+OTHER_FAULT = "other"
+FAULT_CODES = {
+    "cannot_read": 1,
+    "jam": 2,
+    "reverse_run": 3,
+    "draw_timeout": 4,
+    "sensor": 5,
+    "bolt": 6,
+    "memory": 7,
+    "display": 8,
+    "battery": 9,
+    "clock": 10,
+    OTHER_FAULT: 255,
+}
+TAMPER_CODES = {"seal": 1, "opened_without_power": 2, "sensor": 3, "other": 255}
+QUERY_CODES = {"clock": 1, "battery": 2, "lifetime_draws": 3, "temperature": 4}
+PARTS = ("sensor", "bolt", "memory", "display", "battery", "clock", "lid", "other")
+"""Bits of ``failed`` in self_test, from bit 0."""
 
 
-class Meaning(Adapter, ABC):  # type: ignore[misc]  # construct is not typed
+class ConvertedField(Adapter, ABC):  # type: ignore[misc]  # construct is not typed
     """A field whose wire value stands for another; both ways raise ValueError."""
 
     @abstractmethod
@@ -38,7 +86,7 @@ class Meaning(Adapter, ABC):  # type: ignore[misc]  # construct is not typed
             raise ValidationError(str(error), path=path) from None
 
 
-class OrNone(Meaning):
+class OrNone(ConvertedField):
     """A count or number in which 0 says that there is none."""
 
     def from_wire(self, value: int) -> int | None:
@@ -48,7 +96,7 @@ class OrNone(Meaning):
         return value or 0
 
 
-class Positive(Meaning):
+class Positive(ConvertedField):
     """A number that starts from 1: 0 is an error."""
 
     def from_wire(self, value: int) -> int:
@@ -59,7 +107,7 @@ class Positive(Meaning):
     to_wire = from_wire
 
 
-class Text(Meaning):
+class Text(ConvertedField):
     """Printable ASCII, filled with 00 to its length; all 00 is None."""
 
     def __init__(self, length: int) -> None:
@@ -104,7 +152,7 @@ class Name(Text):
         return super().to_wire(value)
 
 
-class Digest(Meaning):
+class Digest(ConvertedField):
     """A SHA-256 as 64 hex digits; all 00 is None."""
 
     def __init__(self) -> None:
@@ -117,7 +165,7 @@ class Digest(Meaning):
         return bytes(32) if value is None else bytes.fromhex(value)
 
 
-class Hex(Meaning):
+class Hex(ConvertedField):
     """Bytes as hex digits."""
 
     def __init__(self, length: int) -> None:
@@ -139,7 +187,7 @@ MOST_TOGETHER = 4
 _CARDS = {code: card for card, code in CARD_CODES.items()}
 
 
-class Together(Meaning):
+class CardsTogether(ConvertedField):
     """Two to four cards, a byte each as in card_drawn; FF fills what is left."""
 
     def __init__(self) -> None:
@@ -160,7 +208,7 @@ class Together(Meaning):
         return bytes(CARD_CODES[card] for card in value).ljust(MOST_TOGETHER, bytes((NO_CARD,)))
 
 
-class Failures(Meaning):
+class Failures(ConvertedField):
     """The parts that failed, a bit each; bits beyond them are an error."""
 
     def __init__(self) -> None:
@@ -175,7 +223,7 @@ class Failures(Meaning):
         return sum(1 << PARTS.index(part) for part in set(value))
 
 
-class OrUnknown(Meaning):
+class OrUnknown(ConvertedField):
     """A number of 8 bytes in which all ones say that it is not known."""
 
     UNKNOWN = 2**64 - 1

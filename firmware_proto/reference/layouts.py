@@ -1,14 +1,12 @@
-"""Every frame of the reference profile, declared once in construct.
+"""The payload of every kind of frame, declared once in construct (SPEC 4).
 
-In: nothing. Out: the kinds, a layout for each kind's payload, BODY over them all, the caps.
-Must not know: stuffing, CRC, sessions, what a message means to a table.
+In: nothing. Out: a layout for each kind, BODY over them all.
+Must not know: framing, CRC, sessions, which event a message carries.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-
-from construct import (  # type: ignore[import-untyped]
+from construct import (
     Bytes,
     Const,
     Construct,
@@ -24,7 +22,7 @@ from construct import (  # type: ignore[import-untyped]
     this,
 )
 
-from .codes import (
+from firmware_proto.reference.fields import (
     CARD_CODES,
     DECK_CODES,
     FAULT_CODES,
@@ -32,72 +30,19 @@ from .codes import (
     QUERY_CODES,
     REASON_CODES,
     TAMPER_CODES,
+    CardsTogether,
+    Digest,
+    Failures,
+    Hex,
+    Line,
+    Name,
+    OrNone,
+    OrUnknown,
+    Positive,
+    Text,
 )
-from .fields import Digest, Failures, Hex, Line, Name, OrNone, OrUnknown, Positive, Text, Together
-
-VERSION = 1
-"""The first byte of a frame without a MAC (SPEC 3)."""
-
-SEALED = 0x80 | VERSION
-"""The first byte of a frame with one."""
-
-SEAL_BYTES = 16
-"""Counter (4) and MAC (12), between payload and CRC."""
-
-NONCE_BYTES = 16
-PROOF_BYTES = 16
-
-MAX_BODY_BYTES = 240
-"""No frame of this version is longer before stuffing: SPEC 3. Below 254, so that stuffing adds
-exactly one byte, and with room for a MAC after the longest payload."""
-
-
-class Kind(IntEnum):
-    """The second byte of every frame (SPEC 4)."""
-
-    HELLO = 0x01
-    STATUS = 0x02
-    REPLY = 0x03
-    CHALLENGE_ANSWERED = 0x04
-    QUERY_ANSWERED = 0x05
-    COMMAND_REPLY = 0x06
-    SHOE_LOADED = 0x10
-    CARD_DRAWN = 0x11
-    CUTTING_CARD = 0x12
-    CARDS_DRAWN = 0x13
-    CARD_PUSHED_BACK = 0x14
-    LID = 0x15
-    BUTTON = 0x16
-    SHOE_EMPTY = 0x17
-    SELF_TEST = 0x18
-    FAULT = 0x19
-    FAULT_CLEARED = 0x1A
-    POWER_LOW = 0x1B
-    POWER_RESTORED = 0x1C
-    RESET_DONE = 0x1D
-    EVENTS_LOST = 0x1E
-    KEY_ROTATED = 0x1F
-    TAMPER = 0x20
-    HELLO_REQUEST = 0x81
-    ACKNOWLEDGE = 0x82
-    ARM = 0x83
-    LOCK = 0x84
-    REPLAY_FROM = 0x85
-    CHALLENGE = 0x86
-    SHOW = 0x87
-    RESET = 0x88
-    TEST_SELF = 0x89
-    QUERY = 0x8A
-    SET_TIME = 0x8B
-    ROTATE_KEY = 0x8C
-
-
-FIRST_NUMBERED = 0x10
-"""From here to ``FIRST_OF_HOST`` a kind is an event with a number of its own, kept until heard."""
-
-FIRST_OF_HOST = 0x80
-"""From here on only a host says it."""
-
+from firmware_proto.reference.mac import NONCE_BYTES, PROOF_BYTES
+from firmware_proto.reference.messages import VERSION, Kind
 
 _YES_NO = Mapping(Int8ul, {False: 0, True: 1})
 _ARMED = Mapping(Int8ul, {False: 0, True: 1, None: 2})
@@ -168,7 +113,7 @@ PAYLOADS: dict[Kind, Construct] = {
     Kind.CARDS_DRAWN: Struct(
         *_HEADER,
         "number" / OrNone(Int16ul),
-        "cards" / Together(),
+        "cards" / CardsTogether(),
         "order_known" / _YES_NO,
         "armed" / _ARMED,
     ),

@@ -23,7 +23,7 @@ from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused, UsageEr
 
 if TYPE_CHECKING:
     from firmware_proto.capture import Entry
-    from shoe_ctl.link.ports import Port
+    from shoe_ctl.link.address import Address
 
 
 @click.command
@@ -73,10 +73,10 @@ def capture(  # noqa: PLR0913 - an argument for each option
 
 
 def _from_journal(journal: str, table: str | None, output: str | None) -> int:
-    from shoe_ctl.cli.from_journal import lines
+    from shoe_ctl.cli.capture_files import journal_lines
 
     with ExitStack() as files:
-        found = lines(Path(journal), table)
+        found = journal_lines(Path(journal), table)
         first = next(found, None)
         if first is None:
             raise InputRefused(f"{journal}: no connection to a shoe is in it")
@@ -90,10 +90,10 @@ def _from_journal(journal: str, table: str | None, output: str | None) -> int:
 def _from_port(name: str, port: str, output: str | None, seconds: float | None) -> int:
     if name not in PROFILES:
         raise UsageError(f"--profile: unknown profile {name!r} (have: {', '.join(PROFILES)})")
-    from shoe_ctl.link.ports import parse_port
+    from shoe_ctl.link.address import parse_address
 
     try:
-        where = parse_port(port)
+        where = parse_address(port)
     except ConfigError as error:
         raise UsageError(f"--{error}") from None
     with ExitStack() as files:
@@ -144,17 +144,17 @@ class _Tally:
 
 
 async def _capture(
-    profile: str, port: Port, named: str, tally: _Tally, seconds: float | None
+    profile: str, port: Address, named: str, tally: _Tally, seconds: float | None
 ) -> bool:
     """Listens until SIGINT (then True), SIGTERM or the end of the time given."""
     from concurrent.futures import ThreadPoolExecutor
 
     from firmware_proto.capture import Chunk, Lost, Opened, line
     from firmware_proto.profiles import profile as profile_named
-    from shoe_ctl.link.clock import SystemClock
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.link.openers import opener
-    from shoe_ctl.link.tap import listen
-    from shoe_ctl.link.usb_devices import libusb
+    from shoe_ctl.link.recorder import record
+    from shoe_ctl.link.usb_discovery import libusb
 
     clock = SystemClock()
     began = False
@@ -177,7 +177,7 @@ async def _capture(
 
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="port") as executor:
         opens = opener(port, profile_named(profile).SERIAL, executor, libusb)
-        return await _until_stopped(lambda: listen(opens, clock, hears), seconds)
+        return await _until_stopped(lambda: record(opens, clock, hears), seconds)
 
 
 def _header(profile: str, port: str, t_us: int) -> str:

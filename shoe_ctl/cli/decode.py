@@ -21,8 +21,8 @@ import click
 from firmware_proto.capture import SHOE
 from firmware_proto.events import Discarded, Repeated, to_plain
 from firmware_proto.profiles import PROFILES
-from firmware_proto.session import Heard
-from shoe_ctl.cli.captured import Captured, streams, told_apart
+from firmware_proto.session import ReceivedEvent
+from shoe_ctl.cli.capture_files import Captured, detect_capture, streams
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 
 CHUNK_BYTES = 65536
@@ -39,9 +39,9 @@ _SPACE = frozenset(b" \t\r\n")
 class _Listener(Protocol):
     """What each profile's ``codec`` offers under this name."""
 
-    def feed(self, data: bytes) -> list[Heard]: ...
+    def feed(self, data: bytes) -> list[ReceivedEvent]: ...
 
-    def end(self) -> list[Heard]: ...
+    def end(self) -> list[ReceivedEvent]: ...
 
 
 @click.command()
@@ -109,11 +109,11 @@ def decode(
 
 
 def _make_fixture(file: str | None, folder: str) -> None:
-    from shoe_ctl.cli.fixture import make
+    from shoe_ctl.cli.capture_files import make_fixture
 
     if file is None or file == "-":
         raise UsageError("--fixture: name the capture's file")
-    path = make(Path(file), Path(folder), events_of_capture)
+    path = make_fixture(Path(file), Path(folder), events_of_capture)
     click.echo(f"{path}: a test finds it there", err=True)
 
 
@@ -125,18 +125,18 @@ def events_of_capture(captured: Captured) -> Iterator[str]:
 
 def _all_events(
     chunks: Iterable[bytes], profile: str | None, name: str, *, as_hex: bool
-) -> Iterator[tuple[Heard, bytes]]:
+) -> Iterator[tuple[ReceivedEvent, bytes]]:
     """Every event of an input of any of the kinds that are read."""
     if as_hex:
         return _events(_listener(_named(profile)), _from_hex(chunks))
-    found, chunks = told_apart(chunks)
+    found, chunks = detect_capture(chunks)
     if found:
         captured = Captured(chunks, name)
         return _captured_events(captured, profile or captured.header.profile)
     return _events(_listener(_named(profile)), chunks)
 
 
-def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[Heard, bytes]]:
+def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[ReceivedEvent, bytes]]:
     """A listener for each connection; places go on counting, as if all were one stream."""
     _refuse_unknown(profile)
     before = 0
@@ -188,9 +188,9 @@ def _is_journal(source: BinaryIO, name: str) -> bool:
 
 
 def _from_journal(path: Path) -> Iterator[bytes]:
-    from shoe_ctl.cli.from_journal import lines
+    from shoe_ctl.cli.capture_files import journal_lines
 
-    return (f"{line}\n".encode() for line in lines(path, None))
+    return (f"{line}\n".encode() for line in journal_lines(path, None))
 
 
 def _chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
@@ -262,7 +262,7 @@ def _not_hex(byte: int) -> str:
     return f"{shown} is no hexadecimal digit"
 
 
-def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[Heard, bytes]]:
+def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[ReceivedEvent, bytes]]:
     """Every event with its bytes; keeps only the bytes whose event is still to come."""
     kept, base = bytearray(), 0
     for chunk in chunks:
@@ -279,7 +279,7 @@ def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[Hear
         yield heard, bytes(kept[heard.first - base : heard.last - base])
 
 
-def _json(heard: Heard, raw: bytes) -> str:
+def _json(heard: ReceivedEvent, raw: bytes) -> str:
     plain = to_plain(heard.event)
     told: dict[str, object] = {"type": plain.pop("type")}
     if heard.seq is not None:
@@ -287,7 +287,7 @@ def _json(heard: Heard, raw: bytes) -> str:
     return json.dumps(told | plain | {"raw": raw.hex()})
 
 
-def _text(heard: Heard, raw: bytes) -> str:
+def _text(heard: ReceivedEvent, raw: bytes) -> str:
     plain = to_plain(heard.event)
     kind = plain.pop("type")
     fields = " ".join(f"{name}={_shown(value)}" for name, value in plain.items())

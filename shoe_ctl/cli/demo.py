@@ -326,9 +326,9 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.run import host_boot, until_terminated
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.delivery import NamedSink
-    from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
     seen_enough = asyncio.Event()

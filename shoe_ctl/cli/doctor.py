@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shoe_ctl.cli.doctor_view import Report, TriedPort
-    from shoe_ctl.link.inventory import System, UsbFound
-    from shoe_ctl.link.trial import Target
-    from shoe_ctl.link.usb_devices import Backends
+    from shoe_ctl.link.discovery import System, UsbFound
+    from shoe_ctl.link.doctor import ProbeTarget
+    from shoe_ctl.link.usb_discovery import Backends
 
 
 @click.command
@@ -70,8 +70,8 @@ def doctor(
     Example: shoectl doctor --config table.toml
     """
     from shoe_ctl.cli import doctor_view
-    from shoe_ctl.link.inventory import System
-    from shoe_ctl.link.usb_devices import libusb
+    from shoe_ctl.link.discovery import System
+    from shoe_ctl.link.usb_discovery import libusb
 
     # what a link logs of each connection is in the line that is told of it
     logging.getLogger("shoe_ctl").addHandler(logging.NullHandler())
@@ -129,7 +129,7 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
     from shoe_ctl.cli.table import Wire
     from shoe_ctl.config.schema import load
     from shoe_ctl.errors import ShoeCtlError
-    from shoe_ctl.link import verdicts
+    from shoe_ctl.link.doctor import diagnose_from_status
 
     found = tried.diagnosis
     if found.cause != "held_by_daemon":
@@ -145,7 +145,7 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
         table = tried.table or next(at_port, None)
         with Wire(config.socket_path) as wire:
             (held,) = wire.status(table)["tables"]
-        told = verdicts.of_daemon(
+        told = diagnose_from_status(
             found, held["link"], held.get("link_reason"), held["next"]["message"]["text"]
         )
     except (ShoeCtlError, ValueError, KeyError) as error:
@@ -169,15 +169,15 @@ def _config_of(pid: int | None, proc: Path) -> str | None:
 
 
 def examine(
-    targets: Sequence[tuple[str | None, Target]], seconds: float, system: System, usb: Backends
+    targets: Sequence[tuple[str | None, ProbeTarget]], seconds: float, system: System, usb: Backends
 ) -> Report:
     """What is there, and what is found at each target, all of them tried at the same time."""
     from shoe_ctl.cli.doctor_view import Report
-    from shoe_ctl.link.inventory import serial_ports
+    from shoe_ctl.link.discovery import find_serial_ports
 
     candidates, usb_note = _usb(system, usb)
     return Report(
-        ports=serial_ports(system),
+        ports=find_serial_ports(system),
         usb=candidates,
         usb_note=usb_note,
         tried=asyncio.run(_try_all(targets, seconds, system, usb)),
@@ -187,22 +187,22 @@ def examine(
 
 def _usb(system: System, usb: Backends) -> tuple[list[UsbFound], str | None]:
     """The USB devices, or why they cannot be looked at."""
-    from shoe_ctl.link.inventory import usb_candidates
+    from shoe_ctl.link.discovery import find_usb_candidates
 
     try:
-        return usb_candidates(system, usb()), None
+        return find_usb_candidates(system, usb()), None
     except PortError as error:
         return [], str(error)
 
 
 async def _try_all(
-    targets: Sequence[tuple[str | None, Target]], seconds: float, system: System, usb: Backends
+    targets: Sequence[tuple[str | None, ProbeTarget]], seconds: float, system: System, usb: Backends
 ) -> list[TriedPort]:
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.doctor_view import TriedPort
-    from shoe_ctl.link.clock import SystemClock
-    from shoe_ctl.link.diagnosis import Doctor
+    from shoe_ctl.clock import SystemClock
+    from shoe_ctl.link.doctor import Doctor
 
     with ThreadPoolExecutor(max_workers=max(1, len(targets)), thread_name_prefix="port") as pool:
         here = Doctor(system=system, clock=SystemClock(), executor=pool, usb=usb, seconds=seconds)
@@ -215,7 +215,7 @@ async def _try_all(
 
 def _targets(
     config_file: str | None, name: str | None, ports: tuple[str, ...]
-) -> list[tuple[str | None, Target]]:
+) -> list[tuple[str | None, ProbeTarget]]:
     """What is to be tried, each with its table where a configuration names one."""
     if config_file is not None:
         if name is not None:
@@ -240,24 +240,24 @@ def _notes(config_file: str | None) -> list[str]:
     return [] if config_file is None else warnings(load(config_file))
 
 
-def _named(name: str, port: str) -> Target:
+def _named(name: str, port: str) -> ProbeTarget:
     from firmware_proto.profiles import profile
-    from shoe_ctl.link.ports import parse_port
-    from shoe_ctl.link.trial import Target
+    from shoe_ctl.link.address import parse_address
+    from shoe_ctl.link.doctor import ProbeTarget
 
     try:
-        where = parse_port(port)
+        where = parse_address(port)
     except ConfigError as error:
         raise UsageError(f"--{error}") from None
     chosen = profile(name)
-    return Target(port=where, name=name, profile=chosen, settings={}, serial=chosen.SERIAL)
+    return ProbeTarget(port=where, name=name, profile=chosen, settings={}, serial=chosen.SERIAL)
 
 
-def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
+def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, ProbeTarget]]:
     from shoe_ctl.config.resolve import profile_of, resolve
     from shoe_ctl.config.schema import load
-    from shoe_ctl.link.ports import parse_port
-    from shoe_ctl.link.trial import Target
+    from shoe_ctl.link.address import parse_address
+    from shoe_ctl.link.doctor import ProbeTarget
 
     config = load(config_file)
     resolve(config)  # what the daemon would not start with is told before any port is tried
@@ -265,13 +265,13 @@ def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | Non
     for port in ports:
         if port not in have:
             raise UsageError(f"--port: no table has {port!r} (have: {', '.join(have)})")
-    found: list[tuple[str | None, Target]] = []
+    found: list[tuple[str | None, ProbeTarget]] = []
     for table in config.table:
         shoe = table.shoe
         chosen, settings, _ = profile_of(config, table, {})
         if not ports or shoe.port in ports:
-            target = Target(
-                port=parse_port(shoe.port),
+            target = ProbeTarget(
+                port=parse_address(shoe.port),
                 name=shoe.profile,
                 profile=chosen,
                 settings=settings,

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from shoe_ctl.link.holders import holders_of
-from shoe_ctl.link.inventory import Access, Identity, SerialFound, UsbFound
-from shoe_ctl.link.verdicts import Diagnosis
+from shoe_ctl.link.discovery import Access, Identity, SerialFound, UsbFound
+from shoe_ctl.link.doctor import Diagnosis
+from shoe_ctl.link.port_users import find_port_users
 
 COLUMNS = 80
 
@@ -66,7 +66,7 @@ def as_json(report: Report) -> str:
 
 def _port_object(port: SerialFound, proc: Path) -> dict[str, Any]:
     plain = {"path": port.path, "by_id": port.by_id, "card_shoe": port.card_shoe}
-    held = [asdict(holder) for holder in holders_of(port.path, proc)]
+    held = [asdict(holder) for holder in find_port_users(port.path, proc)]
     return plain | _known(port.identity, port.driver, port.access) | {"held_by": held}
 
 
@@ -109,7 +109,7 @@ def _serial(report: Report) -> Iterator[str]:
         yield _row(port.path, *_middle(port.identity, port.driver), _may(port.access))
         yield from _more(port.identity)
         yield from (f"  {link}" for link in (port.card_shoe, port.by_id) if link is not None)
-        yield from (f"  in use by {holder}" for holder in holders_of(port.path, report.proc))
+        yield from (f"  in use by {holder}" for holder in find_port_users(port.path, report.proc))
 
 
 def _usb(report: Report) -> Iterator[str]:

@@ -25,16 +25,16 @@ def export(journal: Path, shoe_id: str | None, output: Path | None, as_json: boo
 
     Example: shoectl export journal.db --shoe bac-07-s12
     """
-    from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.daemon.journal_upkeep import SUFFIX
     from shoe_ctl.history.shoe_sections import find_section
     from shoe_ctl.journal import export as exports
     from shoe_ctl.journal.reader import Reader
 
-    with told_of(journal), Reader.open(journal) as reader:
+    with explain_damage(journal), Reader.open(journal) as reader:
         span = find_section(reader, shoe_id)
         path = Path(f"{span.shoe_id}{SUFFIX}") if output is None else output
-        kept = exports.stretch(reader, span.table, span.first, span.last)
+        kept = exports.select_records(reader, span.table, span.first, span.last)
         exports.write(reader, kept, path)
     if as_json:
         import msgspec

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from shoe_ctl.account.places import Place
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.input_replay import GameOverrides
     from shoe_ctl.replay.replay import Replay
     from shoe_ctl.replay.wire_replay import RecordedSessions
+    from shoe_ctl.round_report.lookup import RoundLocation
 
 
 @click.command
@@ -86,34 +86,34 @@ def replay(  # noqa: PLR0913 - one for each option
 
 def _places(
     reader: Reader, round_id: str | None, last: int | None, table: str | None
-) -> list[Place]:
-    from shoe_ctl.account import places
+) -> list[RoundLocation]:
+    from shoe_ctl.round_report import lookup
 
     if round_id is not None:
-        return [places.find(reader, round_id)]
+        return [lookup.find_round(reader, round_id)]
     assert last is not None
-    return places.last(reader, last, table)
+    return lookup.last_round(reader, last, table)
 
 
 def _tell(
-    journal: Path, reader: Reader, places: list[Place], *, as_json: bool, brief: bool
+    journal: Path, reader: Reader, places: list[RoundLocation], *, as_json: bool, brief: bool
 ) -> None:
     """Each round's account as it is read: there may be many."""
     import msgspec
 
-    from shoe_ctl.account.gather import gather
-    from shoe_ctl.account.page import page
-    from shoe_ctl.account.summary import COLUMNS, summary
-    from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.cli.common import explain_damage
+    from shoe_ctl.round_report.collect import collect
+    from shoe_ctl.round_report.render import render_page
+    from shoe_ctl.round_report.summary import COLUMNS, summary
 
     for number, place in enumerate(places):
-        with told_of(journal):
-            account = gather(reader, place)
+        with explain_damage(journal):
+            account = collect(reader, place)
             lines: list[bytes] | list[str]
             if as_json:
                 lines = [msgspec.json.encode(account)]
             else:
-                lines = list(summary(account) if brief else page(account))
+                lines = list(summary(account) if brief else render_page(account))
         if number and brief:
             click.echo()
         elif number and not as_json:
@@ -130,7 +130,7 @@ def _replay(
 
     keys, others = None, None
     if key_file is not None:
-        from shoe_ctl.link.key_file import read_keys
+        from shoe_ctl.link.keyring import read_keys
 
         keys = read_keys(key_file)
     if games is not None:
@@ -156,8 +156,7 @@ def _replay(
 def _run(
     journal: Path, sessions: RecordedSessions, others: GameOverrides | None, *, go_on: bool
 ) -> Replay:
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.history import snapshots
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.replay import replay as run
@@ -169,7 +168,7 @@ def _run(
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
-                with told_of(journal):
+                with explain_damage(journal):
                     found = run(
                         reader,
                         rules_of,

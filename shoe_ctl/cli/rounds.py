@@ -18,8 +18,8 @@ import click
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
-    from shoe_ctl.account.rounds import Line, RoundLine
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.round_report.rounds import Line, RoundLine
 
 COLUMNS = 80
 
@@ -43,12 +43,11 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
         raise click.UsageError("give --csv or --json, not both")
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
 
     to_people = sys.stdout.isatty() and not (as_csv or as_json)
-    with told_of(journal), Reader.open(journal) as reader, Progress("listed") as said:
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
         found = _lines(reader, shoe_id, said if not sys.stdout.isatty() else lambda _n, _last: None)
         if as_json:
             _show(_as_json(found))
@@ -61,8 +60,8 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
 
 
 def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
-    from shoe_ctl.account.rounds import lines
     from shoe_ctl.history.shoe_sections import find_section
+    from shoe_ctl.round_report.rounds import lines
 
     if shoe_id is None:
         return lines(reader, progress=progress)
@@ -93,7 +92,7 @@ def _as_csv(found: Iterable[Line]) -> Iterator[str]:
     """Every key of a line in its column; lists are words with a space between them."""
     import msgspec
 
-    from shoe_ctl.account.rounds import RoundLine
+    from shoe_ctl.round_report.rounds import RoundLine
 
     names = ["line", *(field.name for field in msgspec.structs.fields(RoundLine))]
     yield ",".join(names)
@@ -113,7 +112,7 @@ def _cell(value: object) -> object:
 
 
 def _as_text(found: Iterable[Line]) -> Iterator[str]:
-    from shoe_ctl.account.rounds import ShoeLine
+    from shoe_ctl.round_report.rounds import ShoeLine
 
     for line in found:
         if isinstance(line, ShoeLine):
@@ -152,7 +151,7 @@ def _show_tables(found: Iterable[Line]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shoe_ctl.account.rounds import ShoeLine
+    from shoe_ctl.round_report.rounds import ShoeLine
 
     console = Console(highlight=False)
     open_tables: dict[str, Table] = {}

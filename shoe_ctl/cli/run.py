@@ -21,11 +21,11 @@ import click
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
+    from shoe_ctl.clock import Clock
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.host import ServiceManager
-    from shoe_ctl.journal.bodies import Ruling
-    from shoe_ctl.link.clock import Clock
+    from shoe_ctl.journal.codec import Ruling
     from shoe_ctl.table.settings import TableSettings
 
 PATIENT_PRESSES = 2
@@ -119,10 +119,10 @@ async def serve(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file, warnings
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.host import service_manager
-    from shoe_ctl.link.clock import SystemClock
 
     clock = SystemClock()
     with (

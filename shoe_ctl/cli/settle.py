@@ -15,8 +15,8 @@ import click
 from firmware_proto.cards import Card, card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
-from shoe_ctl.games.game import Game, Wager
-from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, plain_wagers
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.wagers import HandResult, Settlement, Wager, WagerResult, plain_wagers
 
 
 @click.command()

@@ -59,7 +59,7 @@ def verify(
 
 
 def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verification:
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as walk
 

@@ -14,12 +14,18 @@ from itertools import combinations_with_replacement, product
 
 from firmware_proto.cards import Card, Deck
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.completions import End, Thirds, ends, thirds
-from shoe_ctl.games.conditions import CORE, Initial, core_features, initial_features
+from shoe_ctl.games.conditions import (
+    CORE,
+    HandKinds,
+    Initial,
+    Kind,
+    core_features,
+    initial_features,
+)
 from shoe_ctl.games.game import Game
-from shoe_ctl.games.hand_kinds import HandKinds, Kind
-from shoe_ctl.games.judge import named
-from shoe_ctl.games.pay import Wager
+from shoe_ctl.games.settle import named
+from shoe_ctl.games.table_of_play import End, Thirds, ends, thirds
+from shoe_ctl.games.wagers import Wager
 
 _MOST_CARDS = 6
 _CODES = {"win": 1, "lose": 2, "push": 3}

@@ -15,10 +15,9 @@ import msgspec
 
 from firmware_proto.cards import Card, Deck
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
-from shoe_ctl.games.settle_table import SettleTable
-from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult
+from shoe_ctl.games.settle import SettleTable
 from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.wagers import HandResult, OutcomeLine, PayLine, Settlement, Wager, WagerResult
 
 __all__ = [
     "DeckRange",

@@ -321,17 +321,18 @@ def resume_play(turn: Turn) -> None:
         return
     if turn.now.pending is not None:
         pending_card.deal_pending_card(turn)
-    if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
+    is_void = card_ledger.cannot_complete_deal(turn)
+    if not is_void and wager_commands.differential_has_changed(turn):
         wager_commands.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
         if turn.now.pending_irregularities:
             unread_cards.resolve_known(turn)
         reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
-        card_ledger.void_if_shoe_is_empty(turn)
-        if turn.state == "closed" and not turn.round.cards:
+        if turn.state == "closed" and not turn.round.cards and not is_void:
             wager_commands.measure_differential(turn)
             turn.fire("opening_due")
+    card_ledger.detect_empty_shoe(turn)
 
 
 def _void_round(turn: Turn, end: End) -> None:

@@ -27,8 +27,8 @@ from shoe_ctl.cli.doctor_view import COLUMNS, Report, TriedPort, as_json, as_tex
 from shoe_ctl.config.resolve import NO_WAY_IN
 from shoe_ctl.errors import EnvironmentFault, InputRefused, PortError, UsageError
 from shoe_ctl.journal.evidence import WHAT_TO_DO
-from shoe_ctl.link.inventory import Access, Identity, SerialFound, System, UsbFound
-from shoe_ctl.link.verdicts import Cause, Diagnosis
+from shoe_ctl.link.discovery import Access, Identity, SerialFound, System, UsbFound
+from shoe_ctl.link.doctor import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
 
 SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
@@ -69,7 +69,7 @@ def config(folder: Path, *tables: tuple[str, str, str]) -> str:
 @pytest.fixture(autouse=True)
 def _no_usb(monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process; libusb keeps descriptors of its own until the process ends."""
-    monkeypatch.setattr("shoe_ctl.link.usb_devices.libusb", UsbBus)
+    monkeypatch.setattr("shoe_ctl.link.usb_discovery.libusb", UsbBus)
 
 
 def run(*words: str) -> Result:
@@ -221,7 +221,7 @@ OTHERS = 1
 ALONE = """
 import asyncio, os, sys
 from shoe_ctl.cli.doctor import _named, _try_all
-from shoe_ctl.link.inventory import System
+from shoe_ctl.link.discovery import System
 
 def tried(port):
     (found,) = asyncio.run(_try_all([(None, _named("reference", port))], 9, System(), None))
@@ -315,7 +315,7 @@ def test_a_host_that_cannot_look_at_usb_says_so_and_that_it_cannot_tell(
 ) -> None:
     listed = examine([], 1, System(), no_libusb)
     assert (listed.usb, listed.usb_note) == ([], "a usb: port needs pyusb")
-    monkeypatch.setattr("shoe_ctl.link.usb_devices.libusb", no_libusb)
+    monkeypatch.setattr("shoe_ctl.link.usb_discovery.libusb", no_libusb)
     done = run("--profile", "reference", "--port", "usb:SH-0042")
     assert isinstance(done.exception, EnvironmentFault)
     assert "a usb: port needs pyusb" in done.output
@@ -384,7 +384,7 @@ def test_a_program_reads_every_field_whole() -> None:
 
 
 def test_the_page_says_what_every_cause_means() -> None:
-    page = (Path(__file__).parents[2] / "docs/integrator/doctor.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/guides/doctor.md").read_text("utf-8")
     causes = [word for kind in get_args(Cause) for word in (get_args(kind) or [kind])]
     assert len(causes) > 20
     assert [cause for cause in causes if f"`{cause}`" not in page] == []

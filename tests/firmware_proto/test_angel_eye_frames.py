@@ -17,7 +17,7 @@ import firmware_proto.angel_eye
 from firmware_proto.angel_eye import layouts as wire
 from firmware_proto.angel_eye.codec import CommandDecoder, Decoder, Listener
 from firmware_proto.angel_eye.frames import (
-    SAYABLE,
+    SENDABLE,
     Checks,
     CommandBcc,
     bcc,
@@ -27,11 +27,11 @@ from firmware_proto.angel_eye.frames import (
     read_event,
 )
 from firmware_proto.cards import ELEMENT65, FRENCH52, card
+from firmware_proto.commands import VendorCommand
 from firmware_proto.events import (
     EVENTS,
     CardDrawn,
     CardOutsideGame,
-    CommandAsked,
     CuttingCard,
     Discarded,
     Error,
@@ -109,7 +109,7 @@ def test_a_golden_event_is_read_and_written_as_the_spec_shows(
 ) -> None:
     raw, event = bytes.fromhex(golden), from_plain(json.loads(plain))
     assert encode_event(event, seq) == raw
-    assert [(i.said, i.seq, i.raw) for i in Decoder(Checks()).feed(raw)] == [(event, seq, raw)]
+    assert [(i.content, i.seq, i.raw) for i in Decoder(Checks()).feed(raw)] == [(event, seq, raw)]
 
 
 def test_the_golden_events_show_every_code() -> None:
@@ -124,14 +124,14 @@ def test_a_golden_command_is_read_and_written_as_the_spec_shows(
     raw = bytes.fromhex(golden)
     assert encode_command(kind, data, CommandBcc(check)) == raw
     heard = CommandDecoder(CommandBcc(check)).feed(raw)
-    assert [i.said for i in heard] == [CommandAsked("OP", kind, data)]
+    assert [i.content for i in heard] == [VendorCommand("OP", kind, data)]
 
 
 @pytest.mark.parametrize("check", CommandBcc)
 def test_a_command_checked_from_the_other_byte_is_discarded(check: CommandBcc) -> None:
     other = next(c for c in CommandBcc if c is not check)
     heard = CommandDecoder(check).feed(encode_command("LK", "02", other))
-    assert [i.said for i in heard] == [Discarded(reason="bcc")]
+    assert [i.content for i in heard] == [Discarded(reason="bcc")]
 
 
 @pytest.mark.parametrize(("golden", "reason", "form"), _golden("golden-replies"))
@@ -143,7 +143,7 @@ def test_a_golden_reply_is_read_and_written_as_the_spec_shows(
     assert encode_reply(reply, framed=_framing(form)) == raw
     framing = _framing(form) or CommandBcc.FROM_STX
     decoder = Decoder(Checks(replies=(framing,)))
-    assert [i.said for i in decoder.feed(raw)] == [reply]
+    assert [i.content for i in decoder.feed(raw)] == [reply]
 
 
 def test_the_golden_replies_show_every_reason() -> None:
@@ -155,7 +155,7 @@ def test_the_golden_replies_show_every_reason() -> None:
 def test_every_sayable_event_comes_back_from_its_frame(event: ShoeEvent, seq: str) -> None:
     frame = encode_event(event, seq)
     assert len(frame) == 3 + wire.PAYLOAD_BYTES[frame[2]] + 3
-    assert [(i.said, i.seq) for i in Decoder(Checks()).feed(frame)] == [(event, seq)]
+    assert [(i.content, i.seq) for i in Decoder(Checks()).feed(frame)] == [(event, seq)]
 
 
 @given(code=st.sampled_from("GEeL"), value=st.integers(0, 255))
@@ -229,7 +229,7 @@ def test_what_the_wire_cannot_say_is_refused(event: ShoeEvent) -> None:
 
 def test_events_without_a_frame_are_refused_by_name() -> None:
     for name, kind in EVENTS.items():
-        if kind not in SAYABLE:
+        if kind not in SENDABLE:
             with pytest.raises(ValueError, match=f"no frame for {name}"):
                 encode_event(kind.__new__(kind), "1")
 

@@ -9,17 +9,18 @@ import string
 from functools import partial
 from typing import Any
 
-import construct  # type: ignore[import-untyped]
+import construct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.events import CardDrawn
 from firmware_proto.reference.codec import read
-from firmware_proto.reference.derived import DERIVED, Derived, FrameError, derive
+from firmware_proto.reference.compiled import COMPILED, CompiledLayout, compile_layout
 from firmware_proto.reference.fields import Name, Text
-from firmware_proto.reference.framing import framed
-from firmware_proto.reference.layouts import BODY, PAYLOADS, VERSION, Kind
+from firmware_proto.reference.framing import FrameError, frame_body
+from firmware_proto.reference.layouts import BODY, PAYLOADS
+from firmware_proto.reference.messages import VERSION, Kind
 
 CRC = b"\0\0\0\0"
 kinds = st.sampled_from(list(Kind))
@@ -35,7 +36,7 @@ def _little(size: int, number: int) -> bytes:
     return number.to_bytes(size, "little")
 
 
-def wire_values(derived: Derived) -> st.SearchStrategy[bytes]:
+def wire_values(derived: CompiledLayout) -> st.SearchStrategy[bytes]:
     """Payloads whose numbers and bytes are drawn field by field, many of them without meaning."""
     parts: list[st.SearchStrategy[bytes]] = []
     for field in derived.fields:
@@ -57,11 +58,11 @@ def by_construct(kind: Kind, payload: bytes) -> dict[str, Any] | None:
     except construct.ConstructError:
         return None
     assert parsed.kind == kind
-    return {name: parsed.payload[name] for name in (f.name for f in DERIVED[kind].fields)}
+    return {name: parsed.payload[name] for name in (f.name for f in COMPILED[kind].fields)}
 
 
 def by_fast_path(kind: Kind, payload: bytes) -> dict[str, Any] | None:
-    derived = DERIVED[kind]
+    derived = COMPILED[kind]
     try:
         values = derived.unpack(bytes((VERSION, kind)) + payload + CRC)
     except FrameError:
@@ -69,7 +70,7 @@ def by_fast_path(kind: Kind, payload: bytes) -> dict[str, Any] | None:
     return dict(zip((f.name for f in derived.fields), values, strict=True))
 
 
-@given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), wire_values(DERIVED[kind]))))
+@given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), wire_values(COMPILED[kind]))))
 def test_both_ways_read_the_same_values_or_both_refuse(drawn: tuple[Kind, bytes]) -> None:
     kind, payload = drawn
     assert by_fast_path(kind, payload) == by_construct(kind, payload)
@@ -80,21 +81,21 @@ def test_both_ways_refuse_every_other_length(kind: Kind, payload: bytes) -> None
     assert by_fast_path(kind, payload) == by_construct(kind, payload)
 
 
-@given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), wire_values(DERIVED[kind]))))
+@given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), wire_values(COMPILED[kind]))))
 def test_both_ways_write_the_same_bytes(drawn: tuple[Kind, bytes]) -> None:
     kind, payload = drawn
     values = by_construct(kind, payload)
     if values is None:
         return
     built = BODY.build({"version": VERSION, "kind": kind, "payload": values})
-    assert DERIVED[kind].pack(tuple(values.values())) == built
+    assert COMPILED[kind].pack(tuple(values.values())) == built
     assert built[2:] == payload
 
 
-@given(wire_values(DERIVED[Kind.CARD_DRAWN]))
+@given(wire_values(COMPILED[Kind.CARD_DRAWN]))
 def test_the_card_s_own_fast_path_agrees_with_construct(payload: bytes) -> None:
     values = by_construct(Kind.CARD_DRAWN, payload)
-    stuffed = framed(bytes((VERSION, Kind.CARD_DRAWN)) + payload)[1:-1]
+    stuffed = frame_body(bytes((VERSION, Kind.CARD_DRAWN)) + payload)[1:-1]
     if values is None:
         with pytest.raises(FrameError, match=r"card_drawn: .* has no meaning"):
             read(stuffed)
@@ -109,7 +110,7 @@ def test_the_card_s_own_fast_path_agrees_with_construct(payload: bytes) -> None:
 
 def test_a_card_made_by_the_fast_path_cannot_be_changed() -> None:
     payload = bytes.fromhex("01000000 02000000 0300000000000000 0100 18 01 00 63")
-    event = read(framed(bytes((VERSION, Kind.CARD_DRAWN)) + payload)[1:-1])[1]
+    event = read(frame_body(bytes((VERSION, Kind.CARD_DRAWN)) + payload)[1:-1])[1]
     with pytest.raises(AttributeError):
         event.card = None
 
@@ -121,11 +122,11 @@ def test_a_layout_without_a_fixed_length_is_refused_at_import() -> None:
         construct.Struct(construct.Int16ul),
     ):
         with pytest.raises(TypeError):
-            derive(Kind.LOCK, layout)
+            compile_layout(Kind.LOCK, layout)
 
 
 def test_every_kind_is_declared_once() -> None:
-    assert set(PAYLOADS) == set(Kind) == set(DERIVED)
+    assert set(PAYLOADS) == set(Kind) == set(COMPILED)
 
 
 @pytest.mark.parametrize("text", ["", "x" * 37, "tab\t", "naïve"])

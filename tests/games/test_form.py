@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import GameFileError, InputRefused
-from shoe_ctl.games.form import parse
+from shoe_ctl.games.game_file import parse
 
 GOOD = Path(__file__).with_name("lucky_eight.toml").read_text()
 

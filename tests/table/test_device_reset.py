@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, Locked, ResetDone, Started
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import ResetDone, Started
 from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 from tests.table.test_procedures import declares

@@ -47,15 +47,18 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     maximum: Amount | None = None
     """The most that a wager may be; None: no limit."""
     differential: Amount | None = None
-    """The table differential: how far apart all main wagers on Player and on Banker may be."""
+    """The table differential: how far apart all main wagers on Player and on Banker may be. Only in
+    games with staff. None: not checked."""
     wagers_per_area: Amount | None = None
-    """A Pit Manager's lower number of wagers per playing area that the table begins with."""
+    """A lower number of wagers per playing area than the game's, from the first round on. Only in
+    games that let staff lower it. None: the game's number."""
     payout_cap: Amount | None = None
-    """The highest payout of a win, in games whose rules know one."""
+    """The most that a wager wins, a multiple of the currency's unit. Only in games whose rules know
+    a highest payout. None: no cap."""
     currency: Currency | None = None
     """What payouts are rounded to; None: nothing is rounded."""
     wagers: dict[str, WagerLimits] = {}
-    """Limits of single wagers, by name."""
+    """Limits of single wagers, by name: the sections `[table.limits.wagers.NAME]`."""
 
     def __post_init__(self) -> None:
         for wager in ("", *self.wagers):
