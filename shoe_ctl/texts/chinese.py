@@ -532,10 +532,7 @@ TEXTS: Mapping[str, str] = {
 }
 
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "hand": {
-        "player": "闲家",
-        "banker": "庄家",
-    },
+    "hand": {"player": "闲家", "banker": "庄家"},
     "a_position": {
         "dealer": "荷官",
         "pit_supervisor": "监场主任",
@@ -552,10 +549,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "助理赌场经理",
         "surveillance": "监控",
     },
-    "nth": {
-        "1": "第一张",
-        "2": "第二张",
-    },
+    "nth": {"1": "第一张", "2": "第二张"},
     "place": {
         "player 1": "闲家第 1 张牌",
         "player 2": "闲家第 2 张牌",
@@ -586,10 +580,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "object": "一组值",
         "float": "小数",
     },
-    "limit": {
-        "under_minimum": "低于下限",
-        "over_maximum": "超过上限",
-    },
+    "limit": {"under_minimum": "低于下限", "over_maximum": "超过上限"},
     "shoe_command": {
         "reset": "自行重置",
         "self_test": "自检",

@@ -26,7 +26,7 @@ from ..arguments import (
     find_player,
     require_args,
 )
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
+from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, both, is_not
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
@@ -127,10 +127,6 @@ def _has_face_down_cards(view: TableView) -> bool:
 def _has_no_taker(view: TableView) -> bool:
     """Return True if by the wagers nobody is to get the hand: a Pit Supervisor names the Player."""
     return hands.has_no_taker(view, str(_noted_hand(view)))
-
-
-def _has_taker(view: TableView) -> bool:
-    return not _has_no_taker(view)
 
 
 def _named_player(args: RightPlayer) -> NamedPlayer:
@@ -235,7 +231,7 @@ WRONG_PLAYER = Procedure(
             (
                 Choice(
                     "pass_on", "dealer", "retrieved", (_pass_on,), _check_pass_on,
-                    reason=False, arguments=RightPlayer, offered_if=_has_taker,
+                    reason=False, arguments=RightPlayer, offered_if=is_not(_has_no_taker),
                     suggested=_suggested_seat,
                 ),
                 Choice(
@@ -305,10 +301,6 @@ def _has_hand(view: TableView) -> bool:
     return _noted_hand(view) is not None
 
 
-def _has_shoe(view: TableView) -> bool:
-    return _noted_hand(view) is None
-
-
 def _is_next_to_open(view: TableView) -> bool:
     """Return True if the hand has cards to be opened, and no other is opened before it."""
     hand, played = _noted_hand(view), view.now.round
@@ -318,10 +310,6 @@ def _is_next_to_open(view: TableView) -> bool:
     first = played.hands.first
     other_comes_first = first not in (None, hand) and bool(_face_down(view, first))
     return not (other_comes_first and _is_unopened(view, hand))
-
-
-def _is_opened_later(view: TableView) -> bool:
-    return _has_hand(view) and not _is_next_to_open(view)
 
 
 # Actions
@@ -357,11 +345,11 @@ HOLDER_ABSENT = Procedure(
                 ),
                 Choice(
                     "expose_later", "dealer", "exposed", (_dealer_takes,), check_shoe_ready,
-                    reason=False, offered_if=_is_opened_later,
+                    reason=False, offered_if=both(_has_hand, is_not(_is_next_to_open)),
                 ),
                 Choice(
                     "dealer_draws", DECIDES, "drawn", (_dealer_draws, align), check_can_resume,
-                    offered_if=_has_shoe,
+                    offered_if=is_not(_has_hand),
                 ),
                 *_RULINGS,
             ),

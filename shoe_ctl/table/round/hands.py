@@ -13,17 +13,9 @@ import msgspec
 
 from shoe_ctl.texts.message import Message, message
 
-from ..arguments import (
-    HandName,
-    HandToAnyone,
-    HandToPlayer,
-    NamedPlayer,
-    find_player,
-    require_args,
-)
+from ..arguments import HandName, HandToAnyone, HandToPlayer, NamedPlayer, find_player, require_args
 from ..state import HandCustody, Player
 from ..turn import TableView, Turn
-from ..wagers.limits import WagerRules
 from . import entitlement
 
 # Who is to have a hand, and who has it.
@@ -47,8 +39,8 @@ def has_no_taker(at: TableView, hand: str) -> bool:
     wagers, played = at.now.wagers, at.now.round
     if at.method != "A" or played is None or not entitlement.has_wager_feed(wagers):
         return False
-    rules = WagerRules(at.game, at.settings.layout, at.settings.limits)
-    return entitlement.find_recipient(wagers, hand, played.hands.of(hand).refused, rules) is None
+    refused = played.hands.of(hand).refused
+    return entitlement.find_recipient(wagers, hand, refused, at.wager_rules) is None
 
 
 def is_held_face_down(turn: Turn, hand: str) -> bool:

@@ -237,16 +237,6 @@ def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Me
     return unaligned or check_change("place_wager", turn, given)
 
 
-def check_increasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """Return the ledger's objection to an increase."""
-    return check_change("increase_wager", turn, given)
-
-
-def check_decreasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """Return the ledger's objection to a decrease."""
-    return check_change("decrease_wager", turn, given)
-
-
 def check_out_of_time(turn: Turn) -> Objection | None:
     """Return the ledger's objection in a state in which no wager can change.
 
