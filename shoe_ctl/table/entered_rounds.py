@@ -262,7 +262,6 @@ def _next_number(turn: Turn, known: set[int]) -> int:
 
 
 def _emit_entered(turn: Turn) -> None:
-    """Emit what was entered, and who entered it."""
     args, command = arguments.require_args(turn, EnteredRound), turn.command
     said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
     who = {**turn.actor(), "consented_by": command.consented_by}
@@ -306,7 +305,6 @@ def _last_announced(turn: Turn) -> SettledRound | None:
 
 
 def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
-    """Return what is wrong with these hands."""
     entered = args.codes()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
@@ -382,7 +380,6 @@ def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int
 
 
 def _emit_revised(turn: Turn, after: SettledRound) -> None:
-    """Emit the corrected outcome."""
     rule = turn.game.rule(*CITES)
     data = {**outcome.outcome_data(turn, after.round, after.shoe_id, after.method), "rule": rule}
     proof = {"first": after.round.first_input, "last": turn.now.inputs}
@@ -415,7 +412,6 @@ def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None
 def _emit_wager_revised(
     turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine
 ) -> None:
-    """Emit what a settled wager changes by."""
     change = _player_gets(now) - _player_gets(was)
     secret: dict[str, Any] = {"round_id": round_id, **line_data(now), "change": json_amount(change)}
     public = {name: value for name, value in secret.items() if name != "player"}

@@ -146,13 +146,13 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                                                          reveal_face_up_cards),
     ("betting",     "pull.opens_round",   "closed",      close_bets, raise_double_draw,
                                                          measure_differential),             # 5.8
-    ("betting",     "cards_placed",       "dealing",     detect_empty_shoe),
+    ("betting",     "cards_placed",       "dealing"),
     ("betting",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     # -- closed: no more bets, no card is out ----------------------------------------------------
     ("closed",      "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("closed",      "opening_due",        "dealing",     deal_opening_cards,
                                                          reveal_face_up_cards),             # 6.1
-    ("closed",      "cards_placed",       BY_CARDS,      detect_empty_shoe),
+    ("closed",      "cards_placed",       BY_CARDS),
     ("closed",      "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     # -- dealing: the first four cards, Player, Banker, Player, Banker ---------------------------
     ("dealing",     "card.in_turn",       "dealing",     *DEAL),                            # 3.13

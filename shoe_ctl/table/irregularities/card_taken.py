@@ -126,7 +126,6 @@ def check_source(turn: Turn, args: ValueSource | None) -> Objection | Message | 
 
 
 def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
-    """Return why the round cannot go on with the value."""
     return check_source(turn, args) or check_can_resume(turn)
 
 

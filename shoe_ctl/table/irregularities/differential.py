@@ -136,7 +136,6 @@ def _totals_facts(view: TableView) -> dict[str, Any]:
 
 
 def _removal_facts(view: TableView) -> dict[str, Any]:
-    """Return both totals, and the wagers on the higher hand."""
     current, mains = _assess(view), view.wager_rules.mains
     high = [
         {"number": held.number, "seat": held.seat, "wager": held.wager, "amount": held.amount}

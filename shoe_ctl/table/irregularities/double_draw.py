@@ -119,7 +119,6 @@ def halt_for_double_draw(turn: Turn) -> None:
 
 
 def _open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
-    """Raise the double draw that the shoe reported."""
     noted = {ORDER_KNOWN: event.order_known, PULLED_DRAWS: _draw_numbers(turn, event)}
     raise_irregularity(turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), data=noted))
 
@@ -187,7 +186,6 @@ def _is_order_known(view: TableView) -> bool:
 
 
 def _is_order_uncertain(view: TableView) -> bool:
-    """Return True if the shoe's report does not settle the order."""
     return view.current.data.get(ORDER_KNOWN) is not True
 
 

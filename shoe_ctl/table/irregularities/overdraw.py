@@ -265,7 +265,6 @@ def _require_decided_card(turn: Turn) -> UnplacedCard:
 
 
 def _place_card(turn: Turn) -> None:
-    """Place the card in the slot that is due."""
     early_cards.place_overdrawn(turn, _require_decided_card(turn))
     reconstruct.set_phase(turn)
 

@@ -129,11 +129,6 @@ def _has_no_taker(view: TableView) -> bool:
     return hands.has_no_taker(view, str(_noted_hand(view)))
 
 
-def _named_player(args: RightPlayer) -> NamedPlayer:
-    """Return the Player to whom the hand is to be passed."""
-    return NamedPlayer(player=args.player, seat=args.seat)
-
-
 def _hand_to_player(turn: Turn) -> HandToPlayer:
     """Return the hand with the Player to whom it is to be passed."""
     args, hand = require_args(turn, RightPlayer), _noted_hand(turn)
@@ -144,12 +139,12 @@ def _hand_to_player(turn: Turn) -> HandToPlayer:
 
 
 def _check_pass_on(turn: Turn, args: RightPlayer | None) -> Message | None:
-    to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
+    to, hand = None if args is None else _hand_to_player(turn), str(_noted_hand(turn))
     return hands.check_delivery(turn, hand, to) or check_shoe_ready(turn)
 
 
 def _check_naming(turn: Turn, args: RightPlayer | None) -> Message | None:
-    to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
+    to, hand = None if args is None else _hand_to_player(turn), str(_noted_hand(turn))
     return hands.check_pit_choice(turn, hand, to) or check_shoe_ready(turn)
 
 

@@ -187,16 +187,12 @@ def _is_stuck(view: TableView) -> bool:
 
 def _established_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, with the rule that holds."""
-    halt = view.now.halt
-    if halt is None or halt.current.key != POWER_FAILURE_KEY:
-        return {}
-    return {name: halt.current.data[name] for name in ("decided", "end", "rule")}
+    return {name: view.current.data[name] for name in ("decided", "end", "rule")}
 
 
 def _ruling_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, where it is ruled on."""
-    facts = _established_facts(view)
-    return {"decided": facts["decided"], "end": "ruled"} if facts else {}
+    return {"decided": view.current.data["decided"], "end": "ruled"}
 
 
 # Actions

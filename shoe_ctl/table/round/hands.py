@@ -54,7 +54,6 @@ def is_unopened(turn: Turn, hand: str) -> bool:
 
 
 def _lies_face_down(turn: Turn, hand: str) -> bool:
-    """True if a card of this hand lies face down."""
     return bool(turn.round.face_down(hand))
 
 
@@ -69,7 +68,6 @@ def check_pass(turn: Turn, args: HandToPlayer | None) -> Message | None:
 
 
 def _check_passing(turn: Turn, hand: str) -> Message | None:
-    """Return why this hand cannot be passed to whoever is to have it."""
     return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
 
 
@@ -419,7 +417,6 @@ def _give_hand(
 
 
 def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
-    """Replace who holds this hand."""
     hands = turn.round.hands
     if hand == "player":
         hands = msgspec.structs.replace(hands, player=custody)
@@ -429,5 +426,4 @@ def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
 
 
 def _set_first(turn: Turn, hand: str) -> None:
-    """Record which hand is revealed first."""
     turn.set_round(hands=msgspec.structs.replace(turn.round.hands, first=hand))
