@@ -22,12 +22,11 @@ from pymodbus.pdu.register_message import ReadHoldingRegistersResponse
 
 from firmware_proto.cards import FRENCH52
 from firmware_proto.events import CardDrawn, Hello
+from firmware_proto.reference.authentication import KeyAuthenticator
 from firmware_proto.reference.codec import Message, body_of
-from firmware_proto.reference.framing import framed
-from firmware_proto.reference.guard import KeyGuard
+from firmware_proto.reference.framing import frame_body
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.reference.keys import HostKeys
-from firmware_proto.reference.seal import Agreed, Transcript
+from firmware_proto.reference.mac import HostKeys, SessionKeys, Transcript
 
 WANTED = 5.0
 """The ratio that the project promises against each of the others, frame by frame, at equal length.
@@ -61,27 +60,27 @@ def bodies(count: int) -> list[bytes]:
         card = FRENCH52.cards[n % 52]
         said.append((CardDrawn(card=card, number=n % 416 + 1, armed=True, confidence=99), n + 1))
     return [
-        body_of(Message(said=event, seq=seq, boot_id=7, t_us=1_000_000 + 700_000 * seq))
+        body_of(Message(content=event, seq=seq, boot_id=7, t_us=1_000_000 + 700_000 * seq))
         for event, seq in said
     ]
 
 
 def open_frames(count: int) -> list[bytes]:
     """Without MACs."""
-    return [framed(body) for body in bodies(count)]
+    return [frame_body(body) for body in bodies(count)]
 
 
 def sealed_frames(count: int) -> list[bytes]:
     """With MACs, as after one challenge and its answer."""
-    seal = Agreed.by_shoe(TRANSCRIPT, KEY).sealer.seal
-    return [framed(seal(body) or b"") for body in bodies(count)]
+    seal = SessionKeys.by_shoe(TRANSCRIPT, KEY).signer.sign
+    return [frame_body(seal(body) or b"") for body in bodies(count)]
 
 
-def guard_that_agreed() -> KeyGuard:
+def agreed_authenticator() -> KeyAuthenticator:
     """What a host has after the same challenge and answer."""
-    guard = KeyGuard(HostKeys({"SH-0042": {1: KEY}}, bytes))
-    guard._agreed = Agreed.by_host(TRANSCRIPT, KEY)  # noqa: SLF001 - the exchange is not measured
-    return guard
+    auth = KeyAuthenticator(HostKeys({"SH-0042": {1: KEY}}, bytes))
+    auth._session_keys = SessionKeys.by_host(TRANSCRIPT, KEY)  # noqa: SLF001 - the exchange is not measured
+    return auth
 
 
 def host_run(frames: list[bytes], *, keyed: bool) -> Run:
@@ -89,7 +88,7 @@ def host_run(frames: list[bytes], *, keyed: bool) -> Run:
     hello, *cards = frames
 
     def run() -> None:
-        session = ReferenceHost(None, guard=guard_that_agreed() if keyed else None)
+        session = ReferenceHost(None, auth=agreed_authenticator() if keyed else None)
         session.receive(hello, 0.0)
         receive = session.receive
         for frame in cards:
@@ -106,7 +105,7 @@ def bytewise_run(frames: list[bytes], *, keyed: bool) -> Run:
     single = [stream[n : n + 1] for n in range(len(stream))]
 
     def run() -> None:
-        session = ReferenceHost(None, guard=guard_that_agreed() if keyed else None)
+        session = ReferenceHost(None, auth=agreed_authenticator() if keyed else None)
         session.receive(hello, 0.0)
         receive = session.receive
         if sum(len(receive(byte, 1.0)) for byte in single) != len(cards):

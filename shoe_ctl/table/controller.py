@@ -14,7 +14,8 @@ from collections.abc import Mapping
 import msgspec
 from transitions import Event, EventData, Machine, MachineError, Transition
 
-from firmware_proto.events import Armed, Hello, Locked
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import Hello
 from shoe_ctl.games.game import Game
 from shoe_ctl.texts.message import Message, message
 

@@ -13,7 +13,7 @@ from .transitions import ALWAYS, BY_CARDS, RESUME, ROUND, SHOE
 _HEAD = """# The ten states of a table
 
 This page is generated from `shoe_ctl/table/transitions.py`. To update it:
-`python -m shoe_ctl.table.diagram > docs/contributor/state-diagram.md`.
+`python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md`.
 
 ## The round
 

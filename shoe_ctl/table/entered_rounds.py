@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.games.game import Settlement
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import Message, message
 

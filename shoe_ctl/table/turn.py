@@ -124,7 +124,8 @@ class TableView:
     @cached_property
     def wager_rules(self) -> WagerRules:
         """What limits wagers at this table."""
-        return WagerRules(self.game, self.settings.layout, self.settings.limits)
+        settings = self.settings
+        return WagerRules(self.game, settings.layout, settings.limits, settings.seats)
 
     def is_shoe_sorted(self) -> bool:
         """True if the round gets no card from the shoe any more: its cards lie on the table."""
@@ -171,7 +172,7 @@ class Turn(TableView):
     ) -> None:
         super().__init__(TableState(), game, settings, procedures)
         # At once: with limits that the game has no place for there is no table.
-        self.wager_rules = WagerRules(game, settings.layout, settings.limits)
+        self.wager_rules = WagerRules(game, settings.layout, settings.limits, settings.seats)
         self.effects: list[Effect] = []
         self.state = self.source = self.now.state
         self.triggers: deque[str] = deque()

@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shoe_ctl.api.asked import Command
-from shoe_ctl.api.place import LONGEST_PATH
-from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
+from shoe_ctl.api.requests import Command
+from shoe_ctl.api.unix_socket import LONGEST_PATH, MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import schema as module
@@ -28,7 +27,7 @@ from shoe_ctl.table.wagers.declared import RECORDED
 from tests.table.harness import Playing
 
 DOCS = Path(__file__).parents[2] / "docs"
-CONFIGURATION = (DOCS / "integrator/configuration.md").read_text("utf-8")
+CONFIGURATION = (DOCS / "guides/configure.md").read_text("utf-8")
 STAFF = (DOCS / "table-staff/commands.md").read_text("utf-8")
 
 

@@ -14,7 +14,7 @@ from shoe_ctl.errors import GameFileError, InputRefused
 from shoe_ctl.games import catalog
 
 VARIANT = Path(__file__).parents[1] / "games" / "lucky_eight.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "integrator" / "odds.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "odds.md"
 
 
 def run(*args: str) -> Result:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     {
@@ -35,10 +37,6 @@ DOTTED = re.compile(
 )
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-
-
-def name(path: Path) -> str:
-    return str(path.relative_to(ROOT))
 
 
 def is_path(named: str) -> bool:
@@ -72,7 +70,7 @@ def is_linked(page: Path, target: str, anchor: str) -> bool:
     return linked.exists() and (not anchor or anchor in anchors(linked))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@for_each(PAGES)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text("utf-8")
     assert [each for each in PATH.findall(text) if not is_path(each)] == []
@@ -80,13 +78,13 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert [each for each in files if not any(m.endswith(f"/{each}") for m in MODULES)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@for_each(PAGES)
 def test_every_module_that_a_page_names_exists(page: Path) -> None:
     named = set(DOTTED.findall(page.read_text("utf-8")))
     assert [each for each in sorted(named) if not is_importable(each)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@for_each(PAGES)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     links = LINK.findall(page.read_text("utf-8"))
     assert [each for each in links if not is_linked(page, *each)] == []

@@ -1,6 +1,7 @@
 """The contributor's pages that name modules: where to look, and the rooms of the table.
 
-In: docs/contributor/where.md, architecture.md, the import contract. Out: what they name wrongly.
+In: docs/contributing/where.md, docs/architecture/overview.md, the import contract.
+Out: what they name wrongly.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "contributor"
+PAGES = ROOT / "docs"
 COVERED = ("table", "daemon", "history", "replay", "config")
 
 ROW = re.compile(r"^\| (?P<question>[^|]*\?) \| (?P<answer>[^|]*) \|$", re.MULTILINE)
 ANSWER = re.compile(r"`(?P<module>[a-z_/]+\.py)`(?:: (?P<names>`[A-Za-z_]+`(?:, `[A-Za-z_]+`)*))?")
 
-WHERE = (PAGES / "where.md").read_text("utf-8")
+WHERE = (PAGES / "contributing/where.md").read_text("utf-8")
 ROWS = ROW.findall(WHERE)
-ARCHITECTURE = (PAGES / "architecture.md").read_text("utf-8")
+ARCHITECTURE = (PAGES / "architecture/overview.md").read_text("utf-8")
 
 NODE = re.compile(r'(\w+)\["([^"]+)"\]')
 
@@ -57,10 +58,9 @@ def test_every_line_of_the_page_is_a_question_with_an_answer() -> None:
     assert len({question for question, _ in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize(("question", "answer"), ROWS)
-def test_a_question_is_answered_by_a_module_and_names_that_exist(
-    question: str, answer: str
-) -> None:
+@for_each(ROWS)
+def test_a_question_is_answered_by_a_module_and_names_that_exist(row: tuple[str, str]) -> None:
+    question, answer = row
     found = ANSWER.fullmatch(answer)
     assert found, f"{question}: write `module.py`: `name`, `name`"
     exists = (ROOT / "shoe_ctl" / found["module"]).is_file()

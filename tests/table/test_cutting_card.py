@@ -8,14 +8,8 @@ import msgspec
 import pytest
 
 from firmware_proto.cards import FRENCH52, card
-from firmware_proto.events import (
-    Armed,
-    CardDrawn,
-    CardOutsideGame,
-    CuttingCard,
-    Locked,
-    Started,
-)
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, CardOutsideGame, CuttingCard, Started
 from shoe_ctl.records import Audience
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english

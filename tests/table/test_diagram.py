@@ -12,7 +12,7 @@ from shoe_ctl.table import diagram, situations, transitions
 from shoe_ctl.table.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "contributor" / "state-diagram.md"
+PAGE = ROOT / "docs" / "architecture" / "state-diagram.md"
 STAFF = ROOT / "docs" / "table-staff" / "round.md"
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardDrawn, CardPushedBack, Lid, Locked
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, CardPushedBack, Lid
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import StorageRestored
 from shoe_ctl.table.procedures import stack

@@ -112,11 +112,15 @@ def clear_hands(turn: Turn) -> None:
 def reopen_bets(turn: Turn) -> None:
     """Open the bets again: wagers that were not withdrawn stand (5.9).
 
+    Where the game's window does not let Players wager anew, bets stay closed until the dealer says
+    *no more bets* again: every wager placed before that is late.
+
     Hands that Players hold are taken back; after that they go by the wagers as they stand.
     """
     for hand in ("player", "banker"):
         hands.take_back_hand(turn, hand, turn.game.rule("device_reset", "reset"))
-    wager_commands.open_bets(turn)
+    if turn.game.windows[DEVICE_RESET_KEY].wager_anew:
+        wager_commands.open_bets(turn)
 
 
 def place_cards_drawn_before(turn: Turn) -> None:

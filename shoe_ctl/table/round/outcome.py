@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Result
-from shoe_ctl.games.game import Settlement
-from shoe_ctl.games.settlement import WagerResult
+from shoe_ctl.games.wagers import Settlement, WagerResult
 from shoe_ctl.texts.message import Message, message
 
 from ..shoe import arming, card_set, unplaced

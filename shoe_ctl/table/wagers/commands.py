@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_ctl.games.settlement import Settlement
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.texts.message import Message, message
 
 from .. import arguments

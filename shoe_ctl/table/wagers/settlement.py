@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from shoe_ctl.games.settlement import Settlement, WagerResult
+from shoe_ctl.games.wagers import Settlement, WagerResult
 
 from .limits import WagerRules
 from .money import json_amount, payout
