@@ -39,7 +39,7 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 wheel deb man: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench wheel man lock clean
+.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench staff-pages wheel man lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -61,11 +61,12 @@ test-pythons:  ## run the quick tests on each supported Python that is found her
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
 	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
+check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+	@echo "check: words" && $(BIN)/codespell && $(BIN)/python -m docs.prose
 
 docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
 	@$(BIN)/python -m docs.generate
@@ -88,6 +89,9 @@ wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill 
 	@$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
+
+staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
+	@$(BIN)/python docs/staff/sheets.py $(ARGS)
 
 man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
 	@rm -rf build/man build/completion

@@ -1,8 +1,8 @@
 """Make the staff pages ready to print: ``python docs/staff/sheets.py [--pdf] [FOLDER]``.
 
-In: the Markdown pages in ``en/`` and ``zh/``. Out: ``en.html`` and ``zh.html``, each situation on one
-A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file and
-no script: a flow chart is drawn with nested boxes, whose text the browser wraps in any language.
+In: the Markdown pages in ``en/`` and ``zh/``. Out: ``en.html`` and ``zh.html``, each situation on
+one A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file
+and no script: a flow chart is nested boxes, whose text the browser wraps in any language.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ body { font: 10pt/1.38 "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsof
        Arial, sans-serif; color: #111; margin: 0; }
 section { break-before: page; }
 section.long { font-size: 8.6pt; line-height: 1.3; }
-section.full { font-size: 7.9pt; line-height: 1.25; }
+section.full { font-size: 7.7pt; line-height: 1.22; }
 section.full h1 { font-size: 14pt; }
 section.full td:nth-child(3), section.full td:nth-child(4) { white-space: nowrap; }
 :lang(zh) em { font-style: normal; font-weight: 600; }
@@ -59,7 +59,7 @@ ol, ul { margin: 0 0 1.2mm; padding-left: 6mm; }
 li { margin: 0 0 .6mm; }
 ol > li::marker { font-weight: bold; }
 code { font: .92em/1.3 "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace;
-       background: #f1efe9; padding: 0 .6mm; overflow-wrap: anywhere; }
+       background: #f1efe9; padding: 0 .6mm; overflow-wrap: break-word; }
 pre { background: #f1efe9; padding: 1.2mm 2mm; margin: 0 0 1.5mm; white-space: pre-wrap; }
 pre code { background: none; padding: 0; }
 table { border-collapse: collapse; width: 100%; margin: 0 0 1.5mm; }
@@ -154,10 +154,11 @@ def _render_fence(self: Any, tokens: Sequence[Any], at: int, options: Any, env: 
 
 
 def _render_link(self: Any, tokens: Sequence[Any], at: int, options: Any, env: Any) -> str:
-    """Write a link to another sheet as one inside the file."""
-    target = re.fullmatch(r"(\w[\w-]*)\.md(?:#.*)?", str(tokens[at].attrGet("href")))
+    """Write a link to another sheet as one inside the file, or inside that of its language."""
+    target = re.fullmatch(r"(?:\.\./(\w+)/)?([\w-]+)\.md", str(tokens[at].attrGet("href")))
     if target:
-        tokens[at].attrSet("href", f"#{target[1]}")
+        file = f"{target[1]}.html" if target[1] else ""
+        tokens[at].attrSet("href", f"{file}#{target[2]}")
     return str(self.renderToken(tokens, at, options, env))
 
 
