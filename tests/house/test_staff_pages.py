@@ -24,7 +24,9 @@ from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.procedures.procedure import DECIDES, Choice, Procedure
 from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 from shoe_ctl.texts.catalogue import language
+from tests.for_each import for_each
 
+ROOT = Path(__file__).parents[2]
 LANGUAGES = tuple(sheets.LANGUAGES)
 SITUATIONS = [path.stem for path in sheets.situations("en")]
 KEYS = {*ENDS, *PROCEDURES, *RECORDED}
@@ -109,7 +111,7 @@ def test_both_languages_have_the_same_pages() -> None:
     assert len(SITUATIONS) > 30
 
 
-@pytest.mark.parametrize("page", [*SITUATIONS, "index", "round", "commands"])
+@for_each([*SITUATIONS, "index", "round", "commands"])
 def test_a_page_has_the_same_form_in_both_languages(page: str) -> None:
     english, chinese = (source(name, page) for name in LANGUAGES)
     assert re.findall(r"^#+", english, re.MULTILINE) == re.findall(r"^#+", chinese, re.MULTILINE)
@@ -127,8 +129,7 @@ def test_a_page_has_the_same_form_in_both_languages(page: str) -> None:
     assert [shape(node) for node in charts(english)] == [shape(node) for node in charts(chinese)]
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("page", SITUATIONS)
+@for_each(SITUATIONS, LANGUAGES)
 def test_a_situation_says_what_one_sees_and_does_who_decides_and_the_rule(
     page: str, name: str
 ) -> None:
@@ -163,8 +164,7 @@ def steps_in(cell: str, every: set[str], name: str) -> set[str]:
     return every if cell == WORDS[name].every else {*codes(cell)}
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("page", SITUATIONS)
+@for_each(SITUATIONS, LANGUAGES)
 def test_a_page_quotes_what_the_screen_asks_at_each_step(page: str, name: str) -> None:
     texts = language(name).TEXTS
     asked = {
@@ -212,8 +212,7 @@ def needs(choice: Choice, name: str) -> str:
     return words.between.join(wanted) or "–"
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("page", [page for page in SITUATIONS if keys_of("en", page)])
+@for_each([page for page in SITUATIONS if keys_of("en", page)], LANGUAGES)
 def test_a_page_has_every_choice_with_who_takes_it_and_what_it_needs(page: str, name: str) -> None:
     found = procedures(name, page)
     every = {step.name for procedure in found for step in procedure.steps if step.choices}
@@ -231,6 +230,20 @@ def test_a_page_has_every_choice_with_who_takes_it_and_what_it_needs(page: str, 
         for code in codes(choices)
     }
     assert stated == offered
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_rule_number_on_a_page_is_one_of_a_game(name: str) -> None:
+    files = (ROOT / "shoe_ctl" / "games" / "data").glob("*.toml")
+    known = {
+        number
+        for file in files
+        for number in re.findall(r'"(\d+\.\d+(?:\.\d+)*)"', file.read_text("utf-8"))
+    }
+    parts = {number[:end] for number in known for end in range(len(number)) if number[end] == "."}
+    for page in SITUATIONS:
+        cited = re.findall(r"(?<![\w.])\d\.\d+(?:\.\d+)*(?!\w)", source(name, page))
+        assert {*cited} <= known | parts, page
 
 
 # What is typed.
@@ -268,14 +281,14 @@ def allowed(words: list[str]) -> set[str]:
     return {*COMMANDS[words[0]].args.__struct_fields__}
 
 
-@pytest.mark.parametrize("page", [*SITUATIONS, "round", "commands"])
+@for_each([*SITUATIONS, "round", "commands"])
 def test_every_command_of_a_page_is_one_that_the_table_takes(page: str) -> None:
     for words in commands("en", page):
         named = {word.split("=", 1)[0] for word in words[1:] if re.match(r"[a-z_]+=", word)}
         assert named <= allowed(words), words
 
 
-@pytest.mark.parametrize("page", SITUATIONS)
+@for_each(SITUATIONS)
 def test_a_command_that_needs_a_reason_or_a_second_person_has_it(page: str) -> None:
     choices = [
         choice
@@ -303,6 +316,46 @@ def test_every_command_is_listed_with_its_position(name: str) -> None:
     assert position_word("en", POSITIONS[0]) == "dealer"
     declarable = {key for key, one in PROCEDURES.items() if one.declared} | {*RECORDED}
     assert all(f"[`{key}`](" in source(name, "commands") for key in declarable)
+
+
+# One word for one thing, in Chinese.
+
+REJECTED = {
+    "声明": "申报",
+    "对齐": "同步",
+    "切牌(?!卡)": "切牌卡",
+    "撤回时段": "撤注时段",
+    "别副": "外来牌",
+    "一次拉出": "同时抽出",
+    "下限|上限": "最低限红、最高限红",
+    "飞牌": "烧牌",
+    "庄荷": "荷官",
+    "牌盒": "牌靴",
+    "(?<!牌)面朝[上下]": "牌面朝上、牌面朝下",
+    "(?<!博彩)当值经理": "博彩当值经理",
+    "(?<!监场)主任": "监场主任",
+}
+"""Another word for the same thing, or a word that means something else → the one that is used."""
+
+
+def chinese_texts() -> str:
+    catalogue = language("zh")
+    names = (name for words in catalogue.WORDS.values() for name in words.values())
+    pages = (path for path in sheets.pages("zh") if path.stem != "glossary")
+    return "\n".join(
+        [*catalogue.TEXTS.values(), *names, *(path.read_text("utf-8") for path in pages)]
+    )
+
+
+def test_chinese_texts_have_one_word_for_one_thing() -> None:
+    texts = chinese_texts()
+    assert {word: re.findall(word, texts) for word in REJECTED if re.search(word, texts)} == {}
+
+
+def test_every_word_of_the_glossary_is_used() -> None:
+    texts = chinese_texts()
+    terms = [term for row in rows(source("zh", "glossary")) for term in re.split("、| / ", row[1])]
+    assert len(terms) > 40 and [term for term in terms if term not in texts] == []
 
 
 # On paper.
