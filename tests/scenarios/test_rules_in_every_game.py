@@ -494,7 +494,7 @@ def _through_the_daemon() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("at", "situation"), _through_the_daemon())
+@pytest.mark.parametrize(("at", "situation"), tuple(_through_the_daemon()))
 async def test_through_the_daemon_at_its_socket_it_comes_out_the_same(
     at: At, situation: MakeSituation, tmp_path: Path
 ) -> None:
