@@ -39,7 +39,7 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 wheel deb man: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench staff-pages wheel man lock clean
+.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -52,7 +52,7 @@ test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" h
 	@$(PYTEST) $(ARGS)
 
 test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
-	@$(PYTEST) -m "not soak" $(ARGS)
+	@$(PYTEST) -m "not soak and not deb" $(ARGS)
 
 test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/table" hands options on
 	@for python in $$(bash requirements/pythons.sh); do \
@@ -61,11 +61,12 @@ test-pythons:  ## run the quick tests on each supported Python that is found her
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
 	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
+check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+	@echo "check: words" && $(BIN)/codespell && $(BIN)/python -m docs.prose
 
 docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
 	@$(BIN)/python -m docs.generate
@@ -95,6 +96,12 @@ staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/st
 man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
 	@rm -rf build/man build/completion
 	@$(BIN)/python tools/manual.py build
+
+deb: wheel man  ## build the Debian package into dist/; it installs daemon, unit, udev rules, man pages and documentation
+	@$(BIN)/python debian/build.py $(ARGS)
+
+test-deb: $(OURS) $(TEST) deb  ## install, upgrade and purge the package in a Debian root of its own; wants root and debootstrap
+	@$(BIN)/python -m pytest -q -n 0 -m deb tests/deployment $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)

@@ -79,7 +79,9 @@ def replay(  # noqa: PLR0913 - one for each option
             raise click.UsageError("--brief needs --round or --last", ctx)
         ctx.exit(_replay(journal, key_file, games, go_on=go_on, as_json=as_json))
     if key_file is not None or games is not None or go_on:
-        raise click.UsageError("--key-file, --games and --all are not for --round or --last", ctx)
+        raise click.UsageError(
+            "--key-file, --games and --all need a whole replay: remove --round or --last", ctx
+        )
     if brief and as_json:
         raise click.UsageError("--brief cannot be combined with --json", ctx)
     with Reader.open(journal) as reader:

@@ -531,10 +531,7 @@ TEXTS: Mapping[str, str] = {
 }
 
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "hand": {
-        "player": "闲家",
-        "banker": "庄家",
-    },
+    "hand": {"player": "闲家", "banker": "庄家"},
     "a_position": {
         "dealer": "荷官",
         "pit_supervisor": "监场主任",
@@ -551,10 +548,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "助理赌场经理",
         "surveillance": "监控",
     },
-    "nth": {
-        "1": "第一张",
-        "2": "第二张",
-    },
+    "nth": {"1": "第一张", "2": "第二张"},
     "place": {
         "player 1": "闲家第 1 张牌",
         "player 2": "闲家第 2 张牌",

@@ -24,12 +24,14 @@ from shoe_ctl.table.status import status
 from tests.table.harness import Playing
 
 DOCS = Path(__file__).parents[2] / "docs"
-CONFIGURATION = (DOCS / "guides/configure.md").read_text("utf-8")
+GUIDE = (DOCS / "guides/configure.md").read_text("utf-8")
+KEYS = (DOCS / "reference/configuration.md").read_text("utf-8")
+SOCKET = (DOCS / "reference/socket.md").read_text("utf-8")
 STAFF = [(DOCS / "staff" / name / "commands.md").read_text("utf-8") for name in ("en", "zh")]
 
 
 def example(tmp_path: Path) -> Config:
-    (source,) = re.findall(r"```toml\n(.*?)```", CONFIGURATION, re.DOTALL)
+    (source,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
     path = tmp_path / "table.toml"
     path.write_text(source)
     return load(path)
@@ -51,31 +53,32 @@ SECTIONS = [
     struct
     for struct in vars(module).values()
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
-    if struct.__name__ not in {"TableSettings", "_Strict"}
+    if struct.__name__ not in {"Layout", "TableSettings", "_Strict"}
 ]
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.__name__)
 def test_every_key_is_on_the_page(section: type[msgspec.Struct]) -> None:
-    keys = {field.name for field in msgspec.structs.fields(section)} - {"folder"}
+    keys = {field.name for field in msgspec.structs.fields(section)} - {"folder", "file"}
     assert keys
-    named = set(re.findall(r"`([a-z_]+)`|\[+(?:table\.|socket\.)?([a-z_]+)\]", CONFIGURATION))
+    named = set(re.findall(r"`([a-z_]+)`|\[+(?:table\.|socket\.)?([a-z_]+)\]", KEYS))
     assert keys <= {word for pair in named for word in pair}
 
 
 def test_the_page_has_the_envelope_and_the_limits() -> None:
     for field in msgspec.structs.fields(Command):
-        assert f'"{field.name}"' in CONFIGURATION
+        assert f'"{field.name}"' in SOCKET
     for position in POSITIONS:
-        assert f"`{position}`" in CONFIGURATION
+        assert f"`{position}`" in KEYS
     said = (
         f"{MOST_BYTES:,} bytes", f"{MOST_CONNECTIONS} connections", f"{PATIENCE_S:g} seconds",
-        f"{LONGEST_PATH} bytes", f"The last {REMEMBERED_COMMANDS} ids",
+        f"The last {REMEMBERED_COMMANDS} ids",
         f"{RECORDED_REFUSALS} at a table in {STRETCH_US // 60_000_000} minutes",
         f"{MOST_REFUSED_OF_A_USER} or all users more than {MOST_REFUSED}",
     )  # fmt: skip
     for limit in said:
-        assert limit in CONFIGURATION
+        assert limit in SOCKET
+    assert f"{LONGEST_PATH} bytes" in KEYS
 
 
 def test_the_status_on_the_staffs_page_is_what_is_shown() -> None:
