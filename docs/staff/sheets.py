@@ -35,7 +35,7 @@ TYPED = {"en": "before each command type", "zh": "每个命令前输入"}
 LARGEST_PT, SMALLEST_PT = 11.5, 7.2
 """A short page is set in large type, no page in smaller than this, in points."""
 
-FILLS = 262_000
+FILLS = 264_000
 """Weight times type size, squared, that fills a sheet: a little less than it can hold."""
 
 MOST = round(FILLS / SMALLEST_PT**2)
@@ -68,7 +68,8 @@ pre { background: #f1efe9; padding: 1.2mm 2mm; margin: 0 0 1.5mm; white-space: p
 pre code { background: none; padding: 0; }
 table { border-collapse: collapse; width: 100%; margin: 0 0 1.5mm; }
 tr { break-inside: avoid; }
-th, td { border: .2mm solid #999; padding: .12em .4em; text-align: left; vertical-align: top; min-width: 3.6em; }
+th, td { border: .2mm solid #999; padding: .12em .4em; min-width: 3.6em;
+         text-align: left; vertical-align: top; }
 th { background: #ece9e0; font-weight: 600; }
 blockquote { margin: 0 0 1.5mm 6mm; padding: .5mm 3mm; border-left: 1mm solid #c9b27c; }
 blockquote p { margin: 0; }
