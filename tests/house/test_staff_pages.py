@@ -142,11 +142,14 @@ def test_a_situation_says_what_one_sees_and_does_who_decides_and_the_rule(
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_the_index_leads_to_every_situation_once(name: str) -> None:
-    linked = re.findall(r"^- \[(.+)\]\((.+)\.md\)$", source(name, "index"), re.MULTILINE)
+def test_the_index_leads_to_every_situation_once_by_title_and_key(name: str) -> None:
+    linked = re.findall(r"^- \[(.+)\]\((.+)\.md\)(.*)$", source(name, "index"), re.MULTILINE)
     titles = {page: source(name, page).splitlines()[0] for page in SITUATIONS}
-    assert sorted(page for _, page in linked) == SITUATIONS
-    assert all(titles[page] == f"# {title}" for title, page in linked)
+    assert sorted(page for _, page, _ in linked) == SITUATIONS
+    for title, page, keys in linked:
+        shown = {one.public_key for one in procedures(name, page)} - {None}
+        assert titles[page] == f"# {title}"
+        assert {*codes(keys)} == {*keys_of(name, page)} | shown
 
 
 # The irregularities.
