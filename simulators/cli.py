@@ -82,7 +82,7 @@ _OPTIONS = (
         default=400,
         show_default=True,
         help="How long the dealer takes to draw a card, in milliseconds. A shoe that cannot be "
-        "armed is dealt at this pace whatever the table does: give it at least the table's "
+        "armed is dealt at this pace in any state of the table: give it at least the table's "
         "face_up_after_ms.",
     ),
     click.option(

@@ -31,7 +31,7 @@ def decided(game: str, cards: str, layout: str | None, decks: int | None, as_jso
     CARDS are the cards dealt so far, as one argument in dealing order: Player, Banker, Player,
     Banker, then the third cards. Write ? for a card that is not revealed and leave off cards
     that are not dealt. A fifth card is Player's if Player draws, else Banker's. A wager is won
-    (lost) if it wins (loses) whatever the other cards are; a certain push is open.
+    (lost) if it wins (loses) with any other cards; a certain push is open.
 
     \b
     Example:

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import click
+import msgspec
 
 from shoe_ctl.cli.common import Column, is_terminal, make_cell, make_console, make_table
 from shoe_ctl.errors import GameFileError
@@ -85,6 +86,7 @@ def _plain(game: Game) -> dict[str, object]:
         "decks": game.decks._asdict(),
         "methods": list(game.methods),
         "wagers": list(game.wagers),
+        "readings": [msgspec.structs.asdict(reading) for reading in game.readings],
         "sha256": game.sha256,
     }
 

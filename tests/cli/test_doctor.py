@@ -30,6 +30,9 @@ from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.link.discovery import Access, Identity, SerialFound, System, UsbFound
 from shoe_ctl.link.doctor import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
+from tests.command_server import run_command
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
 SHOE_SIM = [sys.executable, "-c", "from simulators.cli import main; main()"]
@@ -49,9 +52,7 @@ def serving(link: Path, *words: str) -> Iterator[None]:
 
 
 def shoectl(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SHOECTL, *words], capture_output=True, text=True, check=False, timeout=60
-    )
+    return run_command("shoectl", *words)
 
 
 def config(folder: Path, *tables: tuple[str, str, str]) -> str:

@@ -28,6 +28,9 @@ def test_the_list_for_programs_has_what_the_contract_names() -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert set(listed) == set(catalog.shipped())
     source = Path(catalog.__file__).with_name("data") / "tiger.toml"
+    readings = listed["tiger"].pop("readings")
+    assert [one.keys() for one in readings] == [{"about", "rule", "text"}] * len(readings)
+    assert len(readings) >= 8
     assert listed["tiger"] == {
         "id": "tiger",
         "title": "Tiger Baccarat",
