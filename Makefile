@@ -3,12 +3,20 @@
 
 SHELL := /bin/bash
 PYTHON ?= python3
+# Another Python than the usual one gets a folder of its own: make test PYTHON=python3.12
+ifeq ($(PYTHON),python3)
 VENV := .venv
+else
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+endif
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 ARGS ?=
 WORKERS ?= auto
 SOAK_S ?= 600
+
+# Bytecode is kept: hundreds of tests start a program, and each would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A worker a core. Each begins with a stretch of its own, so that what a file or a run makes once is
 # made about once, and who is done takes half of what another has left. One that dies ends the run:
@@ -28,29 +36,37 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 
 # What is built carries the date of the newest version in CHANGELOG.md, not the time of the build, so that the
 # same files give the same bytes in a checkout and in an unpacked source archive.
-wheel deb: export SOURCE_DATE_EPOCH ?= \
+wheel deb man: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test quick check docs same soak bench wheel deb test-deb lock clean
+.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 19
 
 demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
 	@$(BIN)/shoectl demo $(ARGS)
 
-test: $(OURS) $(TEST)  ## run every test but the soak; ARGS="-k overdraw" hands options on, WORKERS=0 takes one process
+test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" hands options on, WORKERS=0 takes one process
 	@$(PYTEST) $(ARGS)
 
-quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
-	@$(PYTEST) -m "not slow and not soak" $(ARGS)
+test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
+	@$(PYTEST) -m "not soak and not deb" $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
+test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/table" hands options on
+	@for python in $$(bash requirements/pythons.sh); do \
+		echo "== $$python"; $(MAKE) --no-print-directory quick PYTHON="$$python" || exit 1; done
+
+quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
+	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
+
+check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+	@echo "check: words" && $(BIN)/codespell && $(BIN)/python -m docs.prose
 
 docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
 	@$(BIN)/python -m docs.generate
@@ -58,6 +74,9 @@ docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
 	@$(BIN)/python -m tests.corpus $(ARGS)
+
+layouts: $(OURS) $(RUN)  ## derive compiled_layouts.py and the tables of each SPEC.md from layouts.py; ARGS=--check only compares
+	@$(BIN)/python -m firmware_proto.kit.compile_layouts $(ARGS)
 
 soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
@@ -71,8 +90,14 @@ wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill 
 	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
 
-deb: wheel  ## build the Debian package into dist/; it installs daemon, unit, udev rules, man pages and documentation
-	@if grep -q '^man:' Makefile; then $(MAKE) --no-print-directory man; fi
+staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
+	@$(BIN)/python -m docs.staff.sheets $(ARGS)
+
+man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
+	@rm -rf build/man build/completion
+	@$(BIN)/python tools/manual.py build
+
+deb: wheel man  ## build the Debian package into dist/; it installs daemon, unit, udev rules, man pages and documentation
 	@$(BIN)/python debian/build.py $(ARGS)
 
 test-deb: $(OURS) $(TEST) deb  ## install, upgrade and purge the package in a Debian root of its own; wants root and debootstrap
@@ -82,7 +107,7 @@ lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer v
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
 
 clean:  ## remove what was made here
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):

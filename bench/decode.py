@@ -22,6 +22,7 @@ from pymodbus.pdu.register_message import ReadHoldingRegistersResponse
 
 from firmware_proto.cards import FRENCH52
 from firmware_proto.events import CardDrawn, Hello
+from firmware_proto.profiles import profile
 from firmware_proto.reference.authentication import KeyAuthenticator
 from firmware_proto.reference.codec import Message, body_of
 from firmware_proto.reference.framing import frame_body
@@ -46,6 +47,8 @@ ASH_OVERHEAD_BYTES = 4
 """Control byte, CRC and flag of a DATA frame, none of its bytes escaped."""
 
 ASH_NUMBERS = 8
+
+VENDORS = ("angel_eye", "bee_tek")
 
 Run = Callable[[], None]
 KEY = bytes(range(32))
@@ -112,6 +115,51 @@ def bytewise_run(frames: list[bytes], *, keyed: bool) -> Run:
             raise SystemExit("a frame gave no event")
 
     return run
+
+
+def vendor_frames(name: str, count: int) -> list[bytes]:
+    """A card after another, each in a frame of its own and of the same length."""
+    session = profile(name).device_session(settings={})
+    hand = "burn_count" if name == "angel_eye" else None
+    cards = [card for card in FRENCH52.cards if card.rank.value != "T"]
+    frames = []
+    for n in range(count):
+        event = CardDrawn(card=cards[n % len(cards)], hand=hand)
+        session.send(event, seq=n, t_us=n)
+        frames.append(session.outgoing())
+    return frames
+
+
+def vendor_run(name: str, frames: list[bytes]) -> Run:
+    """The daemon's way with a vendor's shoe."""
+
+    def run() -> None:
+        receive = profile(name).host_session(resume=None, settings={}).receive
+        for frame in frames:
+            if len(receive(frame, 1.0)) != 1:
+                raise SystemExit("a frame gave no event")
+
+    return run
+
+
+def vendor(name: str, count: int, runs: int) -> dict[str, object]:
+    """A vendor's profile and pymodbus in turn, at equal length or a byte less."""
+    frames = vendor_frames(name, count)
+    size = len(frames[0])
+    work = {"ours": vendor_run(name, frames), "pymodbus": modbus_run(size, count)}
+    for run in work.values():
+        run()
+    times: dict[str, list[float]] = {key: [] for key in work}
+    for _ in range(runs):
+        for key, run in work.items():
+            times[key].append(timed(run, count))
+    ratios = [t / o for t, o in zip(times["pymodbus"], times["ours"], strict=True)]
+    return {
+        "frame_bytes": size,
+        "ns": {key: median(taken) for key, taken in times.items()},
+        "ratio": {"pymodbus": median(ratios)},
+        "range": {"pymodbus": _range(ratios)},
+    }
 
 
 def modbus_run(frame_bytes: int, count: int) -> Run:
@@ -230,6 +278,7 @@ def measure(count: int, runs: int) -> dict[str, object]:
         "wanted_lines": WANTED_LINES,
         "open": compared(count, runs, keyed=False),
         "keyed": compared(count, runs, keyed=True),
+        "vendors": {name: vendor(name, count, runs) for name in VENDORS},
     }
 
 
@@ -260,8 +309,16 @@ def show(result: dict[str, object]) -> None:
     line("  four runs in five", "range", "bellows", form=".1f")
     line("byte by byte, bytes a second", "bytewise_bytes_s")
     line("byte by byte, times 115,200 baud", "bytewise_lines", form=".1f")
+    vendors = result["vendors"]
+    assert isinstance(vendors, dict)
+    for name, found in vendors.items():
+        low, high = found["range"]["pymodbus"]
+        print(
+            f"{name}: {found['frame_bytes']} bytes, {found['ns']['ours']:.0f} ns a frame, "
+            f"{found['ratio']['pymodbus']:.1f} times pymodbus ({low:.1f} - {high:.1f})"
+        )
     print(
-        f"wanted, without keys and with: {WANTED:.0f} times each or better; "
+        f"wanted of reference, without keys and with: {WANTED:.0f} times each or better; "
         f"{WANTED_LINES:.0f} lines byte by byte"
     )
 

@@ -11,7 +11,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ FOLDER = ROOT / "reference"
 
 _MADE = "<!-- Generated from the code: change the code, then run `make docs`. -->"
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"*])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"*\[])")
 
 
 def _page(title: str, *parts: str) -> str:
@@ -36,7 +36,7 @@ def _sentences(text: str) -> str:
     return _SENTENCE.sub("\n", " ".join(text.split()))
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     escaped = ([cell.replace("|", "\\|") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in escaped)
@@ -65,7 +65,7 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     yield f"## `{name}`"
     yield f"```text\n{command.get_usage(context)}\n```"
-    yield _description(command.help or "", name)
+    yield _description(command.help or "")
     yield _options(command, context)
     if name == "shoectl table":
         yield "Each command of a table has its section in [Commands of a table](commands.md)."
@@ -76,22 +76,22 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
                 yield from _commands(found, f"{name} {each}")
 
 
-def _description(text: str, name: str) -> str:
+_TYPED = ("shoectl ", "shoe-sim ", "echo ")
+
+
+def _description(text: str) -> str:
     """Return a help text as Markdown: its paragraphs, and its examples as code."""
-    paragraphs: list[str] = []
-    for paragraph in re.split(
-        r"\n\s*\n", inspect.cleandoc(text).replace("\b", "").replace("\f", "")
-    ):
-        lines = paragraph.strip("\n").splitlines()
-        program = name.split()[0]
-        if lines and all(line.strip().startswith((program, "  ", "echo ")) for line in lines):
-            code = "\n".join(line.strip() for line in lines)
-            paragraphs.append(f"```sh\n{code}\n```")
-        elif (example := re.fullmatch(r"Example: (.*)", " ".join(paragraph.split()))) is not None:
-            paragraphs.append(f"```sh\n{example[1]}\n```")
-        elif paragraph.strip():
-            paragraphs.append(_sentences(paragraph))
-    return "\n\n".join(paragraphs)
+    parts: list[str] = []
+    plain = inspect.cleandoc(text).replace("\b", "").replace("\f", "")
+    for paragraph in re.split(r"\n\s*\n", plain):
+        shown = re.sub(r"^\s*Examples?:", "", paragraph)
+        lines = [line.strip() for line in shown.splitlines() if line.strip()]
+        if shown != paragraph or all(line.startswith(_TYPED) for line in lines):
+            code = "\n".join(lines)
+            parts += [f"```sh\n{code}\n```"] if lines else []
+        else:
+            parts.append(_sentences(paragraph))
+    return "\n\n".join(parts)
 
 
 def _options(command: click.Command, context: click.Context) -> str:
@@ -178,22 +178,21 @@ def _values(kind: Type) -> str:
         case LiteralType():
             return ", ".join(f'`"{value}"`' for value in kind.values)
         case UnionType():
-            return " or ".join(
-                _values(one) for one in kind.types if not isinstance(one, i.NoneType)
-            )
+            some = (one for one in kind.types if not isinstance(one, i.NoneType))
+            return " or ".join(_values(one) for one in some)
         case i.IntType():
             return _number(kind.ge, kind.le)
-        case i.BoolType():
-            return "`true`, `false`"
-        case i.StrType():
-            return "text"
         case i.ListType() | i.VarTupleType():
             return f"list of {_values(kind.item_type)}"
-        case i.DictType() | i.StructType():
-            return "section"
-        case i.EnumType():
-            return ", ".join(f'`"{one.value}"`' for one in kind.cls)
-    return "any"
+    return _PLAIN.get(type(kind), "any")
+
+
+_PLAIN = {
+    msgspec.inspect.BoolType: "`true`, `false`",
+    msgspec.inspect.StrType: "text",
+    msgspec.inspect.DictType: "section",
+    msgspec.inspect.StructType: "section",
+}
 
 
 def _number(low: int | None, high: int | None) -> str:
@@ -209,7 +208,7 @@ def _default(field: Field) -> str:
     if value is msgspec.NODEFAULT:
         value = field.default_factory()
     if value is None or isinstance(value, msgspec.Struct) or value in ([], {}):
-        return "–"
+        return "-"
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
@@ -316,7 +315,7 @@ def exit_codes() -> str:
             for kind in kinds
             if kind.exit_code == code and kind is not errors.ShoeCtlError
         ]
-        rows.append((f"{code}", meaning, ", ".join(raised) or "–"))
+        rows.append((f"{code}", meaning, ", ".join(raised) or "-"))
     return _page(
         "Exit codes",
         "Every command of `shoectl` and `shoe-sim` ends with one of these codes.\n"
@@ -339,8 +338,8 @@ def exit_codes() -> str:
                 ("`verify`", "the journal is not what was written"),
             ],
         ),
-        "The daemon under systemd: codes 1 and 2 leave the unit *failed*, because only a person can "
-        "correct the file.\n"
+        "The daemon under systemd: codes 1 and 2 leave the unit *failed*, because only a person "
+        "can correct the file.\n"
         "After code 3 systemd starts it again.",
     )
 

@@ -7,9 +7,11 @@ Must not know: what is being tested.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import random
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
@@ -48,6 +50,56 @@ settings.load_profile("shoe-ctl")
 _seed_key = pytest.StashKey[int]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """A share of the exhaustive tests, chosen by a seed: what a run has time for."""
+    group = parser.getgroup("exhaustive tests")
+    group.addoption(
+        "--exhaustive-s",
+        type=float,
+        metavar="SECONDS",
+        help="of the exhaustive tests run as many as take about so many CPU seconds in all",
+    )
+    group.addoption(
+        "--exhaustive-seed",
+        default="1",
+        metavar="SEED",
+        help="choose them by this seed: a number, a date, any word (default: 1)",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects the exhaustive tests that the seed did not choose, where time is limited."""
+    cpu_s = config.getoption("--exhaustive-s")
+    if cpu_s is None:
+        return
+    chosen = _chosen(items, cpu_s, config.getoption("--exhaustive-seed"))
+    left_out = [i for i in items if i.get_closest_marker("exhaustive") and i.nodeid not in chosen]
+    items[:] = [i for i in items if not i.get_closest_marker("exhaustive") or i.nodeid in chosen]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _chosen(items: list[pytest.Item], cpu_s: float, seed: str) -> set[str]:
+    """The ids of exhaustive tests, in the seed's order, as long as their costs fit in the time.
+
+    Nothing but the ids, their marks and the two options has a part in it: any machine and each
+    worker chooses the same.
+    """
+    costs = {
+        item.nodeid: float(mark.kwargs.get("cpu_s", 1.0))
+        for item in items
+        if (mark := item.get_closest_marker("exhaustive")) is not None
+    }
+    ids = sorted(costs)
+    random.Random(seed).shuffle(ids)
+    chosen: set[str] = set()
+    for each in ids:
+        if costs[each] <= cpu_s:
+            cpu_s -= costs[each]
+            chosen.add(each)
+    return chosen
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """One number seeds both ``random`` and hypothesis, unless hypothesis was given its own."""
@@ -56,6 +108,8 @@ def pytest_configure(config: pytest.Config) -> None:
         wanted = os.environ.get(SEED_VARIABLE, str(FIXED_SEED))
         seed = random.SystemRandom().getrandbits(32) if wanted == "random" else int(wanted)
     config.stash[_seed_key] = seed
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's job in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # or no child could be interrupted
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(seed)
 
@@ -105,6 +159,15 @@ def pytest_runtest_makereport(
 def seed(request: pytest.FixtureRequest) -> int:
     """The run's seed, for tests that seed something of their own."""
     return request.config.stash[_seed_key]
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[object]:
+    """What ``tests.command_server.run_command`` needs: one process that has loaded all commands."""
+    from tests.command_server import shared_server
+
+    with shared_server() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -168,6 +231,8 @@ def _new_threads(before: set[threading.Thread]) -> list[str]:
 
 def _children() -> list[str]:
     """Processes whose parent we are, zombies too: one not waited for is a leak as well."""
+    if not _has_children():
+        return []
     found: list[str] = []
     for task in Path("/proc/self/task").iterdir():
         try:
@@ -178,6 +243,15 @@ def _children() -> list[str]:
     return sorted(found)
 
 
+def _has_children() -> bool:
+    """One system call, so that most tests never search ``/proc``."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def _command(pid: str) -> str:
     try:
         return Path("/proc", pid, "comm").read_text().strip()
@@ -185,18 +259,26 @@ def _command(pid: str) -> str:
         return "(ended)"
 
 
-def _descriptors() -> dict[int, str]:
-    """Open descriptors by number, with what each leads to."""
-    found: dict[int, str] = {}
-    for entry in Path("/proc/self/fd").iterdir():
+def _descriptors() -> dict[int, tuple[int, int]]:
+    """Open descriptors by number, with the device and inode of what each leads to."""
+    found: dict[int, tuple[int, int]] = {}
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - called twice a test
         try:
-            target = str(entry.readlink())
+            status = os.fstat(int(name))
         except OSError:  # the descriptor of this very listing
             continue
-        if target not in HARMLESS:
-            found[int(entry.name)] = target
+        found[int(name)] = (status.st_dev, status.st_ino)
     return found
 
 
-def _new_descriptors(before: dict[int, str]) -> list[str]:
-    return [f"{fd} -> {to}" for fd, to in _descriptors().items() if before.get(fd) != to]
+def _new_descriptors(before: dict[int, tuple[int, int]]) -> list[str]:
+    """Those that are new or lead elsewhere than before, with what each leads to."""
+    found: list[str] = []
+    for fd, leads_to in _descriptors().items():
+        if before.get(fd) == leads_to:
+            continue
+        with contextlib.suppress(OSError):  # a thread closed it while we looked
+            target = str(Path(f"/proc/self/fd/{fd}").readlink())
+            if target not in HARMLESS:
+                found.append(f"{fd} -> {target}")
+    return found

@@ -1,14 +1,15 @@
-"""Make the staff pages ready to print: ``python docs/staff/sheets.py [--pdf] [FOLDER]``.
+"""Make the staff pages ready to print: ``python -m docs.staff.sheets [--pdf] [FOLDER]``.
 
-In: the Markdown pages in ``en/`` and ``zh/``. Out: ``en.html`` and ``zh.html``, each situation on one
-A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file and
-no script: a flow chart is drawn with nested boxes, whose text the browser wraps in any language.
+In: the Markdown pages in ``en/`` and ``zh/``. Out: ``en.html`` and ``zh.html``, each situation on
+one A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file
+and no script: a flow chart is nested boxes, whose text the browser wraps in any language.
 """
 
 from __future__ import annotations
 
 import argparse
 import html
+import math
 import re
 import shutil
 import subprocess
@@ -31,27 +32,30 @@ LAST = ("commands", "glossary")
 TYPED = {"en": "before each command type", "zh": "每个命令前输入"}
 """What the foot of a sheet says of ``shoectl table``, which its commands leave out."""
 
-SMALLER = ((2300, "long"), (3800, "full"))
-"""A page of more weight than this is set in smaller type: weight → class in ``STYLE``."""
+LARGEST_PT, SMALLEST_PT = 11.5, 7.6
+"""A short page is set in large type, no page in smaller than this, in points."""
 
-MOST = 5200
+FILLS = 400_000
+"""Weight times type size, squared, that fills a sheet: a little less than it can hold."""
+
+MOST = round(FILLS / SMALLEST_PT**2)
 """No situation weighs more: beyond it a page cannot be one sheet."""
+
+PLAIN_PT = 9.0
+"""The size of type of the other pages, which may take several sheets."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 STYLE = """
 @page { size: A4; margin: 11mm 13mm; }
 * { box-sizing: border-box; }
-body { font: 10pt/1.38 "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei",
+body { font: 10pt/1.32 "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei",
        Arial, sans-serif; color: #111; margin: 0; }
 section { break-before: page; }
-section.long { font-size: 8.6pt; line-height: 1.3; }
-section.full { font-size: 7.9pt; line-height: 1.25; }
-section.full h1 { font-size: 14pt; }
-section.full td:nth-child(3), section.full td:nth-child(4) { white-space: nowrap; }
+td:nth-child(3):nth-last-child(4), td:nth-child(4):nth-last-child(3) { white-space: nowrap; }
 :lang(zh) em { font-style: normal; font-weight: 600; }
 section:first-of-type { break-before: auto; }
-h1 { font-size: 17pt; line-height: 1.15; margin: 0 0 1.5mm; padding-bottom: 1mm;
+h1 { font-size: 1.7em; line-height: 1.15; margin: 0 0 1.5mm; padding-bottom: 1mm;
      border-bottom: 1.2mm solid #8a1420; }
 h2 { font-size: 1.2em; margin: .9em 0 .3em; color: #8a1420; break-after: avoid; }
 p { margin: 0 0 1.2mm; }
@@ -59,13 +63,15 @@ ol, ul { margin: 0 0 1.2mm; padding-left: 6mm; }
 li { margin: 0 0 .6mm; }
 ol > li::marker { font-weight: bold; }
 code { font: .92em/1.3 "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace;
-       background: #f1efe9; padding: 0 .6mm; overflow-wrap: anywhere; }
+       background: #f1efe9; padding: 0 .6mm; overflow-wrap: break-word; }
 pre { background: #f1efe9; padding: 1.2mm 2mm; margin: 0 0 1.5mm; white-space: pre-wrap; }
 pre code { background: none; padding: 0; }
 table { border-collapse: collapse; width: 100%; margin: 0 0 1.5mm; }
 tr { break-inside: avoid; }
 th, td { border: .2mm solid #999; padding: .12em .4em; text-align: left; vertical-align: top; }
 th { background: #ece9e0; font-weight: 600; }
+blockquote { margin: 0 0 1.5mm 6mm; padding: .5mm 3mm; border-left: 1mm solid #c9b27c; }
+blockquote p { margin: 0; }
 a { color: inherit; text-decoration: none; border-bottom: .2mm dotted #888; }
 footer { margin-top: 2.5mm; font-size: 7.5pt; color: #666; }
 .chart { margin: 0 0 1.5mm; }
@@ -154,10 +160,11 @@ def _render_fence(self: Any, tokens: Sequence[Any], at: int, options: Any, env: 
 
 
 def _render_link(self: Any, tokens: Sequence[Any], at: int, options: Any, env: Any) -> str:
-    """Write a link to another sheet as one inside the file."""
-    target = re.fullmatch(r"(\w[\w-]*)\.md(?:#.*)?", str(tokens[at].attrGet("href")))
+    """Write a link to another sheet as one inside the file, or inside that of its language."""
+    target = re.fullmatch(r"(?:\.\./(\w+)/)?([\w-]+)\.md", str(tokens[at].attrGet("href")))
     if target:
-        tokens[at].attrSet("href", f"#{target[1]}")
+        file = f"{target[1]}.html" if target[1] else ""
+        tokens[at].attrSet("href", f"{file}#{target[2]}")
     return str(self.renderToken(tokens, at, options, env))
 
 
@@ -188,6 +195,12 @@ def weight(source: str) -> int:
     return round(len(source) + wide) + 30 * sum(1 for line in lines if line.startswith(("|", "#")))
 
 
+def type_size(source: str) -> float:
+    """Return the size of type, in points, in which a page fills a sheet and not more."""
+    fitting = math.sqrt(FILLS / weight(source))
+    return round(min(LARGEST_PT, max(SMALLEST_PT, fitting)), 1)
+
+
 def document(language: str, chosen: Sequence[Path]) -> str:
     """Return these pages as one HTML file that needs no other."""
     markdown, made_by = parser(), f"shoe-ctl {version('shoe-ctl')}"
@@ -195,9 +208,9 @@ def document(language: str, chosen: Sequence[Path]) -> str:
     sheets = ""
     for path in chosen:
         source = path.read_text("utf-8")
-        size = " ".join(name for least, name in SMALLER if weight(source) > least)
+        size = PLAIN_PT if path.stem in (*FIRST, *LAST) else type_size(source)
         sheets += (
-            f'<section id="{path.stem}" class="{size}">\n{markdown.render(source)}'
+            f'<section id="{path.stem}" style="font-size: {size}pt">\n{markdown.render(source)}'
             f"<footer>{foot} · {path.stem}</footer>\n</section>\n"
         )
     return (

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from firmware_proto.angel_eye import layouts
+from firmware_proto.angel_eye import fields
+from firmware_proto.angel_eye.compiled_layouts import COMMAND, EVENTS, OPERATION, SEQUENCE
+from firmware_proto.angel_eye.fields import BCC_BYTES
 from firmware_proto.angel_eye.frames import (
-    BCC_BYTES,
     CODE_AT,
     EITHER,
     SEQ_AT,
@@ -26,8 +27,9 @@ from firmware_proto.commands import VendorCommand
 from firmware_proto.events import Discarded, HostTraffic, ShoeEvent
 from firmware_proto.session import ReceivedEvent
 
-_COMMAND_BYTES: Final = 10
-_FRAMED_BYTES: Final = {layouts.ACK: 5, layouts.NAK: 6, ord("O"): _COMMAND_BYTES}
+_COMMAND_BYTES: Final = 1 + len(OPERATION) + COMMAND.size + 1 + BCC_BYTES
+_PAYLOAD_BYTES: Final = {ord(code): layout.size for code, layout in EVENTS.items()}
+_FRAMED_BYTES: Final = {fields.ACK: 5, fields.NAK: 6, ord("O"): _COMMAND_BYTES}
 _BARE_REFUSAL_BYTES: Final = 2
 
 
@@ -51,26 +53,26 @@ class Item:
 
 
 def _measure_shoe(head: bytes | bytearray) -> int:
-    if head[0] == layouts.ENQ:
+    if head[0] == fields.ENQ:
         return _measure_event(head)
-    if head[0] == layouts.NAK:
-        if head[1:2] == bytes((layouts.ENQ,)):
+    if head[0] == fields.NAK:
+        if head[1:2] == bytes((fields.ENQ,)):
             raise MisfitError("cut_short")
         return _BARE_REFUSAL_BYTES
-    return 1 if head[0] == layouts.ACK else _measure_framed(head)
+    return 1 if head[0] == fields.ACK else _measure_framed(head)
 
 
 def _measure_event(head: bytes | bytearray) -> int:
     for at, byte in enumerate(head[SEQ_AT : CODE_AT + 1], SEQ_AT):
-        if byte == layouts.ENQ:
+        if byte == fields.ENQ:
             raise MisfitError("cut_short")
-        if at == SEQ_AT and byte not in layouts.ALPHANUMERIC:
+        if at == SEQ_AT and byte not in SEQUENCE:
             raise MisfitError("sequence")
-        if at == CODE_AT and byte not in layouts.PAYLOAD_BYTES:
+        if at == CODE_AT and byte not in _PAYLOAD_BYTES:
             raise MisfitError("code")
     if len(head) <= CODE_AT:
         return 0
-    return CODE_AT + 1 + layouts.PAYLOAD_BYTES[head[CODE_AT]] + 1 + BCC_BYTES
+    return CODE_AT + 1 + _PAYLOAD_BYTES[head[CODE_AT]] + 1 + BCC_BYTES
 
 
 def _measure_framed(head: bytes | bytearray) -> int:
@@ -78,7 +80,7 @@ def _measure_framed(head: bytes | bytearray) -> int:
         return 0
     length = _FRAMED_BYTES.get(head[1])
     if length is None:
-        raise MisfitError("cut_short" if head[1] == layouts.ENQ else "framed")
+        raise MisfitError("cut_short" if head[1] == fields.ENQ else "framed")
     return length
 
 
@@ -86,7 +88,7 @@ def _measure_host(head: bytes | bytearray) -> int:
     if len(head) == 1:
         return 0
     if head[1] != ord("O"):
-        raise MisfitError("cut_short" if head[1] == layouts.STX else "operation")
+        raise MisfitError("cut_short" if head[1] == fields.STX else "operation")
     return _COMMAND_BYTES
 
 
@@ -114,9 +116,9 @@ class _Stream:
         raw, first = piece.raw, piece.first
         if piece.reason is not None:
             return Item(Discarded(reason=piece.reason), raw, first)
-        if raw[0] == layouts.STX:
+        if raw[0] == fields.STX:
             return Item(read_framed(raw, self._checks), raw, first)
-        if raw[0] != layouts.ENQ:
+        if raw[0] != fields.ENQ:
             return Item(read_reply(raw), raw, first)
         event = read_event(raw)
         if isinstance(event, Discarded):
@@ -128,8 +130,8 @@ class Decoder(_Stream):
     """What a shoe sends, as items; commands that come back as an echo too."""
 
     def __init__(self, checks: Checks) -> None:
-        starts = bytes((layouts.ENQ, layouts.ACK, layouts.NAK, layouts.STX))
-        scanner = Scanner(_measure_shoe, starts=starts, restart=layouts.ENQ)
+        starts = bytes((fields.ENQ, fields.ACK, fields.NAK, fields.STX))
+        scanner = Scanner(_measure_shoe, starts=starts, restart=fields.ENQ)
         super().__init__(scanner, checks)
 
 
@@ -137,7 +139,7 @@ class CommandDecoder(_Stream):
     """What a host sends, as items."""
 
     def __init__(self, check: CommandBcc) -> None:
-        scanner = Scanner(_measure_host, starts=bytes((layouts.STX,)), restart=layouts.STX)
+        scanner = Scanner(_measure_host, starts=bytes((fields.STX,)), restart=fields.STX)
         super().__init__(scanner, Checks(commands=(check,)))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from firmware_proto.angel_eye.layouts import ETX
+from firmware_proto.angel_eye.fields import ETX
 from firmware_proto.events import Repeated, ShoeEvent, Started
 
 REPEAT_WINDOW: Final = 8

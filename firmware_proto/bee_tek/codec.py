@@ -6,7 +6,7 @@ Must not know: time, the round, ports.
 
 from __future__ import annotations
 
-from firmware_proto.bee_tek.layouts import CR, LF, LONGEST_LINE
+from firmware_proto.bee_tek.fields import CR, LF, LONGEST_LINE
 from firmware_proto.bee_tek.lines import read_line
 from firmware_proto.events import Discarded, ShoeEvent
 from firmware_proto.session import ReceivedEvent

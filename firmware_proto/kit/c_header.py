@@ -10,8 +10,9 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from firmware_proto.reference import fields, framing, layouts, mac, messages
-from firmware_proto.reference.compiled import COMPILED, CompiledField, CompiledLayout
+from firmware_proto.kit.reference_layouts import LAYOUTS
+from firmware_proto.reference import fields, framing, mac, packing
+from firmware_proto.reference.packing import CompiledField, CompiledLayout
 
 _HEAD = """\
 /* The reference profile, version {version}: kinds, codes and layouts.
@@ -55,7 +56,9 @@ struct shoe_layout {
 
 _NUMBERS = {"B": 1, "H": 2, "L": 4, "Q": 8}
 
-_RULES: dict[type[fields.ConvertedField], str] = {
+_RULES: dict[type[fields.Converter], str] = {
+    fields.Unchanged: "ANY",
+    fields.Codes: "ONE_OF",
     fields.OrNone: "ANY",
     fields.OrUnknown: "ANY",
     fields.Positive: "POSITIVE",
@@ -67,7 +70,7 @@ _RULES: dict[type[fields.ConvertedField], str] = {
     fields.CardsTogether: "TOGETHER",
     fields.Failures: "PARTS",
 }
-"""By the field's exact type: one that is not here has to be thought of first."""
+"""By the exact type of a field's converter: a new one needs a rule in C first."""
 
 _CODES: dict[str, Mapping[Any, int]] = {
     "DECK": fields.DECK_CODES,
@@ -89,11 +92,11 @@ def generate_header() -> str:
         TypeError: a layout uses a field that C has no rule for yet.
     """
     parts = [
-        _HEAD.format(version=messages.VERSION),
+        _HEAD.format(version=packing.VERSION),
         *_constants(),
-        _enum("shoe_kind", "KIND", {kind.name: int(kind) for kind in messages.Kind}),
+        _enum("shoe_kind", "KIND", {kind.name: int(kind) for kind in packing.Kind}),
         *(_enum(f"shoe_{name.lower()}_code", name, values) for name, values in _CODES.items()),
-        *(_struct(derived) for derived in COMPILED.values() if derived.fields),
+        *(_struct(layout) for layout in LAYOUTS.values() if layout.fields),
         _message(),
         *_tables(),
         "#endif\n",
@@ -111,23 +114,19 @@ def is_number(field: CompiledField) -> bool:
     return field.format in _NUMBERS
 
 
-def rule_of(kind: messages.Kind, name: str) -> str:
+def rule_of(kind: packing.Kind, name: str) -> str:
     """Which values of a field have a meaning: a name of ``enum shoe_rule``, without its prefix.
 
     Raises:
         TypeError: a field that C has no rule for.
     """
-    (declared,) = (f.subcon for f in layouts.PAYLOADS[kind].subcons if f.name == name)
-    if COMPILED[kind].field(name).table is not None:
-        return "ONE_OF"
-    if not isinstance(declared, fields.ConvertedField):
-        return "ANY"
-    if type(declared) not in _RULES:
-        raise TypeError(f"{kind.name.lower()}: no rule in C for {type(declared).__name__}")
-    return _RULES[type(declared)]
+    converter = type(LAYOUTS[kind].field(name).converter)
+    if converter not in _RULES:
+        raise TypeError(f"{kind.name.lower()}: no rule in C for {converter.__name__}")
+    return _RULES[converter]
 
 
-def allowed(kind: messages.Kind, field: CompiledField) -> frozenset[int]:
+def allowed(kind: packing.Kind, field: CompiledField) -> frozenset[int]:
     """The bytes that have a meaning, of a field that is a code, a byte each or together."""
     if rule_of(kind, field.name) == "TOGETHER":
         return frozenset(fields.CARD_CODES.values())
@@ -136,17 +135,17 @@ def allowed(kind: messages.Kind, field: CompiledField) -> frozenset[int]:
 
 def _constants() -> Iterator[str]:
     values = {
-        "VERSION": messages.VERSION,
-        "SEALED": messages.VERSION_WITH_MAC,
-        "FIRST_NUMBERED": messages.FIRST_NUMBERED,
-        "FIRST_OF_HOST": messages.FIRST_OF_HOST,
+        "VERSION": packing.VERSION,
+        "SEALED": packing.VERSION_WITH_MAC,
+        "FIRST_NUMBERED": packing.FIRST_NUMBERED,
+        "FIRST_OF_HOST": packing.FIRST_OF_HOST,
         "MAX_BODY_BYTES": framing.MAX_BODY_BYTES,
-        "SEAL_BYTES": mac.COUNTER_AND_MAC_BYTES,
+        "SEAL_BYTES": packing.COUNTER_AND_MAC_BYTES,
         "COUNTER_BYTES": mac.COUNTER_BYTES,
         "KEY_BYTES": mac.KEY_BYTES,
         "NONCE_BYTES": mac.NONCE_BYTES,
         "PROOF_BYTES": mac.PROOF_BYTES,
-        "DEVICE_ID_BYTES": size_of(COMPILED[messages.Kind.HELLO].field("device_id")),
+        "DEVICE_ID_BYTES": size_of(LAYOUTS[packing.Kind.HELLO].field("device_id")),
         "NO_CARD": fields.NO_CARD,
     }
     yield "".join(f"#define SHOE_{name} {value}u\n" for name, value in values.items())
@@ -161,19 +160,19 @@ def _upper(name: str) -> str:
     return name.upper().replace(" ", "_")
 
 
-def _struct(derived: CompiledLayout) -> str:
+def _struct(layout: CompiledLayout) -> str:
     lines = []
-    for field in derived.fields:
+    for field in layout.fields:
         size = size_of(field)
         if is_number(field):
             lines.append(f"    uint{8 * size}_t {field.name};")
         else:
             lines.append(f"    uint8_t {field.name}[{size}];")
-    return f"struct shoe_{derived.name} {{\n" + "\n".join(lines) + "\n};\n"
+    return f"struct shoe_{layout.name} {{\n" + "\n".join(lines) + "\n};\n"
 
 
 def _message() -> str:
-    lines = [f"        struct shoe_{d.name} {d.name};" for d in COMPILED.values() if d.fields]
+    lines = [f"        struct shoe_{d.name} {d.name};" for d in LAYOUTS.values() if d.fields]
     return (
         "/* Frames without a payload are their kind alone. */\n"
         "struct shoe_message {\n    uint8_t kind;\n    union {\n"
@@ -185,18 +184,18 @@ def _message() -> str:
 def _tables() -> Iterator[str]:
     yield _TABLES
     sets: dict[frozenset[int], str] = {}
-    for derived in COMPILED.values():
-        for field in derived.fields:
-            values = allowed(derived.kind, field)
+    for layout in LAYOUTS.values():
+        for field in layout.fields:
+            values = allowed(layout.kind, field)
             if values and values not in sets:
                 sets[values] = name = f"shoe_set_{len(sets)}"
                 bits = f"{{ /* {field.name} */\n{_bits(values)}\n}};\n"
                 yield f"static const uint8_t {name}[32] = {bits}"
-    for derived in COMPILED.values():
-        if derived.fields:
-            rows = ",\n".join(_row(derived, field, sets) for field in derived.fields)
-            yield f"static const struct shoe_field shoe_fields_{derived.name}[] = {{\n{rows}\n}};\n"
-    rows = ",\n".join(_layout(derived) for derived in COMPILED.values())
+    for layout in LAYOUTS.values():
+        if layout.fields:
+            rows = ",\n".join(_row(layout, field, sets) for field in layout.fields)
+            yield f"static const struct shoe_field shoe_fields_{layout.name}[] = {{\n{rows}\n}};\n"
+    rows = ",\n".join(_layout(layout) for layout in LAYOUTS.values())
     yield f"static const struct shoe_layout shoe_layouts[] = {{\n{rows}\n}};\n#endif\n"
 
 
@@ -206,19 +205,19 @@ def _bits(values: frozenset[int]) -> str:
     return ",\n".join(f"    {line}" for line in lines)
 
 
-def _row(derived: CompiledLayout, field: CompiledField, sets: Mapping[frozenset[int], str]) -> str:
-    values = allowed(derived.kind, field)
+def _row(layout: CompiledLayout, field: CompiledField, sets: Mapping[frozenset[int], str]) -> str:
+    values = allowed(layout.kind, field)
     return (
-        f"    {{offsetof(struct shoe_message, as.{derived.name}.{field.name}), {size_of(field)}, "
-        f"{int(is_number(field))}, SHOE_{rule_of(derived.kind, field.name)}, "
+        f"    {{offsetof(struct shoe_message, as.{layout.name}.{field.name}), {size_of(field)}, "
+        f"{int(is_number(field))}, SHOE_{rule_of(layout.kind, field.name)}, "
         f"{sets[values] if values else 'NULL'}}}"
     )
 
 
-def _layout(derived: CompiledLayout) -> str:
-    table = f"shoe_fields_{derived.name}" if derived.fields else "NULL"
-    kind = f"SHOE_KIND_{derived.kind.name}"
-    return f"    {{{kind}, {derived.payload.size}, {len(derived.fields)}, {table}}}"
+def _layout(layout: CompiledLayout) -> str:
+    table = f"shoe_fields_{layout.name}" if layout.fields else "NULL"
+    kind = f"SHOE_KIND_{layout.kind.name}"
+    return f"    {{{kind}, {layout.payload.size}, {len(layout.fields)}, {table}}}"
 
 
 def main() -> None:

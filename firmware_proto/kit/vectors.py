@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from firmware_proto.kit.c_header import allowed, is_number, rule_of, size_of, write_out
-from firmware_proto.reference.compiled import COMPILED, CompiledField, CompiledLayout
+from firmware_proto.kit.reference_layouts import LAYOUTS
 from firmware_proto.reference.fields import CARD_CODES, NO_CARD
 from firmware_proto.reference.framing import (
     CRC_BYTES,
@@ -22,7 +22,14 @@ from firmware_proto.reference.framing import (
     frame_body,
 )
 from firmware_proto.reference.mac import SessionKeys, Transcript
-from firmware_proto.reference.messages import FIRST_OF_HOST, VERSION, VERSION_WITH_MAC, Kind
+from firmware_proto.reference.packing import (
+    FIRST_OF_HOST,
+    VERSION,
+    VERSION_WITH_MAC,
+    CompiledField,
+    CompiledLayout,
+    Kind,
+)
 
 KEY = bytes(range(32))
 TRANSCRIPT = Transcript(
@@ -60,11 +67,11 @@ def generate_vectors() -> Iterator[Vector]:
         "mask": shoe.masked(bytes(32), 20, 3).hex(),
         "mask_of": {"command_id": 20, "key_id": 3},
     }
-    for derived in COMPILED.values():
-        yield from _good(derived)
+    for layout in LAYOUTS.values():
+        yield from _good(layout)
     yield from _sealed()
-    for derived in COMPILED.values():
-        yield from _bad(derived)
+    for layout in LAYOUTS.values():
+        yield from _bad(layout)
     yield from _no_frames()
 
 
@@ -124,31 +131,31 @@ def _padded(text: bytes, size: int) -> bytes:
     return text.ljust(size, b"\0")
 
 
-def _body(derived: CompiledLayout, wire: list[Wire]) -> bytes:
-    return bytes((VERSION, derived.kind)) + derived.payload.pack(*wire)
+def _body(layout: CompiledLayout, wire: list[Wire]) -> bytes:
+    return bytes((VERSION, layout.kind)) + layout.payload.pack(*wire)
 
 
-def _vector(name: str, derived: CompiledLayout, wire: list[Wire], frame: bytes) -> Vector:
+def _vector(name: str, layout: CompiledLayout, wire: list[Wire], frame: bytes) -> Vector:
     values = {
         field.name: value.hex() if isinstance(value, bytes) else value
-        for field, value in zip(derived.fields, wire, strict=True)
+        for field, value in zip(layout.fields, wire, strict=True)
     }
-    return {"name": name, "kind": int(derived.kind), "values": values, "frame": frame.hex()}
+    return {"name": name, "kind": int(layout.kind), "values": values, "frame": frame.hex()}
 
 
-def _wires(derived: CompiledLayout) -> list[list[Wire]]:
+def _wires(layout: CompiledLayout) -> list[list[Wire]]:
     """Every value of every field at least once, several in one frame."""
-    choices = [values_with_meaning(derived.kind, field) for field in derived.fields]
+    choices = [values_with_meaning(layout.kind, field) for field in layout.fields]
     count = max((len(values) for values in choices), default=1)
     wires = [[values[n % len(values)] for values in choices] for n in range(count)]
-    if derived.kind == Kind.EVENTS_LOST:
+    if layout.kind == Kind.EVENTS_LOST:
         return [[first, *between, max(first, last)] for first, *between, last in wires]
     return wires
 
 
-def _good(derived: CompiledLayout) -> Iterator[Vector]:
-    for n, wire in enumerate(_wires(derived), start=1):
-        yield _vector(f"{derived.name} {n}", derived, wire, frame_body(_body(derived, wire)))
+def _good(layout: CompiledLayout) -> Iterator[Vector]:
+    for n, wire in enumerate(_wires(layout), start=1):
+        yield _vector(f"{layout.name} {n}", layout, wire, frame_body(_body(layout, wire)))
 
 
 def _sealed() -> Iterator[Vector]:
@@ -156,53 +163,49 @@ def _sealed() -> Iterator[Vector]:
         "shoe": SessionKeys.by_shoe(TRANSCRIPT, KEY),
         "host": SessionKeys.by_host(TRANSCRIPT, KEY),
     }
-    for derived in COMPILED.values():
-        who = "host" if derived.kind >= FIRST_OF_HOST else "shoe"
-        wire = _wires(derived)[0]
-        sealed = by[who].signer.sign(_body(derived, wire)) or b""
-        vector = _vector(f"{derived.name} with a MAC", derived, wire, frame_body(sealed))
+    for layout in LAYOUTS.values():
+        who = "host" if layout.kind >= FIRST_OF_HOST else "shoe"
+        wire = _wires(layout)[0]
+        sealed = by[who].signer.sign(_body(layout, wire)) or b""
+        vector = _vector(f"{layout.name} with a MAC", layout, wire, frame_body(sealed))
         yield vector | {"sealed_by": who}
     for who, kind in (("shoe", Kind.CUTTING_CARD), ("host", Kind.LOCK)):
-        derived = COMPILED[kind]
-        sealed = by[who].signer.sign(_body(derived, _wires(derived)[0])) or b""
+        layout = LAYOUTS[kind]
+        sealed = by[who].signer.sign(_body(layout, _wires(layout)[0])) or b""
         for name, frame, reason in (
             ("a MAC with a flipped bit", sealed[:-1] + bytes((sealed[-1] ^ 1,)), "mac"),
             ("another version than was signed", bytes((VERSION,)) + sealed[1:], "version"),
             ("another kind than was signed", sealed[:1] + b"\x20" + sealed[2:], "mac"),
             ("too short for a MAC", bytes((VERSION_WITH_MAC, kind)) + bytes(8), "mac"),
         ):
-            yield _refused(f"{derived.name}: {name}", frame_body(frame), reason) | {
-                "sealed_by": who
-            }
-        taken = _vector(
-            f"{derived.name}, the last", derived, _wires(derived)[0], frame_body(sealed)
-        )
+            yield _refused(f"{layout.name}: {name}", frame_body(frame), reason) | {"sealed_by": who}
+        taken = _vector(f"{layout.name}, the last", layout, _wires(layout)[0], frame_body(sealed))
         yield taken | {"sealed_by": who}
-        again = _refused(f"{derived.name}: sent before", frame_body(sealed), "sent before")
+        again = _refused(f"{layout.name}: sent before", frame_body(sealed), "sent before")
         yield again | {"sealed_by": who}
 
 
-def _bad(derived: CompiledLayout) -> Iterator[Vector]:
-    wire = _wires(derived)[0]
-    body = _body(derived, wire)
+def _bad(layout: CompiledLayout) -> Iterator[Vector]:
+    wire = _wires(layout)[0]
+    body = _body(layout, wire)
     frame = frame_body(body)
-    for at, field in enumerate(derived.fields):
-        for n, value in enumerate(values_without(derived.kind, field), start=1):
-            spoilt = _body(derived, [*wire[:at], value, *wire[at + 1 :]])
-            name = f"{derived.name}: {field.name} without a meaning {n}"
+    for at, field in enumerate(layout.fields):
+        for n, value in enumerate(values_without(layout.kind, field), start=1):
+            spoilt = _body(layout, [*wire[:at], value, *wire[at + 1 :]])
+            name = f"{layout.name}: {field.name} without a meaning {n}"
             yield _refused(name, frame_body(spoilt), "field")
-    yield _refused(f"{derived.name}: a byte too many", frame_body(body + b"\1"), "length")
-    if derived.fields:
-        yield _refused(f"{derived.name}: a byte too few", frame_body(body[:-1]), "length")
+    yield _refused(f"{layout.name}: a byte too many", frame_body(body + b"\1"), "length")
+    if layout.fields:
+        yield _refused(f"{layout.name}: a byte too few", frame_body(body[:-1]), "length")
     crc_first = bytearray(frame)
     crc_first[3] ^= 2  # the kind, which is nowhere 00 and does not become it
     if crc_first[3]:
-        yield _refused(f"{derived.name}: a flipped bit", bytes(crc_first), "crc")
+        yield _refused(f"{layout.name}: a flipped bit", bytes(crc_first), "crc")
 
 
 def _no_frames() -> Iterator[Vector]:
     lock = bytes((VERSION, Kind.LOCK))
-    backwards = COMPILED[Kind.EVENTS_LOST]
+    backwards = LAYOUTS[Kind.EVENTS_LOST]
     yield _refused(
         "events_lost: last below seq", frame_body(_body(backwards, [9, 7, 0, 8])), "field"
     )

@@ -46,7 +46,7 @@ from firmware_proto.reference.mac import (
     ShoeKeys,
     Transcript,
 )
-from firmware_proto.reference.messages import VERSION_WITH_MAC, Kind
+from firmware_proto.reference.packing import VERSION_WITH_MAC, Kind
 
 LINK_EVENTS = (Authenticated, AuthenticationFailed, Challenged)
 """Events about authentication itself: of no kind (0) and without a number."""

@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from firmware_proto.events import CardDrawn, Discarded, Gap, Hello, HostTraffic, Repeated, ShoeEvent
-from firmware_proto.reference.compiled import COMPILED, CompiledLayout
+from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.framing import (
     CRC_RESIDUE,
     DELIMITER,
@@ -26,16 +26,16 @@ from firmware_proto.reference.framing import (
     frame_body,
     unstuff,
 )
-from firmware_proto.reference.mac import COUNTER_AND_MAC_BYTES, MacVerifier
-from firmware_proto.reference.messages import (
-    CONTENT_OF,
+from firmware_proto.reference.mac import MacVerifier
+from firmware_proto.reference.messages import CONTENT_OF, Content, values_of
+from firmware_proto.reference.packing import (
+    COUNTER_AND_MAC_BYTES,
     FIRST_NUMBERED,
     FIRST_OF_HOST,
     VERSION,
     VERSION_WITH_MAC,
-    Content,
+    CompiledLayout,
     Kind,
-    values_of,
 )
 from firmware_proto.session import ReceivedEvent
 
@@ -90,6 +90,8 @@ DecodedFrame = tuple[int, Any, int, int, int]
 _SlotFilledCard = slot_filled(CardDrawn)
 
 _CARD_DRAWN = COMPILED[Kind.CARD_DRAWN]
+# The fast path takes these fields by position: a changed layout stops here, at import.
+_CARD_DRAWN.require("seq", "boot_id", "t_us", "number", "card", "armed", "face_up", "confidence")
 _CARDS = _CARD_DRAWN.table("card")
 _ARMED = _CARD_DRAWN.table("armed")
 _FACES = _CARD_DRAWN.table("face_up")
@@ -123,9 +125,9 @@ def _card_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -
     return read_card
 
 
-def _reader(derived: CompiledLayout, *, sealed: bool) -> Reader:
-    kind, means = int(derived.kind), CONTENT_OF[derived.kind]
-    unpack = partial(derived.unpack, sealed=sealed)
+def _reader(layout: CompiledLayout, *, with_mac: bool) -> Reader:
+    kind, means = int(layout.kind), CONTENT_OF[layout.kind]
+    unpack = partial(layout.unpack, with_mac=with_mac)
     if kind >= FIRST_OF_HOST:
         return lambda frame: (kind, means(unpack(frame)), 0, 0, 0)
 
@@ -136,7 +138,7 @@ def _reader(derived: CompiledLayout, *, sealed: bool) -> Reader:
             said = replace(said, boot_id=boot_id)
         elif isinstance(said, Gap):
             if said.last < seq:
-                raise FrameError(f"{derived.name}: last has no meaning")
+                raise FrameError(f"{layout.name}: last has no meaning")
             said = replace(said, first=seq)
         return kind, said, seq, boot_id, t_us
 
@@ -147,17 +149,17 @@ def _no_such_kind(frame: bytes) -> DecodedFrame:
     raise FrameError(f"kind {frame[1]:#04x}")
 
 
-def _readers(card_frame: struct.Struct, *, sealed: bool) -> list[Reader]:
+def _readers(card_frame: struct.Struct, *, with_mac: bool) -> list[Reader]:
     readers: list[Reader] = [_no_such_kind] * 256
-    for kind, derived in COMPILED.items():
-        readers[kind] = _reader(derived, sealed=sealed)
+    for kind, layout in COMPILED.items():
+        readers[kind] = _reader(layout, with_mac=with_mac)
     read_any_card = readers[_KIND_CARD_DRAWN]
     readers[_KIND_CARD_DRAWN] = _card_reader(card_frame.unpack, read_any_card)
     return readers
 
 
-_READERS = _readers(_CARD_DRAWN.frame, sealed=False)
-READERS_WITH_MAC = _readers(_CARD_DRAWN.sealed, sealed=True)
+_READERS = _readers(_CARD_DRAWN.frame, with_mac=False)
+READERS_WITH_MAC = _readers(_CARD_DRAWN.frame_with_mac, with_mac=True)
 """What a frame with a MAC and its CRC says, by its kind; whether the MAC holds is not looked at."""
 
 

@@ -26,7 +26,7 @@ from firmware_proto.reference.authentication import ShoeAuthenticator
 from firmware_proto.reference.codec import Message, body_of, encode, read
 from firmware_proto.reference.framing import FrameError, Splitter, frame_body
 from firmware_proto.reference.host_state import Deadline
-from firmware_proto.reference.messages import FIRST_OF_HOST, Kind
+from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
 
 SEND_AGAIN_S = 0.25
 """A full window takes 90 ms of a 115200 baud line, and a host that commits to a slow disk before it

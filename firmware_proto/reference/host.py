@@ -36,7 +36,7 @@ from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticat
 from firmware_proto.reference.codec import Message, encode, next_card, read, slot_filled
 from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
 from firmware_proto.reference.host_state import CommandQueue, Deadline, DesiredState, ReplayRequests
-from firmware_proto.reference.messages import FIRST_NUMBERED, FIRST_OF_HOST, Kind
+from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from firmware_proto.reference.settings import CAPABILITIES, WITH_KEYS, AllowedFirmware
 from firmware_proto.session import ReceivedEvent, Resume
 

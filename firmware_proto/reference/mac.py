@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2s
 from hmac import compare_digest
 
-from firmware_proto.reference.messages import VERSION_WITH_MAC
+from firmware_proto.reference.packing import COUNTER_AND_MAC_BYTES, VERSION_WITH_MAC
 
 KEY_BYTES = 32
 LONGEST_ID = 36
@@ -63,9 +63,6 @@ def parse_keys(text: str) -> dict[str, dict[int, bytes]]:
         keys[device_id][key_id] = key
     return keys
 
-
-COUNTER_AND_MAC_BYTES = 16
-"""Counter (4) and MAC (12), between payload and CRC."""
 
 NONCE_BYTES = 16
 PROOF_BYTES = 16

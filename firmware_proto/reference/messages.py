@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from firmware_proto.commands import (
@@ -51,6 +50,7 @@ from firmware_proto.events import (
     Status,
     Tamper,
 )
+from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import (
     AUTHENTICATES,
     CAN_ARM,
@@ -59,59 +59,7 @@ from firmware_proto.reference.fields import (
     OTHER_REASON,
     REASON_CODES,
 )
-
-VERSION = 1
-"""The first byte of a frame without a MAC (SPEC 3)."""
-
-VERSION_WITH_MAC = 0x80 | VERSION
-"""The first byte of a frame with one."""
-
-
-class Kind(IntEnum):
-    """The second byte of every frame (SPEC 4)."""
-
-    HELLO = 0x01
-    STATUS = 0x02
-    REPLY = 0x03
-    CHALLENGE_ANSWERED = 0x04
-    QUERY_ANSWERED = 0x05
-    COMMAND_REPLY = 0x06
-    SHOE_LOADED = 0x10
-    CARD_DRAWN = 0x11
-    CUTTING_CARD = 0x12
-    CARDS_DRAWN = 0x13
-    CARD_PUSHED_BACK = 0x14
-    LID = 0x15
-    BUTTON = 0x16
-    SHOE_EMPTY = 0x17
-    SELF_TEST = 0x18
-    FAULT = 0x19
-    FAULT_CLEARED = 0x1A
-    POWER_LOW = 0x1B
-    POWER_RESTORED = 0x1C
-    RESET_DONE = 0x1D
-    EVENTS_LOST = 0x1E
-    KEY_ROTATED = 0x1F
-    TAMPER = 0x20
-    HELLO_REQUEST = 0x81
-    ACKNOWLEDGE = 0x82
-    ARM = 0x83
-    LOCK = 0x84
-    REPLAY_FROM = 0x85
-    CHALLENGE = 0x86
-    SHOW = 0x87
-    RESET = 0x88
-    TEST_SELF = 0x89
-    QUERY = 0x8A
-    SET_TIME = 0x8B
-    ROTATE_KEY = 0x8C
-
-
-FIRST_NUMBERED = 0x10
-"""From here to ``FIRST_OF_HOST`` a kind is an event with a number of its own, kept until heard."""
-
-FIRST_OF_HOST = 0x80
-"""From here on only a host says it."""
+from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
 
 Content = ShoeEvent | HostMessage
 
@@ -121,51 +69,77 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _FieldMapping:
-    """A kind whose fields are, one for one, those of what it says; ``names`` are the latter's."""
+    """A kind whose fields, in the layout's order, are those of one event or host message."""
 
-    means: Callable[..., Content]
-    names: tuple[str, ...] = ()
+    content_type: Callable[..., Content]
+    names: tuple[str, ...]
 
     def content(self, values: Values) -> Content:
-        return self.means(**dict(zip(self.names, values, strict=True)))
+        return self.content_type(**dict(zip(self.names, values, strict=True)))
 
-    def values(self, said: Content) -> Values:
-        return tuple(getattr(said, name) for name in self.names)
+    def values(self, content: Content) -> Values:
+        return tuple(getattr(content, name) for name in self.names)
 
 
-_FIELD_MAPPINGS: dict[Kind, _FieldMapping] = {
-    Kind.STATUS: _FieldMapping(Status, ("armed", "drawn", "unacknowledged", "locked_by_key")),
-    Kind.CHALLENGE_ANSWERED: _FieldMapping(ChallengeAnswered, ("key_id", "nonce", "proof")),
-    Kind.QUERY_ANSWERED: _FieldMapping(QueryAnswered, ("command_id", "what", "value")),
-    Kind.SHOE_LOADED: _FieldMapping(ShoeLoaded, ("set_id", "decks")),
-    Kind.CARD_DRAWN: _FieldMapping(CardDrawn, ("number", "card", "armed", "face_up", "confidence")),
-    Kind.CUTTING_CARD: _FieldMapping(CuttingCard),
-    Kind.CARDS_DRAWN: _FieldMapping(CardsDrawn, ("number", "cards", "order_known", "armed")),
-    Kind.CARD_PUSHED_BACK: _FieldMapping(CardPushedBack, ("number", "card")),
-    Kind.LID: _FieldMapping(Lid, ("open",)),
-    Kind.BUTTON: _FieldMapping(Button, ("button",)),
-    Kind.SHOE_EMPTY: _FieldMapping(ShoeEmpty, ("drawn",)),
-    Kind.SELF_TEST: _FieldMapping(SelfTested, ("failed", "command_id")),
-    Kind.FAULT: _FieldMapping(Error, ("code", "in_error_mode")),
-    Kind.FAULT_CLEARED: _FieldMapping(ErrorCleared, ("code",)),
-    Kind.POWER_LOW: _FieldMapping(PowerLow, ("percent",)),
-    Kind.POWER_RESTORED: _FieldMapping(PowerRestored),
-    Kind.RESET_DONE: _FieldMapping(ResetDone, ("command_id",)),
-    Kind.KEY_ROTATED: _FieldMapping(KeyRotated, ("key_id",)),
-    Kind.TAMPER: _FieldMapping(Tamper, ("what",)),
-    Kind.HELLO_REQUEST: _FieldMapping(HelloRequest),
-    Kind.ACKNOWLEDGE: _FieldMapping(Acknowledge, ("through",)),
-    Kind.ARM: _FieldMapping(Armed, ("number", "hand", "index")),
-    Kind.LOCK: _FieldMapping(Locked),
-    Kind.REPLAY_FROM: _FieldMapping(ReplayRequest, ("first",)),
-    Kind.CHALLENGE: _FieldMapping(Challenge, ("key_id", "nonce")),
-    Kind.SHOW: _FieldMapping(Show, ("command_id", "text")),
-    Kind.RESET: _FieldMapping(Reset, ("command_id",)),
-    Kind.TEST_SELF: _FieldMapping(TestSelf, ("command_id",)),
-    Kind.QUERY: _FieldMapping(Query, ("command_id", "what")),
-    Kind.SET_TIME: _FieldMapping(SetTime, ("command_id", "unix_us")),
-    Kind.ROTATE_KEY: _FieldMapping(RotateKey, ("command_id", "key_id", "key")),
+_HEADER = 3
+"""Fields of the header that every frame of a shoe begins with: seq, boot_id, t_us."""
+
+_RENAMED = {"wrapped": "key"}
+"""Fields that the event or host message has under another name than the layout."""
+
+_SAME_FIELDS: dict[Kind, Callable[..., Content]] = {
+    Kind.STATUS: Status,
+    Kind.CHALLENGE_ANSWERED: ChallengeAnswered,
+    Kind.QUERY_ANSWERED: QueryAnswered,
+    Kind.SHOE_LOADED: ShoeLoaded,
+    Kind.CARD_DRAWN: CardDrawn,
+    Kind.CUTTING_CARD: CuttingCard,
+    Kind.CARDS_DRAWN: CardsDrawn,
+    Kind.CARD_PUSHED_BACK: CardPushedBack,
+    Kind.LID: Lid,
+    Kind.BUTTON: Button,
+    Kind.SHOE_EMPTY: ShoeEmpty,
+    Kind.SELF_TEST: SelfTested,
+    Kind.FAULT: Error,
+    Kind.FAULT_CLEARED: ErrorCleared,
+    Kind.POWER_LOW: PowerLow,
+    Kind.POWER_RESTORED: PowerRestored,
+    Kind.RESET_DONE: ResetDone,
+    Kind.KEY_ROTATED: KeyRotated,
+    Kind.TAMPER: Tamper,
+    Kind.HELLO_REQUEST: HelloRequest,
+    Kind.ACKNOWLEDGE: Acknowledge,
+    Kind.ARM: Armed,
+    Kind.LOCK: Locked,
+    Kind.REPLAY_FROM: ReplayRequest,
+    Kind.CHALLENGE: Challenge,
+    Kind.SHOW: Show,
+    Kind.RESET: Reset,
+    Kind.TEST_SELF: TestSelf,
+    Kind.QUERY: Query,
+    Kind.SET_TIME: SetTime,
+    Kind.ROTATE_KEY: RotateKey,
 }
+
+
+def _names(kind: Kind) -> tuple[str, ...]:
+    own = COMPILED[kind].fields[0 if kind >= FIRST_OF_HOST else _HEADER :]
+    return tuple(_RENAMED.get(field.name, field.name) for field in own)
+
+
+_FIELD_MAPPINGS = {
+    kind: _FieldMapping(content_type, _names(kind)) for kind, content_type in _SAME_FIELDS.items()
+}
+
+
+# These are mapped by hand: a changed layout stops here, at import.
+COMPILED[Kind.HELLO].require(
+    *("seq", "boot_id", "t_us", "device_id", "firmware", "firmware_digest", "capabilities"),
+    *("deck", "decks", "set_id", "drawn", "cutting_card_out", "oldest_seq"),
+)
+COMPILED[Kind.REPLY].require("seq", "boot_id", "t_us", "reason", "number")
+COMPILED[Kind.COMMAND_REPLY].require("seq", "boot_id", "t_us", "command_id", "reason")
+COMPILED[Kind.EVENTS_LOST].require("seq", "boot_id", "t_us", "last")
 
 
 def _hello(values: Values) -> Hello:
@@ -210,7 +184,7 @@ CONTENT_OF: dict[Kind, Callable[[Values], Content]] = {
 """What each kind says. ``Hello.boot_id`` and ``Gap.first`` are 0 here: the header has them."""
 
 _KINDS: dict[Any, tuple[Kind, _FieldMapping]] = {
-    same.means: (kind, same) for kind, same in _FIELD_MAPPINGS.items()
+    same.content_type: (kind, same) for kind, same in _FIELD_MAPPINGS.items()
 }
 
 

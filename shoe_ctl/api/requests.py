@@ -1,12 +1,11 @@
-"""What may be asked of the tables from outside, checked before anything looks at it.
+"""Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command, a StatusAsked or a RedeliverAsked, or what is wrong with it.
-Must not know: tables, ways in, which commands there are.
+In: one line of JSON. Out: a Command, a StatusRequest or a RedeliverRequest, or a BadRequest that
+says what is wrong with it. Must not know: tables, sockets, which commands there are.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -14,6 +13,7 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
+from shoe_ctl.validation import error_text
 
 _NO_CONTROLS = r"^[^\x00-\x1f\x7f]*\Z"
 
@@ -30,9 +30,9 @@ Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is at the other end: the user, the highest position it may act in, what it may see.
+    """The user at the other end, with the highest position it may act in and what it may see.
 
-    ``also`` are positions that it may act in beside those. ``names`` are all that it goes by.
+    ``also`` are further positions that it may act in. ``names`` are all the names it goes by.
     """
 
     user: str
@@ -57,32 +57,32 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class StatusRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the tables stand, or the one named."""
+    """Ask how the tables stand, or the one named."""
 
     request: str
     table: Id | None = None
 
 
 class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Events that a sink would not take are to be offered to it again: all, or this sink's."""
+    """Redeliver parked events to every sink, or to the one named."""
 
     request: str
     sink: Text | None = None
 
 
 Request = Command | StatusRequest | RedeliverRequest
-"""Anything that may be asked."""
+"""Anything that can be requested."""
 
 
 class _Peek(msgspec.Struct):
-    """What tells a question from a command, and an answer to a bad command from any other's."""
+    """The keys that tell a question from a command, and name the command of a bad request."""
 
     request: str | None = None
     command_id: str | None = None
 
 
 class BadRequest(InputRefused):
-    """A line that is neither a command nor a question; ``command_id`` where it names one."""
+    """The line is no valid request; ``command_id`` is the command's, where it names one."""
 
     def __init__(self, what: str, command_id: str | None = None) -> None:
         super().__init__(what)
@@ -90,41 +90,34 @@ class BadRequest(InputRefused):
 
 
 _peek = msgspec.json.Decoder(_Peek)
-_command = msgspec.json.Decoder(Command)
-_questions: Mapping[str, msgspec.json.Decoder[Request]] = {
-    "status": msgspec.json.Decoder(StatusRequest),
-    "redeliver": msgspec.json.Decoder(RedeliverRequest),
+_decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
+    form: msgspec.json.Decoder(form) for form in (Command, StatusRequest, RedeliverRequest)
+}
+_questions: Mapping[str, type[StatusRequest | RedeliverRequest]] = {
+    "status": StatusRequest,
+    "redeliver": RedeliverRequest,
 }
 
 
 def read_request(line: bytes) -> Request:
-    """What this line asks.
+    """Return the request that this line makes.
 
     Raises:
-        NotAsked: not JSON, not an object, an unknown, missing or wrong key.
+        BadRequest: not JSON, not an object, an unknown, missing or wrong key.
     """
     seen = _Peek()
+    form: type = Command
     try:
         seen = _peek.decode(line)
-        if seen.request is None:
-            return _command.decode(line)
-        if seen.request in _questions:
-            return _questions[seen.request].decode(line)
+        if seen.request is not None:
+            if seen.request not in _questions:
+                known = " or ".join(_questions)
+                raise BadRequest(f"request: expected {known}, not {seen.request[:64]!r}")
+            form = _questions[seen.request]
+        return _decoders[form].decode(line)
     except RecursionError:
         raise BadRequest("not taken: nested too deeply", seen.command_id) from None
     except msgspec.ValidationError as error:
-        raise BadRequest(_error_text(str(error)), seen.command_id) from None
+        raise BadRequest(error_text(str(error), form), seen.command_id) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequest(f"not JSON: {error}") from None
-    raise BadRequest(f"request: expected {' or '.join(_questions)}, not {seen.request[:64]!r}")
-
-
-def _error_text(message: str) -> str:
-    """msgspec's message with the key first: ``command: missing``."""
-    place = re.search(r" - at `(?:key in )?`?\$\.?([^`]*)`$", message)
-    what = message[: place.start()] if place else message
-    key = place[1] if place else ""
-    what = what.replace("Object contains unknown field", "unknown key")
-    what = what.replace("Object missing required field", "missing key")
-    what = what.replace("Expected", "expected")
-    return f"{key}: {what}" if key else what

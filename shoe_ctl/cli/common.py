@@ -59,8 +59,8 @@ def make_console() -> Console:
     return console
 
 
-def make_table(columns: list[Column], title: str = "") -> Table:
-    """Return an empty table for a terminal, with these columns."""
+def make_table(columns: list[Column], title: str = "", *, least: int = 0) -> Table:
+    """Return an empty table for a terminal; its first column is ``least`` wide or wider."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -69,13 +69,16 @@ def make_table(columns: list[Column], title: str = "") -> Table:
         title=Text(printable(title), style="bold") if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
         pad_edge=False,
+        show_edge=False,
         show_header=any(column.head for column in columns),
         header_style="bold",
     )
-    for column in columns:
+    for number, column in enumerate(columns):
         table.add_column(
-            column.head,
+            Text(printable(column.head)),
+            min_width=None if number else least or None,
             justify="right" if column.right else "left",
             style=column.style or None,
             no_wrap=column.fits,

@@ -1,4 +1,4 @@
-"""``shoectl decode``: what recorded bytes of a shoe say.
+"""``shoectl decode``: decode recorded bytes of a shoe to events.
 
 In: raw bytes, hexadecimal text or a capture. Out: one line an event, as text or JSON; fixtures.
 Must not know: what any profile's bytes mean, the round, ports.
@@ -49,38 +49,40 @@ class _Listener(Protocol):
     "--profile",
     "name",
     metavar="PROFILE",
-    help=f"The protocol that the shoe speaks: {', '.join(PROFILES)}; a capture names its own.",
+    help=f"The protocol of the shoe: {', '.join(PROFILES)}.  [of a capture, its own]",
 )
-@click.option("as_json", "--json", is_flag=True, help="Print one JSON object an event.")
-@click.option(
-    "as_hex", "--hex", is_flag=True, help="The input is text: bytes of two hexadecimal digits."
-)
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON object per event.")
+@click.option("as_hex", "--hex", is_flag=True, help="Read text: bytes as two hexadecimal digits.")
 @click.option(
     "--fixture",
     metavar="FOLDER",
-    help="Instead of printing, put the capture FILE and the events it holds there, for tests.",
+    help="Copy the capture FILE and its events to this folder, as a test fixture.",
 )
 @click.argument("file", required=False)
 def decode(
     name: str | None, as_json: bool, as_hex: bool, fixture: str | None, file: str | None
 ) -> int:
-    """Decode a shoe's bytes from FILE, or from stdin without one (or with -).
+    """Decode a shoe's bytes to events, one per line.
 
-    FILE may be a capture (see `shoectl capture`): what the shoe said in it is decoded, each
-    connection from its own beginning. So may it be a journal of one table, or an export.
+    The bytes come from FILE, or from stdin without FILE (or with -). FILE may also be a capture
+    (see shoectl capture), a journal of one table, or an export: then each connection is decoded
+    from its own beginning.
 
-    Each event is one line: its place in the input (the first byte is 0), its type, the shoe's
-    number for it, its fields, and its bytes. Bytes that do not fit are discarded lines with the
-    reason, frames that the shoe sent again are repeated ones; nothing is left out. Lines come as
-    the bytes do. The last line, on stderr, counts them. Input without an end goes on until Ctrl-C.
+    A line has the event's offset in the input, its type, the shoe's sequence number, its fields
+    and its bytes. Bytes that cannot be decoded are discarded lines with the reason; frames that
+    the shoe sent again are repeated lines. Nothing is left out. The counts are printed last, on
+    stderr.
 
-    Example: echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
-    """
+    \b
+    Examples:
+      echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
+      shoectl decode shoe.capture --json
+    """  # noqa: D301 - click wants the very character
     if name is not None:
         _refuse_unknown(name)
     if fixture is not None:
         if as_json or as_hex or name is not None:
-            raise UsageError("--fixture takes a capture as it is: leave the other options out")
+            raise UsageError("--fixture cannot be combined with other options: remove them")
         _make_fixture(file, fixture)
         return 0
     counts: Counter[str] = Counter()
@@ -103,7 +105,7 @@ def decode(
     sys.stdout.flush()
     events = "1 event" if counts["event"] == 1 else f"{counts['event']} events"
     repeated, discarded = counts[Repeated.type], counts[Discarded.type]
-    until = " until it was interrupted" if interrupted else ""
+    until = ", interrupted" if interrupted else ""
     click.echo(f"{events}, {repeated} repeated, {discarded} discarded{until}", err=True)
     return 130 if interrupted else 0
 
@@ -112,9 +114,9 @@ def _make_fixture(file: str | None, folder: str) -> None:
     from shoe_ctl.cli.capture_files import make_fixture
 
     if file is None or file == "-":
-        raise UsageError("--fixture: name the capture's file")
+        raise UsageError("--fixture needs the capture's FILE")
     path = make_fixture(Path(file), Path(folder), events_of_capture)
-    click.echo(f"{path}: a test finds it there", err=True)
+    click.echo(f"wrote {path} and its events", err=True)
 
 
 def events_of_capture(captured: Captured) -> Iterator[str]:
@@ -151,7 +153,7 @@ def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[Receive
 
 def _named(profile: str | None) -> str:
     if profile is None:
-        raise UsageError(f"--profile is missing: one of {', '.join(PROFILES)}")
+        raise UsageError(f"--profile is missing: give one of {', '.join(PROFILES)}")
     return profile
 
 
@@ -259,7 +261,7 @@ def _not_hex(byte: int) -> str:
     shown = (
         repr(chr(byte)) if chr(byte).isascii() and chr(byte).isprintable() else f"byte {byte:02x}"
     )
-    return f"{shown} is no hexadecimal digit"
+    return f"{shown} is not a hexadecimal digit"
 
 
 def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[ReceivedEvent, bytes]]:

@@ -590,16 +590,20 @@ def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: 
     """Exit code 0; 3 while nothing can be stored, with what each table was at that moment."""
     import msgspec
 
-    from shoe_ctl.cli.table_view import lines
+    from shoe_ctl.cli.common import is_terminal
+    from shoe_ctl.cli.table_view import lines, show_on_terminal
 
+    position = answer.get("position")
     if as_json:
         click.echo(msgspec.json.encode(answer))
-    else:
-        for number, held in enumerate(answer["tables"]):
-            if number:
-                click.echo()
-            for line in lines(held, connection, answer.get("position")):
-                click.echo(line)
+    for number, held in enumerate(answer["tables"] if not as_json else ()):
+        if number:
+            click.echo()
+        if is_terminal():
+            show_on_terminal(held, connection, position)
+            continue
+        for line in lines(held, connection, position):
+            click.echo(line)
     faults = (held["fault"]["message"]["text"] for held in answer["tables"] if held.get("fault"))
     if (fault := next(faults, None)) is not None:
         raise EnvironmentFault(fault)

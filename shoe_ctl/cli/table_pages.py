@@ -233,7 +233,7 @@ _MEANINGS: Mapping[str, str] = {
     "wager": "the wager, by its name in the game",
     "amount": "the amount, in the smallest unit of money",
     "on_behalf": "true if staff do it at the Player's request",
-    "number": "the most wagers per area; null: no limit of its own",
+    "number": "the most wagers per area; null: no extra limit",
     "method": "the method: A, B or C",
     "designee": "who handles the cards in the Player's place",
     "because": "the reason that it ends",
@@ -489,7 +489,7 @@ def _choice(choice: Choice) -> str:
     from shoe_ctl.table.procedures.procedure import DECIDES
 
     names = [_shown(*one) for one in _arguments(choice.arguments) if one[0] != "choice"]
-    by = "whoever decides by 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
+    by = "highest authority, 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
     return f"{choice.name} {_with(names, by)}"
 
 

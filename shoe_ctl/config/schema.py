@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import inspect
 
 from shoe_ctl import toml
 from shoe_ctl.errors import ConfigError, InputRefused
+from shoe_ctl.games.game import Layout
 from shoe_ctl.records import Audience
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
+from shoe_ctl.validation import error_text
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -123,6 +123,8 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
     """The number of decks, within what the game allows. Without it, the game's default."""
     layout: str | None = None
     """A layout of the game. Without it, the game's first layout."""
+    seats: Positive | None = None
+    """How many of the layout's playing positions the table has, from seat 1 on. Without it, all."""
     area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
     """Where the table stands. `"Paiza Club"` and `"Ruby Room"` are high-limit gaming areas."""
     method: Literal["A", "B", "C"] | None = None
@@ -158,6 +160,8 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
         if layout not in (None, *game.layouts):
             have = ", ".join(game.layouts)
             raise ConfigError(f"{where}: layout: {game.id} has {have}, not {layout!r}")
+        if self.seats is not None and layout is not None:
+            _check_seats(where, layout, game.layouts[layout], self.seats)
         method = self.method if self.method is not None or not game.methods else "B"
         if method is not None and method not in game.methods:
             have = ", ".join(game.methods) or "no methods: leave the key out"
@@ -177,6 +181,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             table=self.id,
             decks=decks,
             layout=layout,
+            seats=self.seats,
             area=self.area,
             method=method,
             announcements=self.announcements,
@@ -187,6 +192,14 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             limits=self.limits,
             highest_position=self.highest_position,
         )
+
+
+def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
+    """Refuse a number of playing positions with which the layout is not available (rule 2.2)."""
+    least, most = layout.min_seats, len(layout.seats)
+    if not least <= seats <= most:
+        span = str(most) if least == most else f"{least} to {most}"
+        raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
 
 
 class SinkConfig(_Strict, frozen=True, kw_only=True):
@@ -317,7 +330,9 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
     try:
         config = msgspec.convert(plain, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {_plainly(str(error))}{_whose(plain, str(error))}") from None
+        raise ConfigError(
+            f"{name}: {error_text(str(error), Config)}{_whose(plain, str(error))}"
+        ) from None
     _check_ids(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
@@ -363,65 +378,3 @@ def _whose(plain: Mapping[str, Any], message: str) -> str:
     table_id = plain["table"][int(place[1])]
     table_id = table_id.get("id") if isinstance(table_id, dict) else None
     return f" (table {table_id})" if isinstance(table_id, str) else ""
-
-
-def _plainly(message: str) -> str:
-    """Return msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
-    place = re.search(r" - at `\$\.?(.*)`$", message)
-    what = message[: place.start()] if place else message
-    key = place[1] if place else ""
-    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what)) is not None:
-        meant = suggest_key(Config, key, unknown[1])
-        what += "" if meant is None else f": is it `{meant}`?"
-    if what.startswith("Invalid enum value"):
-        what += f" (known: {', '.join(allowed_words(Config, key))})"
-    what = what.replace("Object contains unknown field", "unknown key")
-    what = what.replace("Object missing required field", "missing key")
-    what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")
-    return f"{key}: {what}" if key else what
-
-
-# Suggestions for a wrong key or word.
-
-SIMILARITY = 0.7
-"""How alike two keys must be, from 0 to 1, for one to be suggested for the other."""
-
-
-def suggest_key(form: type, place: str, key: str) -> str | None:
-    """Return the key at this place (``table[0].shoe``; empty: the top) most like ``key``."""
-    there = _struct(inspect.type_info(form))
-    for name in re.findall(r"[a-z_]+", place):
-        fields = () if there is None else there.fields
-        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
-    keys = [] if there is None else [field.encode_name for field in there.fields]
-    return next(iter(get_close_matches(key, keys, n=1, cutoff=SIMILARITY)), None)
-
-
-def allowed_words(form: type, place: str) -> list[str]:
-    """Return the words that are allowed at this place (``sink[0].kind``); none where any is."""
-    *folders, key = re.findall(r"[a-z_]+", place)
-    there = _struct(inspect.type_info(form))
-    for name in folders:
-        fields = () if there is None else there.fields
-        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
-    fields = () if there is None else there.fields
-    return [str(word) for f in fields if f.encode_name == key for word in _words(f.type)]
-
-
-def _words(kind: inspect.Type) -> list[object]:
-    if isinstance(kind, inspect.LiteralType):
-        return list(kind.values)
-    if isinstance(kind, inspect.UnionType):
-        return [word for one in kind.types for word in _words(one)]
-    return []
-
-
-def _struct(kind: inspect.Type) -> inspect.StructType | None:
-    """Return the struct that this type is, or is a list of, or may be."""
-    if isinstance(kind, inspect.StructType):
-        return kind
-    if isinstance(kind, inspect.UnionType):
-        return next((found for one in kind.types if (found := _struct(one)) is not None), None)
-    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
-        return _struct(kind.item_type)
-    return None

@@ -134,9 +134,7 @@ class Daemon:
         return [setup.settings for setup in self._setups]
 
     async def run(
-        self,
-        ready: Callable[[], None] = lambda: None,
-        tell: Callable[[str], None] = lambda _: None,
+        self, ready: Callable[[], None] = lambda: None, tell: Callable[[str], None] = lambda _: None
     ) -> None:
         """Serve until cancelled. Call ``ready`` once every shoe's port is open or waited for.
 
@@ -233,10 +231,7 @@ class Daemon:
             tell(self.doubt)
             ready()
             waiting = loss.AwaitedRuling(
-                self.doubt,
-                partial(may_not_act, highest=highest),
-                self._people.as_input,
-                highest,
+                self.doubt, partial(may_not_act, highest=highest), self._people.as_input, highest
             )
             async with self._accept_requests(waiting.answer):
                 try:

@@ -150,10 +150,7 @@ class RequestHandler:
     """
 
     def __init__(
-        self,
-        tables: Mapping[str, TableRunner],
-        sinks: Mapping[str, SinkOffers],
-        people: People,
+        self, tables: Mapping[str, TableRunner], sinks: Mapping[str, SinkOffers], people: People
     ) -> None:
         self._tables = tables
         self._sinks = sinks

@@ -517,9 +517,7 @@ class TableRunner:
         handles, answers = self._run(group, [command])
         result = await self._commit(group)
         failed = Answer(
-            command_id=command.command_id,
-            accepted=False,
-            error=message("daemon_not_handled"),
+            command_id=command.command_id, accepted=False, error=message("daemon_not_handled")
         )
         events = tuple(result.ids[handle] for handle in handles)
         return RecordedAnswer(answers[0] if answers else failed, events)

@@ -14,7 +14,13 @@ from itertools import product
 import msgspec
 
 from firmware_proto.cards import Card, Deck
-from shoe_ctl.games.table_of_play import BANKER_DRAWS, total
+from shoe_ctl.games.table_of_play import (
+    INITIAL_CARDS,
+    End,
+    is_natural_total,
+    possible_ends,
+    total,
+)
 
 Value = str | int | bool
 Features = Mapping[str, Value | None]
@@ -22,8 +28,6 @@ Features = Mapping[str, Value | None]
 
 _TOTALS: tuple[Value, ...] = tuple(range(10))
 _YES_NO: tuple[Value, ...] = (True, False)
-_NATURAL_FROM = 8
-_INITIAL = 2
 
 CORE: Mapping[str, tuple[Value, ...]] = {
     "winner": ("player", "banker", "tie"),
@@ -94,8 +98,8 @@ def core_features(
         "player_cards": player_cards,
         "banker_cards": banker_cards,
         "cards": player_cards + banker_cards,
-        "player_natural": player_cards == _INITIAL and player_total >= _NATURAL_FROM,
-        "banker_natural": banker_cards == _INITIAL and banker_total >= _NATURAL_FROM,
+        "player_natural": player_cards == INITIAL_CARDS and is_natural_total(player_total),
+        "banker_natural": banker_cards == INITIAL_CARDS and is_natural_total(banker_total),
     }
 
 
@@ -138,34 +142,14 @@ class Condition(msgspec.Struct, frozen=True):
 
 Combination = dict[str, Value | None]
 
-_Final = tuple[int, int, int, int]
-_STANDS_FROM = 6
-
 
 @cache
-def _finals() -> dict[tuple[int, int], frozenset[_Final]]:
-    """By both two-card totals: Player's total and cards, Banker's total and cards at the end."""
+def _ends_by_totals() -> dict[tuple[int, int], frozenset[End]]:
+    """By both two-card totals: every end that a round can have."""
     return {
-        (player, banker): frozenset(_endings(player, banker))
+        (player, banker): frozenset(possible_ends(player, banker))
         for player, banker in product(range(10), repeat=2)
     }
-
-
-def _endings(player: int, banker: int) -> list[_Final]:
-    if player >= _NATURAL_FROM or banker >= _NATURAL_FROM:
-        return [(player, 2, banker, 2)]
-    if player >= _STANDS_FROM:
-        if banker >= _STANDS_FROM:
-            return [(player, 2, banker, 2)]
-        return [(player, 2, (banker + points) % 10, 3) for points in range(10)]
-    ends: list[_Final] = []
-    for third in range(10):
-        at = (player + third) % 10
-        if third in BANKER_DRAWS[banker]:
-            ends += [(at, 3, (banker + points) % 10, 3) for points in range(10)]
-        else:
-            ends.append((at, 3, banker, 2))
-    return ends
 
 
 def _initials(deck: Deck, decks: int) -> dict[int, frozenset[Initial]]:
@@ -197,22 +181,23 @@ def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combina
     core = tuple(name for name in CORE if name in features)
     early = tuple(name for name in features if name not in CORE)
     if not early:
-        finals = frozenset[_Final]().union(*_finals().values())
+        finals = frozenset[End]().union(*_ends_by_totals().values())
         return [dict(zip(core, seen, strict=True)) for seen in _project(finals, core)]
     hands = _initials(deck, decks)
     kinds = {
-        totals: _project_initial(hands[totals[0]], hands[totals[1]], early) for totals in _finals()
+        totals: _project_initial(hands[totals[0]], hands[totals[1]], early)
+        for totals in _ends_by_totals()
     }
     found = {
         seen + kind
-        for totals, finals in _finals().items()
+        for totals, finals in _ends_by_totals().items()
         for seen in (_project(finals, core) if core else {()})
         for kind in kinds[totals]
     }
     return [dict(zip(core + early, seen, strict=True)) for seen in found]
 
 
-def _project(finals: Collection[_Final], names: tuple[str, ...]) -> set[tuple[Value | None, ...]]:
+def _project(finals: Collection[End], names: tuple[str, ...]) -> set[tuple[Value | None, ...]]:
     seen = (core_features(*final) for final in finals)
     return {tuple(one[name] for name in names) for one in seen}
 

@@ -235,6 +235,9 @@ POSITIONS = (
 WINDOWS = ("cutting_card", "double_draw", "double_draw_ordered", "device_reset", "power_failure")
 """What may open a withdrawal window after *no more bets*."""
 
+_REOPENS_BETS = "device_reset"
+"""The window after which the round goes back to betting, until *no more bets* is said again."""
+
 _OPENED = ("of_right", "dealer_allows")
 _SCOPES = ("any", "all_or_none", "remaining_or_none")
 _MOST_DECKS = 100
@@ -373,10 +376,10 @@ def _windows(fields: Fields, hlga: tuple[str, ...]) -> dict[str, Window]:
         return {}
     tables = {key: windows.table_or_none(key) for key in WINDOWS}
     windows.close()
-    return {key: _window(table, hlga) for key, table in tables.items() if table is not None}
+    return {key: _window(key, table, hlga) for key, table in tables.items() if table is not None}
 
 
-def _window(fields: Fields, hlga: tuple[str, ...]) -> Window:
+def _window(key: str, fields: Fields, hlga: tuple[str, ...]) -> Window:
     window = Window(
         rule=fields.rule("rule"),
         opened=fields.one_of("opened", _OPENED),
@@ -385,6 +388,8 @@ def _window(fields: Fields, hlga: tuple[str, ...]) -> Window:
         wager_anew=fields.flag("wager_anew"),
     )
     fields.close()
+    if window.wager_anew and key != _REOPENS_BETS:
+        raise fields.error("wager_anew", f"false: bets open again only in {_REOPENS_BETS}", True)
     return window
 
 

@@ -7,7 +7,7 @@ cards, none put back. Must not know: stakes, tables, files, what was dealt befor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from shoe_ctl.games.conditions import (
     initial_features,
 )
 from shoe_ctl.games.game import Game
-from shoe_ctl.games.table_of_play import banker_draws, player_draws
+from shoe_ctl.games.table_of_play import End, possible_ends
 from shoe_ctl.games.wagers import Wager
 
 Hand = tuple[int, int]
@@ -174,9 +174,7 @@ def _copies(ranks: _Labels, suits: _Labels, decks: int) -> int:
     return ways
 
 
-_End = tuple[int, int, int, int]
-"""Player's final total and number of cards, Banker's final total and number of cards."""
-_Seen = tuple[_End | None, Initial, Initial]
+_Seen = tuple[End | None, Initial, Initial]
 """All that a wager's conditions can see of a round; no end where they look at no totals."""
 
 
@@ -261,7 +259,7 @@ class _Shoe:
     def count(self, sight: Sight) -> dict[_Seen, int]:
         """Of all ``rounds``, how many show what to conditions of this sight."""
         found: Counter[_Seen] = Counter()
-        ends: dict[tuple[Hand, Hand], dict[_End | None, int]] = {}
+        ends: dict[tuple[Hand, Hand], dict[End | None, int]] = {}
         for four, ways in first_four(self._deck, self._decks, sight).items():
             hands = four.player_points, four.banker_points
             if hands not in ends:
@@ -274,26 +272,21 @@ class _Shoe:
     def _last_two(self) -> int:
         return self._fifths * self._sixths
 
-    def _ends(self, player: Hand, banker: Hand) -> dict[_End | None, int]:
+    def _ends(self, player: Hand, banker: Hand) -> dict[End | None, int]:
         """Ways to draw a fifth and a sixth card, by how the round then ends."""
         left = self._points.copy()
         for points in (*player, *banker):
             left[points] -= 1
-        at, against = sum(player) % 10, sum(banker) % 10
-        found: Counter[_End | None] = Counter()
-        if player_draws(at, against):
-            for third, ways in enumerate(left):
-                left[third] -= 1
-                now = (at + third) % 10
-                if banker_draws(at, against, third):
-                    for last, more in enumerate(left):
-                        found[now, 3, (against + last) % 10, 3] += ways * more
-                else:
-                    found[now, 3, against, 2] += ways * self._sixths
-                left[third] += 1
-        elif banker_draws(at, against, None):
-            for last, ways in enumerate(left):
-                found[at, 2, (against + last) % 10, 3] += ways * self._sixths
-        else:
-            found[at, 2, against, 2] = self._last_two
+        found: dict[End | None, int] = {}
+        for end, draws in possible_ends(sum(player) % 10, sum(banker) % 10).items():
+            found[end] = sum(self._ways(left, points) for points in draws)
         return found
+
+    def _ways(self, left: Sequence[int], points: tuple[int, ...]) -> int:
+        """Ways to draw a fifth and a sixth card where the first of them have these points."""
+        if not points:
+            return self._last_two
+        if len(points) == 1:
+            return left[points[0]] * self._sixths
+        fifth, sixth = points
+        return left[fifth] * (left[sixth] - (fifth == sixth))

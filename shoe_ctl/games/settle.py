@@ -15,7 +15,13 @@ from typing import NamedTuple, cast
 from firmware_proto.cards import Card, Deck
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.conditions import CORE, Condition, HandKinds, features
-from shoe_ctl.games.table_of_play import natural, next_hand, total
+from shoe_ctl.games.table_of_play import (
+    FEWEST_CARDS,
+    MOST_CARDS,
+    natural,
+    next_hand,
+    total,
+)
 from shoe_ctl.games.wagers import HandResult, OutcomeLine, Settlement, Wager, WagerResult, Winner
 
 
@@ -91,8 +97,6 @@ def named(conditions: Iterable[Condition]) -> set[str]:
 _Judged = tuple[Winner, int, bool, int, bool, Mapping[str, WagerResult], tuple[str, ...], bool]
 """Winner; Player's total, Natural; Banker's; wagers; rules; whether a fifth card is Player's."""
 
-_FEWEST, _FIVE, _MOST = 4, 5, 6
-
 
 class SettleTable:
     """All that is known of a game's rounds so far, by key. Filled as rounds are met."""
@@ -144,14 +148,14 @@ class SettleTable:
         """
         many = len(cards)
         try:
-            if many == _FEWEST:
+            if many == FEWEST_CARDS:
                 p1, b1, p2, b2 = cards
                 winner, p, p_nat, b, b_nat, wagers, rules, _ = self._four[
                     self._player[p1][p2] + self._banker[b1][b2]
                 ]
                 player = HandResult((p1, p2), p, p_nat)
                 banker = HandResult((b1, b2), b, b_nat)
-            elif many == _MOST:
+            elif many == MOST_CARDS:
                 p1, b1, p2, b2, p3, b3 = cards
                 winner, p, p_nat, b, b_nat, wagers, rules, _ = self._six[
                     self._player[p1][p2]
@@ -182,9 +186,9 @@ class SettleTable:
             self._learn_kinds()
         key = self._player[player[0]][player[1]] + self._banker[banker[0]][banker[1]]
         judged = self._judge(player, banker, key)
-        if len(cards) == _FEWEST:
+        if len(cards) == FEWEST_CARDS:
             self._four[key] = judged
-        elif len(cards) == _FIVE:
+        elif len(cards) < MOST_CARDS:
             self._five[key + self._third[cards[4]]] = judged
         else:
             self._six[key + self._third_of_player[cards[4]] + self._third[cards[5]]] = judged
@@ -232,8 +236,8 @@ class SettleTable:
         for dealt in cards:
             if dealt not in self._deck:
                 raise InputRefused(f"{dealt} is not a card of {self._deck.name}")
-        player, banker = tuple(cards[:_FEWEST:2]), tuple(cards[1:_FEWEST:2])
-        for place, dealt in enumerate(cards[_FEWEST:], _FEWEST):
+        player, banker = tuple(cards[:FEWEST_CARDS:2]), tuple(cards[1:FEWEST_CARDS:2])
+        for place, dealt in enumerate(cards[FEWEST_CARDS:], FEWEST_CARDS):
             hand = next_hand(player, banker)
             if hand is None:
                 raise InputRefused(

@@ -339,7 +339,8 @@ class InvalidRow(JournalError):
 
     def __init__(self, journal: Path, n: int, table: str | None) -> None:
         super().__init__(
-            f"journal {journal} is damaged: record {n} cannot be read; shoectl verify tells more"
+            f"journal {journal} is damaged: record {n} cannot be read. "
+            f"Run: shoectl verify {journal}"
         )
         self.n = n
         self.table = table

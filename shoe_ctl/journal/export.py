@@ -109,8 +109,8 @@ def write(reader: Reader, kept: Selection, path: Path) -> None:
     def proved(new: Path) -> None:
         if (wrong := _wrong(new, kept)) is not None:
             raise JournalError(
-                f"journal {reader.path} is damaged where it is exported: {wrong}; "
-                "shoectl verify tells more"
+                f"journal {reader.path} is damaged where it is exported: {wrong}. "
+                f"Run: shoectl verify {reader.path}"
             )
 
     try:

@@ -199,7 +199,7 @@ def refuse_if_lost(journal: Path, *, new: bool) -> None:
         JournalError: there was.
     """
     if not new:
-        raise JournalError(f"journal {journal} is gone: put it back")
+        raise JournalError(f"journal {journal} not found. Restore it and its log file to continue.")
     found = [
         f"its {what} {beside.name}"
         for beside, what in ((log_path(journal), "log"), (head_path(journal), "head file"))
@@ -209,8 +209,8 @@ def refuse_if_lost(journal: Path, *, new: bool) -> None:
         there = "is" if len(found) == 1 else "are"
         them = "it" if len(found) == 1 else "them"
         raise JournalError(
-            f"journal {journal} is gone, but {' and '.join(found)} {there} there: put the journal "
-            f"back, or take {them} away to begin a new one"
+            f"journal {journal} not found, but {' and '.join(found)} {there} there. Restore the "
+            f"journal, or move {them} away to begin a new one."
         )
 
 

@@ -143,8 +143,8 @@ def invalid_record_error(
 ) -> JournalError:
     """The line that says which record does not say ``what`` it should, and how it is wrong."""
     return JournalError(
-        f"journal {journal} is damaged: record {record.n} does not say {what}: {error}; "
-        "shoectl verify tells more"
+        f"journal {journal} is damaged: record {record.n} does not say {what}: {error}. "
+        f"Run: shoectl verify {journal}"
     )
 
 
@@ -179,4 +179,6 @@ def checked_records(
 
 
 def _damaged(reader: Reader, how: str) -> JournalError:
-    return JournalError(f"journal {reader.path} is damaged: {how}; shoectl verify tells more")
+    return JournalError(
+        f"journal {reader.path} is damaged: {how}. Run: shoectl verify {reader.path}"
+    )

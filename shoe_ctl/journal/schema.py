@@ -115,7 +115,9 @@ def one_line(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise JournalError(f"journal {path} is damaged: a text in it is not UTF-8") from error
     except OverflowError as error:
-        raise JournalError(f"journal {path} is damaged: it names a number beyond any") from error
+        raise JournalError(
+            f"journal {path} is damaged: integer out of range. Run: shoectl verify {path}"
+        ) from error
 
 
 def _reason(error: apsw.Error) -> str:

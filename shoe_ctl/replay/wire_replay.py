@@ -100,12 +100,7 @@ class WireReplay:
     """
 
     def __init__(
-        self,
-        table: str,
-        session_of: SessionOf,
-        *,
-        whole: bool = True,
-        resynchronise: bool = False,
+        self, table: str, session_of: SessionOf, *, whole: bool = True, resynchronise: bool = False
     ) -> None:
         self._resynchronise = resynchronise
         self._profile: str | None = None

@@ -147,5 +147,5 @@ def _decisions(account: RoundReport) -> str:
             lines.setdefault(who, []).append(wording.input_words(said)[0].removeprefix(who))
     if not lines:
         return "nothing needed a decision"
-    each = "; ".join(f"{who}{', '.join(whats)}" for who, whats in lines.items())
+    each = "; ".join(f"{who}{', '.join(said)}" for who, said in lines.items())
     return f"{sum(map(len, lines.values()))}: {each}"

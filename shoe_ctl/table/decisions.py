@@ -62,7 +62,6 @@ def _find_end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
 
 
 def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
-    """Return the step or end that this leads to."""
     if isinstance(taken, Choice) and taken.branch is not None:
         has_effect, instead = taken.branch
         return instead if has_effect(turn) else taken.leads_to
@@ -70,7 +69,6 @@ def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
 
 
 def _has_position(turn: Turn, needed: str) -> bool:
-    """Return True if the command comes from this position or a higher one."""
     highest = turn.settings.highest_position
     return positions.is_sufficient(turn.command.position, needed, highest=highest)
 

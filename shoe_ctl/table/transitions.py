@@ -90,9 +90,6 @@ DEAL: tuple[Action, ...] = (deal_card, reveal_face_up_cards, advance_round)
 """Deal the drawn card into the slot that is due. Where cards are dealt face up, reveal those that
 the table has seen by now; once all cards of the round are seen, the round advances."""
 
-PLAY_ON: tuple[Action, ...] = (reveal_face_up_cards, advance_round, detect_empty_shoe)
-"""Continue the round after cards were put in their slots outside the normal sequence."""
-
 
 # The round: how a table moves through its states. Read a line as: in this state, when this comes,
 # go to that state and do this. What may stand against a command is checked before its line.
@@ -125,12 +122,10 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                                                          apply_wager),
     ("idle",        "card.in_turn",       "dealing",     answer_cards_kept, open_round, close_bets,
                                                          deal_opening_cards, deal_card,
-                                                         measure_differential_after_card,
                                                          reveal_face_up_cards),
     ("idle",        "pull.opens_round",   "closed",      answer_cards_kept, open_round, close_bets,
-                                                         raise_double_draw,
-                                                         measure_differential),             # 5.8
-    ("idle",        "cards_placed",       BY_CARDS,      *PLAY_ON),
+                                                         raise_double_draw),                # 5.8
+    ("idle",        "cards_placed",       "dealing",     detect_empty_shoe),
     ("idle",        "change_shoe",        "shoe_change", answer_cards_replaced,
                                                          announce_shoe_change,
                                                          set_aside_opening_cards),
@@ -151,19 +146,19 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                                                          reveal_face_up_cards),
     ("betting",     "pull.opens_round",   "closed",      close_bets, raise_double_draw,
                                                          measure_differential),             # 5.8
-    ("betting",     "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("betting",     "cards_placed",       "dealing"),
     ("betting",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     # -- closed: no more bets, no card is out ----------------------------------------------------
     ("closed",      "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("closed",      "opening_due",        "dealing",     deal_opening_cards,
                                                          reveal_face_up_cards),             # 6.1
-    ("closed",      "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("closed",      "cards_placed",       BY_CARDS),
     ("closed",      "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     # -- dealing: the first four cards, Player, Banker, Player, Banker ---------------------------
     ("dealing",     "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("dealing",     "card.fourth",        "revealing",   *DEAL),
     ("dealing",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
-    ("dealing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("dealing",     "cards_placed",       BY_CARDS,      advance_round),
     # -- revealing: hands are exposed, totals announced ------------------------------------------
     ("revealing",   "third_card_due",     "drawing",     call_for_third_card),
     ("revealing",   "third_card.early",   "revealing",   call_for_third_card, place_due_card,
@@ -174,7 +169,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("revealing",   "outcome_due",        "resolved",    announce_outcome),
     # -- drawing: a hand gets its third card -----------------------------------------------------
     ("drawing",     "card.in_turn",       "revealing",   *DEAL),
-    ("drawing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("drawing",     "cards_placed",       "revealing",   advance_round),
     # -- resolved: the outcome is announced, wagers are collected and paid -----------------------
     ("resolved",    "settle",             "idle",        end_round),
     ("resolved",    "round_over",         "idle",        end_round),

@@ -379,7 +379,7 @@ TEXTS: Mapping[str, str] = {
     "refused_cutting_card_is_out": "切牌卡已出",
     "refused_shoe_is_recorded": "装靴情况已记录",
     "refused_unlike_backs": "牌背不同的牌不得使用：请装入另一靴",
-    "refused_other_decks": "牌桌点得 {decks} 副：请装入另一靴",
+    "refused_other_decks": "本桌按 {decks} 副计牌：请装入另一靴",
     "refused_say_what_is_left": "请说明余牌数量或具体是哪些牌，二者选一",
     "refused_shoe_not_met": "牌靴尚未报出身份",
     "refused_shoe_not_answered": "已向牌靴下令，尚未答复",
@@ -409,7 +409,7 @@ TEXTS: Mapping[str, str] = {
     "refused_holder_is_away": "拿{hand:hand}牌的玩家已离开：由荷官开牌",
     "refused_all_face_up": "本桌发明牌，玩家不接触牌",
     "refused_say_which_hand": "{why}；若持牌玩家离开，请说明是哪一手牌",
-    "refused_no_draw_say_hand": "现在不应抽牌：请说明玩家拿着哪一手牌",
+    "refused_no_draw_say_hand": "现在不该抽牌：请说明玩家拿着哪一手牌",
     "refused_no_handling_in_game": "{game} 中玩家不接触牌",
     "refused_no_handling_in_method": "{method} 方式中玩家不接触牌",
     "refused_dealer_passes_in_c": "C 方式中由荷官转交牌：pass_cards",
@@ -531,10 +531,7 @@ TEXTS: Mapping[str, str] = {
 }
 
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "hand": {
-        "player": "闲家",
-        "banker": "庄家",
-    },
+    "hand": {"player": "闲家", "banker": "庄家"},
     "a_position": {
         "dealer": "荷官",
         "pit_supervisor": "监场主任",
@@ -551,10 +548,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "助理赌场经理",
         "surveillance": "监控",
     },
-    "nth": {
-        "1": "第一张",
-        "2": "第二张",
-    },
+    "nth": {"1": "第一张", "2": "第二张"},
     "place": {
         "player 1": "闲家第 1 张牌",
         "player 2": "闲家第 2 张牌",

@@ -66,7 +66,7 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"[]", "expected `object`"),
         (b"null", "expected `object`"),
         (b'{"request": "events"}', "request: expected status or redeliver, not 'events'"),
-        (b'{"request": "status", "tabel": "a"}', "unknown key `tabel`"),
+        (b'{"request": "status", "tabel": "a"}', "unknown key `tabel`: is it `table`?"),
         (b'{"request": 1}', "request: expected `str"),
         (line(pin="1234"), "unknown key `pin`"),
         (line(command_id=7), "command_id: expected `str"),

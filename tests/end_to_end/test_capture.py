@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_server import run_command
+
+pytestmark = pytest.mark.usefixtures("commands")
+
 BIN = Path(sys.executable).parent
 SHOECTL, SHOE_SIM = str(BIN / "shoectl"), str(BIN / "shoe-sim")
 PATIENCE_S = 60
@@ -34,7 +38,7 @@ def started(*words: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return run_command(*words)
 
 
 def decoded(file: Path) -> list[str]:

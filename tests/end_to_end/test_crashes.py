@@ -10,7 +10,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count, islice
@@ -39,6 +39,13 @@ ENOUGH_CRASHES = 100
 CALLS = 64
 """Writes and syncs from a start on that an ordinary run kills at: the start and a card."""
 
+PARTS = 4
+"""Every call takes so many evenings, each with its share of the calls."""
+
+SPARSE = 5
+"""Of so many calls one is killed at in every run, beginning with each in turn."""
+
+FEW_AT_RANDOM = 15
 AT_RANDOM = 60
 SOAK_CALLS = 400
 SOAK_CRASHES = 2000
@@ -131,12 +138,12 @@ async def crashes(folder: Path, seed: int, these: Iterator[Crash]) -> int:
     raise AssertionError("crashes without end")
 
 
-def at_every_call(calls: int, chance: random.Random, *, torn: bool) -> Iterator[Crash]:
-    """Before and after, and in the middle of, each of so many writes and syncs from the start on.
+def at_every_call(calls: Iterable[int], chance: random.Random, *, torn: bool) -> Iterator[Crash]:
+    """Before and after, and in the middle of, each of these writes and syncs from the start on.
 
-    About 45 are the start itself, 20 a card.
+    They are counted from 1: about 45 are the start itself, 20 a card.
     """
-    for at in range(1, calls + 1):
+    for at in calls:
         for when in ("before", "after", "torn") if torn else ("before", "after"):
             yield partial(Evening.dies, death=Death(at, when, chance.random()))
 
@@ -147,15 +154,31 @@ def at_random(chance: random.Random) -> Iterator[Crash]:
         yield partial(Evening.is_killed, after_s=chance.uniform(0.0, 0.6))
 
 
-async def test_daemons_killed_before_and_after_every_write_and_sync_lose_and_double_nothing(
+async def test_daemons_killed_before_and_after_some_writes_and_syncs_lose_and_double_nothing(
     tmp_path: Path, seed: int
 ) -> None:
-    places = at_every_call(CALLS, random.Random(seed), torn=False)
-    assert await crashes(tmp_path, seed, places) == 2 * CALLS
+    calls = range(1 + seed % SPARSE, CALLS + 1, SPARSE)
+    places = at_every_call(calls, random.Random(seed), torn=False)
+    assert await crashes(tmp_path, seed, places) == 2 * len(calls)
 
 
-async def test_daemons_killed_at_random_lose_and_double_nothing(tmp_path: Path, seed: int) -> None:
-    assert await crashes(tmp_path, seed, islice(at_random(random.Random(seed)), AT_RANDOM))
+@pytest.mark.exhaustive(cpu_s=5)
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_daemons_killed_before_and_after_every_write_and_sync_lose_and_double_nothing(
+    tmp_path: Path, seed: int, part: int
+) -> None:
+    calls = range(1 + part, CALLS + 1, PARTS)
+    places = at_every_call(calls, random.Random(f"{seed} {part}"), torn=False)
+    assert await crashes(tmp_path, seed + part, places) == 2 * len(calls)
+
+
+@pytest.mark.parametrize(
+    "times", [FEW_AT_RANDOM, pytest.param(AT_RANDOM, marks=pytest.mark.exhaustive(cpu_s=9))]
+)
+async def test_daemons_killed_at_random_lose_and_double_nothing(
+    tmp_path: Path, seed: int, times: int
+) -> None:
+    assert await crashes(tmp_path, seed, islice(at_random(random.Random(seed)), times))
 
 
 @pytest.mark.soak
@@ -163,8 +186,8 @@ async def test_thousands_of_crashes_lose_and_double_nothing(tmp_path: Path, seed
     """Every write and sync of about forty cards, torn ones too; then at random, in all for a
     quarter of the time that the soak has, and two thousand at least."""
     until = time.monotonic() + float(os.environ.get("SHOE_CTL_SOAK_S", "60")) / 4
-    chance = random.Random(seed)
-    done = await crashes(tmp_path / "every", seed, at_every_call(SOAK_CALLS, chance, torn=True))
+    chance, every = random.Random(seed), range(1, SOAK_CALLS + 1)
+    done = await crashes(tmp_path / "every", seed, at_every_call(every, chance, torn=True))
     while done < SOAK_CRASHES or time.monotonic() < until:
         folder = tmp_path / f"random-{done}"
         done += await crashes(folder, seed + done, islice(at_random(chance), 100))

@@ -85,7 +85,7 @@ async def test_a_journal_that_was_moved_is_gone_on_with_once_it_is_back(
     journal, away = tmp_path / "journal.db", tmp_path / "away"
     async with evening(tmp_path) as night:
         journal.rename(away)
-        await heard.until(f"{journal} is gone: put it back")
+        await heard.until(f"{journal} not found. Restore it")
         assert not journal.exists()
         away.rename(journal)
         await night.hears(WAITS)
@@ -110,7 +110,7 @@ async def test_another_journal_is_not_gone_on_with_in_its_place(
             night.daemon = daemon
             await night.told.times(2, "round.outcome")
             journal.rename(away)
-            await heard.until(f"{journal} is gone: put it back")
+            await heard.until(f"{journal} not found. Restore it")
             log_path(journal).rename(log_path(away))  # what it was not written back of stands there
             shutil.copy(old, journal)
             await heard.until(f"{journal} may have lost its newest records: it ends at record")
@@ -130,7 +130,7 @@ async def test_a_journal_that_was_altered_meanwhile_is_not_gone_on_with(
     journal, away, altered = (tmp_path / name for name in ("journal.db", "away", "altered"))
     async with evening(tmp_path) as night:
         journal.rename(away)
-        await heard.until(f"{journal} is gone: put it back")
+        await heard.until(f"{journal} not found. Restore it")
         log_path(journal).rename(log_path(away))
         for from_, to in ((away, altered), (log_path(away), log_path(altered))):
             shutil.copy(from_, to)

@@ -15,7 +15,7 @@ from firmware_proto.reference.authentication import KeyAuthenticator, ShoeAuthen
 from firmware_proto.reference.codec import Message, body_of, read
 from firmware_proto.reference.framing import FrameError, Splitter, frame_body
 from firmware_proto.reference.mac import HostKeys, SessionKeys, ShoeKeys, Transcript
-from firmware_proto.reference.messages import FIRST_OF_HOST
+from firmware_proto.reference.packing import FIRST_OF_HOST
 from tests.firmware_proto.reference_spec import unstuffed_by_the_book
 
 KEY = bytes(range(32))

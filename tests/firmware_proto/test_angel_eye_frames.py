@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firmware_proto.angel_eye
-from firmware_proto.angel_eye import layouts as wire
 from firmware_proto.angel_eye.codec import CommandDecoder, Decoder, Listener
+from firmware_proto.angel_eye.compiled_layouts import EVENTS as LAYOUTS
+from firmware_proto.angel_eye.compiled_layouts import SEQUENCE
+from firmware_proto.angel_eye.fields import ERRORS, MODES, REFUSALS, WINNERS
 from firmware_proto.angel_eye.frames import (
     SENDABLE,
     Checks,
@@ -82,17 +84,17 @@ sayable = st.one_of(
     st.builds(
         CardOutsideGame,
         card=_card,
-        mode=st.sampled_from(sorted(wire.MODES)),
+        mode=st.sampled_from(sorted(MODES)),
         code=st.none() | st.integers(1, 15),
     ),
     st.builds(
         Result,
-        winner=st.sampled_from(sorted(wire.WINNERS)),
+        winner=st.sampled_from(sorted(WINNERS)),
         player_pair=st.booleans(),
         banker_pair=st.booleans(),
     ),
-    st.builds(Error, code=st.sampled_from(sorted(wire.ERRORS)), in_error_mode=st.booleans()),
-    st.builds(ErrorCleared, code=st.sampled_from(sorted(wire.ERRORS))),
+    st.builds(Error, code=st.sampled_from(sorted(ERRORS)), in_error_mode=st.booleans()),
+    st.builds(ErrorCleared, code=st.sampled_from(sorted(ERRORS))),
     st.builds(Lock, locked=st.booleans()),
     st.builds(
         PresetChanged,
@@ -100,7 +102,7 @@ sayable = st.one_of(
         value=st.text(_printable, min_size=4, max_size=4),
     ),
 )
-sequence = st.sampled_from([chr(b) for b in wire.ALPHANUMERIC])
+sequence = st.sampled_from([chr(b) for b in SEQUENCE])
 
 
 @pytest.mark.parametrize(("golden", "seq", "plain"), _golden("golden-events"))
@@ -114,7 +116,7 @@ def test_a_golden_event_is_read_and_written_as_the_spec_shows(
 
 def test_the_golden_events_show_every_code() -> None:
     codes = {bytes.fromhex(golden)[2] for golden, _, _ in _golden("golden-events")}
-    assert codes == {ord(code) for code in wire.DATA}
+    assert codes == {ord(code) for code in LAYOUTS}
 
 
 @pytest.mark.parametrize(("golden", "kind", "data", "check"), _golden("golden-commands"))
@@ -148,13 +150,13 @@ def test_a_golden_reply_is_read_and_written_as_the_spec_shows(
 
 def test_the_golden_replies_show_every_reason() -> None:
     reasons = {reason for _, reason, _ in _golden("golden-replies")}
-    assert reasons == {"accepted", *wire.REFUSALS}
+    assert reasons == {"accepted", *REFUSALS}
 
 
 @given(sayable, sequence)
 def test_every_sayable_event_comes_back_from_its_frame(event: ShoeEvent, seq: str) -> None:
     frame = encode_event(event, seq)
-    assert len(frame) == 3 + wire.PAYLOAD_BYTES[frame[2]] + 3
+    assert len(frame) == 3 + LAYOUTS[chr(frame[2])].size + 3
     assert [(i.content, i.seq) for i in Decoder(Checks()).feed(frame)] == [(event, seq)]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import firmware_proto.bee_tek
 from firmware_proto.bee_tek.codec import Listener
-from firmware_proto.bee_tek.layouts import LONGEST_LINE
+from firmware_proto.bee_tek.fields import LONGEST_LINE
 from firmware_proto.bee_tek.lines import CardForm, TenForm, encode
 from firmware_proto.bee_tek.profile import device_session, host_session
 from firmware_proto.cards import ELEMENT65, FRENCH52, card

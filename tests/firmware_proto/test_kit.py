@@ -26,11 +26,11 @@ from firmware_proto.events import Discarded
 from firmware_proto.kit import c_header, vectors
 from firmware_proto.kit.vectors import KEY, TRANSCRIPT, generate_vectors, values_with_meaning
 from firmware_proto.reference.codec import Decoder, read_with_mac, unwrap
-from firmware_proto.reference.compiled import COMPILED, CompiledLayout
+from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import CardsTogether
 from firmware_proto.reference.framing import frame_body
 from firmware_proto.reference.mac import SessionKeys
-from firmware_proto.reference.messages import FIRST_OF_HOST, Kind
+from firmware_proto.reference.packing import FIRST_OF_HOST, CompiledLayout, Kind
 from tests.firmware_proto.kit import SOURCES, Kit, compile_kit
 from tests.firmware_proto.reference_spec import (
     EXAMPLES,

@@ -39,7 +39,7 @@ from firmware_proto.reference.mac import (
     MacSigner,
     ShoeKeys,
 )
-from firmware_proto.reference.messages import VERSION_WITH_MAC
+from firmware_proto.reference.packing import VERSION_WITH_MAC
 from tests.firmware_proto.reference_ends import KEY, Ends, Host, Shoe, keyed, nonces
 
 OTHER_KEY = bytes(32)

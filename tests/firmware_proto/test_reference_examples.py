@@ -28,10 +28,10 @@ from firmware_proto.commands import (
 )
 from firmware_proto.events import ShoeEvent, from_plain, to_plain
 from firmware_proto.reference.codec import Decoder, Listener, Message, encode
-from firmware_proto.reference.compiled import COMPILED
+from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import CARD_CODES
 from firmware_proto.reference.framing import MAX_BODY_BYTES
-from firmware_proto.reference.messages import FIRST_OF_HOST, Kind
+from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
 from tests.firmware_proto.reference_spec import (
     EXAMPLES,
     SPEC,

@@ -19,7 +19,7 @@ from firmware_proto.reference.codec import Message, body_of, next_card
 from firmware_proto.reference.framing import Splitter, frame_body
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.reference.mac import HostKeys, SessionKeys, Transcript
-from firmware_proto.reference.messages import Kind
+from firmware_proto.reference.packing import Kind
 from firmware_proto.session import ReceivedEvent
 
 KEY = bytes(range(32))

@@ -90,7 +90,30 @@ def test_two_flipped_bits_cost_that_frame_alone(example: Example, keyed: bool, s
         hold(line, (first, second))
 
 
+def syndrome(bit: int, size: int) -> int:
+    """What this bit flipped in ``size`` bytes adds to their CRC-32, whatever the bytes are."""
+    return crc32(flipped(bytes(size), (bit,))) ^ crc32(bytes(size))
+
+
+@pytest.mark.parametrize(("example", "keyed"), LINES)
+def test_no_two_flipped_bits_of_what_is_stuffed_leave_its_crc_right(
+    example: Example, keyed: bool
+) -> None:
+    """All pairs at once: CRC-32 is linear, so two flips hide only if both add the same to it.
+
+    That each bit of this very frame adds its syndrome is tried. Flips that move a zero or a frame's
+    end are another matter: the test above tries some on the line, the one below all.
+    """
+    whole = unstuff(Line(example.frame, keyed=keyed).frame[1:-1])
+    bits = range(8 * len(whole))
+    assert crc32(whole) == CRC_RESIDUE
+    added = [crc32(flipped(whole, (bit,))) ^ CRC_RESIDUE for bit in bits]
+    assert added == [syndrome(bit, len(whole)) for bit in bits]
+    assert 0 not in added and len(set(added)) == len(bits)
+
+
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=0.4)
 @pytest.mark.parametrize(("example", "keyed"), LINES)
 def test_every_two_flipped_bits_cost_that_frame_alone(example: Example, keyed: bool) -> None:
     """On the line are tried those that change where frames begin and end, or that could be read."""

@@ -169,14 +169,33 @@ def matches(dealt: Sequence[Card], seen: Shown) -> bool:
     return all(wanted is None or wanted is got for wanted, got in zip(seen, dealt, strict=False))
 
 
+@given(
+    shoe=st.sampled_from(tiny.TINY),
+    wagers=st.lists(tiny.wager(), min_size=1, max_size=6),
+    data=st.data(),
+)
+@settings(max_examples=8)
+def test_any_wager_is_decided_as_every_round_of_a_tiny_shoe_says(
+    shoe: tuple[str, str, int], wagers: list[Wager], data: st.DataObject
+) -> None:
+    is_decided_as_dealt(shoe, wagers, data)
+
+
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=8)
 @given(
     shoe=st.sampled_from(tiny.TINY),
     wagers=st.lists(tiny.wager(), min_size=1, max_size=6),
     data=st.data(),
 )
 @settings(max_examples=80)
-def test_any_wager_is_decided_as_every_round_of_a_tiny_shoe_says(
+def test_many_wagers_are_decided_as_every_round_of_a_tiny_shoe_says(
+    shoe: tuple[str, str, int], wagers: list[Wager], data: st.DataObject
+) -> None:
+    is_decided_as_dealt(shoe, wagers, data)
+
+
+def is_decided_as_dealt(
     shoe: tuple[str, str, int], wagers: list[Wager], data: st.DataObject
 ) -> None:
     ranks, suits, decks = shoe
@@ -196,13 +215,16 @@ def test_any_wager_is_decided_as_every_round_of_a_tiny_shoe_says(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "examples", [2, pytest.param(8, marks=pytest.mark.exhaustive(cpu_s=3))], ids=["few", "more"]
+)
 @pytest.mark.parametrize("name", GAMES)
-def test_every_game_decides_as_settling_every_completion_says(name: str) -> None:
+def test_every_game_decides_as_settling_every_completion_says(name: str, examples: int) -> None:
     game = GAMES[name]
     decks = game.decks.min
 
     @given(data=st.data())
-    @settings(max_examples=8)
+    @settings(max_examples=examples)
     def holds(data: st.DataObject) -> None:
         few = data.draw(st.sets(st.sampled_from(game.deck.cards), min_size=1, max_size=4))
         cards = st.sampled_from(sorted(few, key=repr))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoe_ctl.table
+from tests.for_each import for_each
 
 FOLDER = Path(shoe_ctl.table.__file__).parent
 MODULES = sorted(FOLDER.rglob("*.py"))
@@ -43,7 +44,7 @@ def sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
         yield from sentences(child)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(FOLDER)))
+@for_each(MODULES)
 def test_no_sentence_is_built_in_the_controller(path: Path) -> None:
     if path.name not in ELSEWHERE:
         assert list(sentences(ast.parse(path.read_text("utf-8")))) == []

@@ -12,7 +12,7 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs"
@@ -58,10 +58,9 @@ def test_every_line_of_the_page_is_a_question_with_an_answer() -> None:
     assert len({question for question, _ in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize(("question", "answer"), ROWS)
-def test_a_question_is_answered_by_a_module_and_names_that_exist(
-    question: str, answer: str
-) -> None:
+@for_each(ROWS)
+def test_a_question_is_answered_by_a_module_and_names_that_exist(row: tuple[str, str]) -> None:
+    question, answer = row
     found = ANSWER.fullmatch(answer)
     assert found, f"{question}: write `module.py`: `name`, `name`"
     exists = (ROOT / "shoe_ctl" / found["module"]).is_file()

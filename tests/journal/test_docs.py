@@ -13,7 +13,7 @@ from shoe_ctl.journal.signing import Signer, is_signed, signer
 from shoe_ctl.records import Audience
 from tests.journal.making import T_US, opened
 
-PAGE = (Path(__file__).parents[2] / "docs/audit/verify.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/journal-format.md").read_text("utf-8")
 
 
 def journal(path: Path) -> Signer:

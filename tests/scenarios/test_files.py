@@ -16,6 +16,7 @@ from simulators.table.fields import Fields, Wrong
 from simulators.table.scenario import SHIPPED, Scenario, find, load, parse, shipped
 from simulators.table.scenario_player import shoe_for
 from simulators.table.shoe_setup import ShoeSetup
+from tests.for_each import for_each
 
 GOOD = """
 version = 1
@@ -127,7 +128,7 @@ def test_a_scenario_is_found_by_name_and_by_path() -> None:
     assert find("gap") == find(str(path)) == load(path)
 
 
-@pytest.mark.parametrize("name", shipped())
+@for_each(shipped())
 def test_a_shipped_scenario_is_short_and_says_what_it_is(name: str) -> None:
     text = (SHIPPED / f"{name}.toml").read_text()
     assert len(text.splitlines()) <= 40

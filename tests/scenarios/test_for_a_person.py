@@ -14,16 +14,17 @@ from pathlib import Path
 import pytest
 
 from simulators.table.scenario import SHIPPED
+from tests.command_server import run_command
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
-DEMO = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "demo"]
-SERVE = [sys.executable, "-c", "from simulators.cli import main; main()", "serve"]
+DEMO = [str(Path(sys.executable).with_name("shoectl")), "demo"]
+SERVE = [str(Path(sys.executable).with_name("shoe-sim")), "serve"]
 RUN = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "run"]
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return run_command(*words)
 
 
 def wrong_scenario(folder: Path) -> Path:

@@ -26,6 +26,7 @@ def test_a_seed_that_never_changes_keeps_every_promise(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", range(FRESH))
 def test_a_fresh_seed_keeps_every_promise(number: int) -> None:
     fresh = random.SystemRandom().getrandbits(32)

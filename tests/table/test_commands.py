@@ -18,6 +18,7 @@ from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
+from tests.for_each import for_each
 from tests.table.harness import Playing, game
 from tests.table.sessions import WAYS
 
@@ -35,8 +36,7 @@ def table_at_idle() -> Playing:
     return Playing(**WAYS[0]).open_shoe()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("position", [*LADDER, "surveillance", "assistant_casino_manager", "", "x"])
+@for_each(COMMANDS, [*LADDER, "surveillance", "assistant_casino_manager", "", "x"])
 def test_a_command_above_ones_position_names_the_position_it_needs(
     command: str, position: str
 ) -> None:

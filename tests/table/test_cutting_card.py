@@ -292,6 +292,28 @@ def test_the_last_card_that_leaves_without_a_slot_leaves_no_round_to_deal(state:
     assert len(table.told("shoe.change_due")) == 1
 
 
+def test_a_change_of_the_shoe_that_is_called_for_is_announced_and_no_card_opens_a_round() -> None:
+    table = shoe(way=0)
+    table.draw("2D")
+    table.rules("first_card")
+    assert len(table.now.opening) == 1
+    table.does("change_shoe")
+    assert table.told("shoe.change_due") == [{"shoe_id": "bac-07-s1"}]
+    assert table.told("irregularity.step")[-1]["step"] == "set_aside_no_further_round"
+    assert (table.now.state, table.now.opening) == ("shoe_change", ())
+
+
+def test_a_shoe_that_runs_empty_after_a_void_round_answers_whether_its_cards_are_replaced() -> None:
+    table = nearly_empty(2, announcements="explicit")
+    table.open_round()
+    table.draw("2D")
+    table.does("declare", key="other", reason="seen by the dealer")
+    table.rules("void")
+    assert [opened.key for opened in table.now.pending_irregularities] == ["after_void"]
+    table.says(CardOutsideGame(card=card("3D"), mode="standby"))
+    assert (table.now.state, table.now.pending_irregularities) == ("shoe_change", ())
+
+
 @pytest.mark.parametrize("choice", ["first_card", "set_aside"])
 def test_the_last_card_drawn_early_opens_no_round(choice: str) -> None:
     table = nearly_empty(1, announcements="explicit")
@@ -300,6 +322,22 @@ def test_the_last_card_drawn_early_opens_no_round(choice: str) -> None:
     table.rules(choice)
     assert [void["rule"] for void in table.told("round.void")] == ["5.3"]
     assert (table.now.state, table.now.opening) == ("shoe_change", ())
+
+
+@pytest.mark.parametrize("state", ["idle", "betting"])
+def test_the_last_card_of_the_shoe_that_takes_its_slot_after_a_pause_opens_no_round(
+    state: str,
+) -> None:
+    table = nearly_empty(1)
+    if state == "betting":
+        table.does("place_your_bets")
+    table.does("pause")
+    table.draw("2D", armed=True)
+    assert table.now.pending is not None
+    table.does("resume")
+    assert len(table.told("round.card_dealt")) == 1
+    assert [void["rule"] for void in table.told("round.void")] == ["5.3"]
+    assert (table.now.state, table.now.round) == ("shoe_change", None)
 
 
 def test_a_differential_is_not_measured_in_a_round_that_no_card_can_open() -> None:

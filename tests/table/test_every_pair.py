@@ -14,6 +14,7 @@ from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STA
 from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
 from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
+from tests.for_each import for_each
 from tests.table.harness import Playing, game, settings
 from tests.table.invariants import holds
 from tests.table.offers import At
@@ -67,7 +68,7 @@ def test_the_situations_cover_the_ten_states_and_a_halt_of_each() -> None:
     assert {len(cells) for _, *cells in transitions.SHOE} == {len(SITUATIONS)}
 
 
-@pytest.mark.parametrize("state", STATES)
+@for_each(STATES)
 def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: str) -> None:
     if state == "suspended":
         return
@@ -75,8 +76,7 @@ def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: s
     assert halted in LEFT_FOR_A_HALT and state in LEFT_FOR_A_HALT[halted]
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("trigger", OUTSIDE)
+@for_each(STATES, OUTSIDE)
 def test_every_pair_ends_in_one_line(state: str, trigger: str) -> None:
     found = {case: transitions.lines().get((state, case)) for case in cases.list_cases(trigger)}
     missing = {case for case, lines in found.items() if lines is None}
@@ -88,7 +88,7 @@ def test_every_pair_ends_in_one_line(state: str, trigger: str) -> None:
             assert [bool(line.when) for line in lines] == [True] * (len(lines) - 1) + [False]
 
 
-@pytest.mark.parametrize("trigger", OUTSIDE)
+@for_each(OUTSIDE)
 def test_only_a_halted_table_has_more_than_one_line_for_a_trigger(trigger: str) -> None:
     for case in cases.list_cases(trigger):
         for state in STATES:
@@ -186,6 +186,7 @@ def test_every_input_in_every_state_does_what_the_table_lists() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=15)
 def test_it_does_at_every_step_and_however_far_the_round_is() -> None:
     does_what_is_listed(distinct())
 

@@ -34,6 +34,8 @@ PEOPLE: tuple[Args, ...] = (
 SPARSE = 67
 """Of so many places one is looked at: all of them take minutes."""
 
+SPARSES = [SPARSE, pytest.param(7, marks=[pytest.mark.slow, pytest.mark.exhaustive(cpu_s=15)])]
+
 
 def answered(place: Place, command: str, args: Args, **more: Any) -> InEnglish:
     """The answer to this at the place, from whoever may, with a reason and a second person."""
@@ -154,7 +156,7 @@ def open_places() -> list[Place]:
     return search.places
 
 
-@pytest.mark.parametrize("sparse", [SPARSE, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sparse", SPARSES)
 def test_every_command_that_is_offered_is_taken_from_the_position_that_it_names(
     sparse: int,
 ) -> None:
@@ -162,7 +164,7 @@ def test_every_command_that_is_offered_is_taken_from_the_position_that_it_names(
         every_offer_is_taken(place)
 
 
-@pytest.mark.parametrize("sparse", [SPARSE, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sparse", SPARSES)
 def test_every_command_that_is_taken_is_offered(sparse: int) -> None:
     for place in places()[::sparse]:
         all_taken_is_offered(place)

@@ -93,6 +93,7 @@ def test_whatever_takes_an_arm_back_the_card_of_that_arm_takes_its_slot_when_pla
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=5)
 def test_it_does_in_every_game_and_method() -> None:
     assert tries(armed_places(lambda name: name != "tiger")) >= LOCKS
 
@@ -148,6 +149,18 @@ def test_it_waits_face_down_until_play_goes_on_and_nobody_is_asked(what: str) ->
     table.draw("5D")
     table.finish()
     assert table.told("round.outcome")[-1]["player"]["cards"] == ["2D", "TS", "4C"]
+
+
+@pytest.mark.parametrize("codes", ["7D 7C TS TH", "2D 7C TS TH 4C"], ids=["fourth", "third"])
+def test_the_last_card_of_the_round_takes_it_on_where_it_is_seen_at_once(codes: str) -> None:
+    table = Playing(**{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
+    *before, last = codes.split()
+    table.deal(" ".join(before))
+    table.does("pause")
+    table.draw(last, armed=True)
+    table.does("resume")
+    assert len(table.told("round.outcome")) == 1
+    assert table.now.state == "idle"
 
 
 def test_an_unarmed_card_that_comes_while_it_waits_was_drawn_early_and_lies_behind_it() -> None:

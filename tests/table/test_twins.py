@@ -193,6 +193,7 @@ def test_what_lies_face_down_makes_no_difference_to_anyone(data: st.DataObject) 
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=40)
 @tries(max_examples=600)
 @given(st.data())
 def test_it_makes_none_for_longer(data: st.DataObject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,8 +44,9 @@ def built() -> list[Built]:
     return found
 
 
+@cache
 def by_code() -> dict[str, list[Built]]:
-    """The places of each code."""
+    """The places of each code: all of shoe-ctl is parsed for it, once a process."""
     places: dict[str, list[Built]] = defaultdict(list)
     for one in built():
         places[one.code].append(one)

@@ -18,24 +18,24 @@ from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.texts import catalogue
 from shoe_ctl.texts.catalogue import LANGUAGES, fields, in_words, language, text, with_texts
 from shoe_ctl.texts.message import Message, message
+from tests.for_each import for_each
 from tests.texts.built import built, by_code
 
 GROUPS = ("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon")
-PLACES = by_code()
 
 
-@pytest.mark.parametrize("code", sorted(PLACES))
+@for_each(lambda: sorted(by_code()))
 def test_every_message_that_is_built_has_a_text_in_every_language(code: str) -> None:
     assert re.fullmatch(r"[a-z0-9_]+", code) and code.partition("_")[0] in GROUPS
     for name in LANGUAGES:
         template = language(name).TEXTS[code]
-        for place in PLACES[code]:
+        for place in by_code()[code]:
             assert fields(template) == place.args, (name, place)
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_text_of_a_catalogue_is_unused(name: str) -> None:
-    assert language(name).TEXTS.keys() == PLACES.keys()
+    assert language(name).TEXTS.keys() == by_code().keys()
 
 
 def test_the_catalogues_have_their_texts_in_one_order() -> None:

@@ -25,6 +25,12 @@ RESTART_S = 0.3
 
 
 @pytest.mark.slow
+def test_ten_thousand_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holds(tmp_path / "journal.db", 10_000, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=60)
 def test_a_hundred_thousand_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     holds(tmp_path / "journal.db", 100_000, monkeypatch)
 

@@ -113,7 +113,6 @@ def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) ->
 
 
 def _settlement_data(settlement: Settlement) -> dict[str, Any]:
-    """Return a settlement as events carry it."""
     return {
         "winner": settlement.winner,
         **{
@@ -130,14 +129,12 @@ def _settlement_data(settlement: Settlement) -> dict[str, Any]:
 
 
 def _result_data(each: WagerResult) -> dict[str, str]:
-    """Return the result of a wager, and its odds if it wins them, as events carry it."""
     if each.odds is None:
         return {"result": each.result}
     return {"result": each.result, "odds": str(each.odds)}
 
 
 def _settle(turn: Turn, played: Round) -> Settlement:
-    """Return how the wagers of the game settle by the cards of this round."""
     return turn.game.settle_hands(
         played.hand("player"), played.hand("banker"), layout=turn.settings.layout
     )

@@ -50,11 +50,10 @@ def _readings(shoe: Shoe, code: str) -> int:
     return shoe.counts.get(code, 0) + shoe.overruled.get(code, 0)
 
 
-def is_shoe_empty(turn: Turn) -> bool:
+def is_shoe_empty(view: TableView) -> bool:
     """True if every card of the set is out."""
-    shoe = turn.now.shoe
-    assert shoe is not None
-    return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
+    shoe = view.shoe
+    return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(view.game.deck.cards)
 
 
 def cannot_complete_deal(turn: Turn) -> bool:
@@ -146,7 +145,7 @@ def detect_empty_shoe(turn: Turn) -> None:
     """
     if cannot_complete_deal(turn):
         turn.fire("cards_ran_out")
-    elif turn.state == "idle" and is_shoe_empty(turn):
+    elif turn.state == "idle" and turn.now.round is None and is_shoe_empty(turn):
         turn.fire("change_due")
 
 

@@ -97,6 +97,8 @@ class WagerRules:
     """The layout; None: any of the game's."""
     limits: TableLimits
     """The limits displayed at the table."""
+    positions: int | None = None
+    """How many of the layout's playing positions the table has; None: all."""
 
     def __post_init__(self) -> None:
         game, limits = self.game, self.limits
@@ -124,7 +126,7 @@ class WagerRules:
     def seats(self) -> tuple[int, ...]:
         """The seats, counter-clockwise; without a layout, every seat of any of them."""
         if self.layout is not None:
-            return self.game.layouts[self.layout].seats
+            return self.game.layouts[self.layout].seats[: self.positions]
         return tuple(dict.fromkeys(s for one in self.game.layouts.values() for s in one.seats))
 
     def minimum(self, wager: str) -> int:
