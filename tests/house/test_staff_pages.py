@@ -16,7 +16,6 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from docs.staff import sheets
 from shoe_ctl.cli.table_pages import ABOUT_THE_JOURNAL, REQUESTS
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.table.commands import COMMANDS
@@ -26,6 +25,7 @@ from shoe_ctl.table.procedures.procedure import DECIDES, Choice, Procedure
 from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 from shoe_ctl.texts.catalogue import language
 from tests.for_each import for_each
+from tools import staff_pages as sheets
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = tuple(sheets.LANGUAGES)
@@ -60,7 +60,7 @@ WORDS: Mapping[str, Words] = {
 
 
 def source(name: str, page: str) -> str:
-    return (sheets.HERE / name / f"{page}.md").read_text("utf-8")
+    return (sheets.STAFF / name / f"{page}.md").read_text("utf-8")
 
 
 def keys_of(name: str, page: str) -> list[str]:
