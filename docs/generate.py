@@ -83,7 +83,7 @@ def _description(text: str, name: str) -> str:
         r"\n\s*\n", inspect.cleandoc(text).replace("\b", "").replace("\f", "")
     ):
         lines = paragraph.strip("\n").splitlines()
-        program = name.split()[0]
+        program = name.split(maxsplit=1)[0]
         if lines and all(line.strip().startswith((program, "  ", "echo ")) for line in lines):
             code = "\n".join(line.strip() for line in lines)
             paragraphs.append(f"```sh\n{code}\n```")

@@ -180,7 +180,7 @@ def _run(
                         first_only=others is None and not go_on,
                     )
                 # a daemon that was started meanwhile may have been in the midst of writing
-                if not found.found or not reader.disturbed:
+                if not found.found or not reader.has_new_writer:
                     return found
 
 

@@ -206,7 +206,7 @@ def _told(events: list[Record]) -> Iterator[ReportedEvent]:
 
 def _rules(reader: Reader, table: str, before: int) -> Rules | None:
     """What the table was last started with; None where that was taken out or spoilt."""
-    record = next(reader.landmarks(table, Kind.META, before=before), None)
+    record = next(reader.indexed_records(table, Kind.META, before=before), None)
     if record is None:
         return None
     try:

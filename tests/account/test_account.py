@@ -253,8 +253,8 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
     for at in range(5):
         group = Batch()
         for _ in range(700):
-            group.input("t", b'{"input":"tick","t_us":1}', 1)
-        group.wire(
+            group.append_input("t", b'{"input":"tick","t_us":1}', 1)
+        group.append_wire(
             "t", connection=4, direction=Direction.FROM_SHOE, offset=2 * at, t_us=1,
             data=bytes((2 * at, 2 * at + 1)),
         )  # fmt: skip
@@ -265,8 +265,8 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
     }  # fmt: skip
 
     group = Batch()
-    group.input("t", json.dumps(said).encode(), 1)
-    group.event("t", Audience.PUBLIC, "round.opened", t_us=1, subject="t-s1-r1", data={})
+    group.append_input("t", json.dumps(said).encode(), 1)
+    group.append_event("t", Audience.PUBLIC, "round.opened", t_us=1, subject="t-s1-r1", data={})
     store.commit([group])
     store.close()
     [entry] = account(path, "t-s1-r1").entries

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.signing import signer
+from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.round_report import lookup
 from shoe_ctl.round_report.lookup import RoundLocation
@@ -22,13 +22,15 @@ from tests.journal.making import T_US, opened, spoil, stored
 
 
 def tick(group: Batch, table: str) -> None:
-    group.input(table, json.dumps({"input": "tick", "t_us": T_US}).encode(), T_US)
+    group.append_input(table, json.dumps({"input": "tick", "t_us": T_US}).encode(), T_US)
 
 
 def open_round(group: Batch, table: str, round_id: str) -> None:
     tick(group, table)
     data = {"round_id": round_id}
-    group.event(table, Audience.PUBLIC, "round.opened", t_us=T_US, subject=round_id, data=data)
+    group.append_event(
+        table, Audience.PUBLIC, "round.opened", t_us=T_US, subject=round_id, data=data
+    )
 
 
 def long_journal(path: Path, rounds: int, between: int) -> list[str]:
@@ -173,7 +175,7 @@ def test_the_journal_s_own_chain_is_no_table_to_anyone(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     ids = long_journal(path, 1, 1)
     with opened(path) as store:
-        store.checkpoint(signer(path, None), T_US)
+        store.checkpoint(open_signer(path, None), T_US)
     with Reader.open(path) as reader:
         known = rf"\(a-s1 has {ids[0]} to {ids[0]}; b has {ids[1]} to {ids[1]}\)"
         with pytest.raises(InputRefused, match=f"no round x {known}"):
