@@ -92,7 +92,7 @@ def _places(
     if round_id is not None:
         return [lookup.find_round(reader, round_id)]
     assert last is not None
-    return lookup.last_round(reader, last, table)
+    return lookup.last_rounds(reader, last, table)
 
 
 def _tell(
@@ -104,7 +104,8 @@ def _tell(
     from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
-    from shoe_ctl.round_report.summary import COLUMNS, summary
+    from shoe_ctl.round_report.summary import COLUMNS
+    from shoe_ctl.round_report.summary import summary_lines as summary
 
     for number, place in enumerate(places):
         with explain_damage(journal):
