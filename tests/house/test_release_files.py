@@ -72,9 +72,15 @@ def test_hooks_download_nothing_and_run_the_locked_tools() -> None:
     assert re.findall(r"(?m)^ *- repo: (.+)$", HOOKS) == ["local"]
     assert set(re.findall(r"(?m)^ *language: (.+)$", HOOKS)) == {"system"}
     locked = (ROOT / "requirements/test.txt").read_text("utf-8")
-    tools = {"ruff": "ruff", "mypy": "mypy", "lint-imports": "import-linter"}
+    tools = {
+        "ruff": "ruff",
+        "mypy": "mypy",
+        "lint-imports": "import-linter",
+        "codespell": "codespell",
+    }
     run = set(re.findall(r"(?m)^ *entry: \.venv/bin/(\S+)", HOOKS))
-    assert run == tools.keys()
+    assert run == tools.keys() | {"python"}
+    assert re.findall(r"(?m)^ *entry: \.venv/bin/python (.+)$", HOOKS) == ["tools/prose.py"]
     assert all(re.search(rf"(?m)^{tool}==", locked) for tool in tools.values())
 
 
