@@ -61,7 +61,7 @@ def cli() -> str:
 
 
 def _commands(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, help_option_names=["-h", "--help"])
     yield f"## `{name}`"
     yield f"```text\n{command.get_usage(context)}\n```"
     yield _description(command.help or "")

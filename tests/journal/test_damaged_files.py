@@ -70,6 +70,7 @@ def is_whole(path: Path) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_found_or_hits_nothing_of_a_record(path: Path, whole: bytes) -> None:
     written, chance, noticed = records(path), random.Random(6), 0
     for _ in range(FLIPS):

@@ -198,6 +198,7 @@ def test_no_way_of_losing_the_newest_part_goes_unnoticed(
     assert noticed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bit", [0, 7])
 def test_one_bit_anywhere_in_any_frame_is_noticed_or_loses_nothing(
     images: list[Image], tmp_path: Path, bit: int
