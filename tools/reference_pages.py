@@ -19,8 +19,7 @@ import click
 import msgspec
 from msgspec.inspect import Field, LiteralType, Type, UnionType, type_info
 
-ROOT = Path(__file__).parent
-FOLDER = ROOT / "reference"
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
 _MADE = "<!-- Generated from the code: change the code, then run `make docs`. -->"
 
