@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[1]
 TIERS = """
 import pytest
 
+pytestmark = pytest.mark.slow
+
 def test_common():
     pass
 

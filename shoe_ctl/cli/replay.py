@@ -97,7 +97,7 @@ def _places(
     if round_id is not None:
         return [lookup.find_round(reader, round_id)]
     assert last is not None
-    return lookup.last_round(reader, last, table)
+    return lookup.last_rounds(reader, last, table)
 
 
 def _tell(
@@ -109,7 +109,8 @@ def _tell(
     from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
-    from shoe_ctl.round_report.summary import COLUMNS, summary
+    from shoe_ctl.round_report.summary import COLUMNS
+    from shoe_ctl.round_report.summary import summary_lines as summary
 
     for number, place in enumerate(places):
         with explain_damage(journal):
@@ -185,7 +186,7 @@ def _run(
                         first_only=others is None and not go_on,
                     )
                 # a daemon that was started meanwhile may have been in the midst of writing
-                if not found.found or not reader.disturbed:
+                if not found.found or not reader.has_new_writer:
                     return found
 
 

@@ -320,7 +320,8 @@ def resume_play(turn: Turn) -> None:
     if turn.now.pending is not None:
         pending_card.deal_pending_card(turn)
     is_void = card_ledger.cannot_complete_deal(turn)
-    if not is_void and wager_commands.differential_has_changed(turn):
+    has_wagers = not is_void and turn.now.wagers.standing
+    if has_wagers and wager_commands.differential_has_changed(turn):
         wager_commands.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
         if turn.now.pending_irregularities:

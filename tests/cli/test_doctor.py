@@ -32,7 +32,7 @@ from shoe_ctl.link.doctor import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
 from tests.command_server import run_command
 
-pytestmark = pytest.mark.usefixtures("commands")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
 SHOE_SIM = [sys.executable, "-c", "from simulators.cli import main; main()"]

@@ -85,7 +85,9 @@ def export_holds(path: Path, shoe_id: str) -> None:
     to = path.with_name("export.gz")
     with Reader.open(path) as reader:
         span = find_section(reader, shoe_id)
-        export.write(reader, export.select_records(reader, span.table, span.first, span.last), to)
+        export.write_export(
+            reader, export.select_records(reader, span.table, span.first, span.last), to
+        )
     assert verified(to).ok
     assert replayed(to).differences == []
 

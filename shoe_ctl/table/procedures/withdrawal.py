@@ -207,11 +207,9 @@ def _record_answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str)
     turn.emit("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
 
 
-def emit_window_opened(turn: Turn) -> None:
-    """Emit that the open step has just opened a window, if it has one."""
-    window = turn.current.window
-    if window is not None:
-        _emit_window(turn, "withdrawal.opened", window, {"scope": window.scope})
+def emit_window_opened(turn: Turn, window: Window) -> None:
+    """Emit that the open step has just opened this window."""
+    _emit_window(turn, "withdrawal.opened", window, {"scope": window.scope})
 
 
 def emit_window_closed(turn: Turn, opened: OpenIrregularity, answer: str = "void") -> None:
