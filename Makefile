@@ -66,10 +66,10 @@ check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: w
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
-	@echo "check: words" && $(BIN)/codespell && $(BIN)/python -m docs.prose
+	@echo "check: words" && $(BIN)/codespell && $(BIN)/python tools/prose.py
 
 docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
-	@$(BIN)/python -m docs.generate
+	@$(BIN)/python tools/reference_pages.py
 	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew

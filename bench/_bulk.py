@@ -25,11 +25,11 @@ import msgspec
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.chain import HashNames, SignedHead, chain_hash, read_checkpoint
+from shoe_ctl.journal.chain import RecordHasher, SignedHead, chain_hash, read_checkpoint
 from shoe_ctl.journal.codec import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.signing import Signer, signer
+from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import utc
 from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, ShoeSaid
@@ -181,8 +181,8 @@ def _raw(now: LinkUp | ShoeSaid, sent: bytes) -> Callable[[Batch], object]:
         opened = Connection(
             number=now.connection, profile=PROFILE, settings={}, resume=(), t_us=now.t_us
         )
-        return lambda group: group.connection(TABLE, opened)
-    return lambda group: group.wire(
+        return lambda group: group.append_connection(TABLE, opened)
+    return lambda group: group.append_wire(
         TABLE,
         connection=now.connection,
         direction=Direction.FROM_SHOE,
@@ -281,7 +281,7 @@ class _Sets:
         third = rows[ends[-2] + 1 : ends[-1] + 1]
         before, of_table = ([row for row in rows_ if row[1] == TABLE] for rows_ in (second, third))
         self._bodies = _Bodies(before, of_table)
-        names = {row[2]: HashNames(TABLE, row[2]) for row in of_table}
+        names = {row[2]: RecordHasher(TABLE, row[2]) for row in of_table}
         self._kinds = [(names[row[2]], row[2]) for row in of_table]
         self._signed_at = {
             row[0]: read_checkpoint(row[3]).t_us for row in third if row[1] == JOURNAL
@@ -306,7 +306,7 @@ class _Sets:
                 hashed = chain[chained[place]].hex().encode()
                 body = body.replace(_CHAINED, b'"hash":"' + hashed + b'"')
             n = self.last_n = self.last_n + 1
-            self.end = names.link(self.end, n, body)
+            self.end = names.hash(self.end, n, body)
             chain.append(self.end)
             yield n, TABLE, kind, body, self.end
             if n + 1 in signed_at:
@@ -358,7 +358,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
     The first sets are stored as a daemon stores them, all others are made from them. It is not
     synced, and written past SQLite's log: only what is measured after it counts.
     """
-    key = signer(path, None) if key is None else key
+    key = open_signer(path, None) if key is None else key
     with dealing(path, DEALT, key) as table:
         rounds_each = table.controller.state.rounds // DEALT
     with Reader.open(path) as reader:

@@ -27,9 +27,9 @@ from typing import Any
 from bench._table import BEFORE, PACKAGES, ROOT, Table, imported_from, packages_at, run_with
 
 AROUND = frozenset({
-    "account", "api", "cli", "games", "journal", "link", "round_report", "sinks",
+    "account", "api", "cli", "clock", "games", "journal", "link", "round_report", "sinks",
 })  # fmt: skip
-"""Packages of ``shoe_ctl`` that are no part of the core; ``round_report`` was ``account``."""
+"""Packages of ``shoe_ctl`` that are no part of the core."""
 
 TEXTS = ("shoe_ctl.texts.english", "shoe_ctl.texts.chinese")
 """Catalogues of texts: entries, no code."""
@@ -192,7 +192,8 @@ def core(packages: Path) -> dict[str, Path]:
     found = {}
     for path in sorted((packages / "shoe_ctl").rglob("*.py")):
         parts = path.relative_to(packages).with_suffix("").parts
-        if parts[1] not in AROUND and path.read_text("utf-8").strip():
+        part = parts[1] if len(parts) > 1 else ""
+        if part not in AROUND and path.read_text("utf-8").strip():
             found[".".join(parts).removesuffix(".__init__")] = path
     return found
 

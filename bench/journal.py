@@ -33,7 +33,7 @@ from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Direction
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.signing import signer
+from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
@@ -150,13 +150,16 @@ def a_card(number: int) -> Batch:
     """What a shoe's card brings: raw bytes, an input, and events for both audiences."""
     group, table, t_us = Batch(), "bench", 4_000_000_000_000_000 + number
     said = b"\x052D\xc1\x96\x0322"
-    group.wire(
+    group.append_wire(
         table, connection=1, direction=Direction.FROM_SHOE, offset=number * 8, t_us=t_us, data=said
     )
-    group.input(table, b'{"input":"shoe","event":{"type":"card_drawn","card":"2D"}}' * 2, t_us)
+    drawn = b'{"input":"shoe","event":{"type":"card_drawn","card":"2D"}}' * 2
+    group.append_input(table, drawn, t_us)
     for kind in ("round.card_dealt", "round.card_revealed"):
         data = {"card": "2D", "hand": "player", "index": 1}
-        group.event(table, Audience.PUBLIC, kind, t_us=t_us, subject="bench-s1-r1", data=data)
+        group.append_event(
+            table, Audience.PUBLIC, kind, t_us=t_us, subject="bench-s1-r1", data=data
+        )
     return group
 
 
@@ -236,7 +239,7 @@ def deal_on(folder: str, rounds: int) -> float:
     allocator, which takes memory from the system by the megabyte.
     """
     path = Path(folder, "dealt.db")
-    key, warm = signer(path, None), None
+    key, warm = open_signer(path, None), None
     with _bulk.opened(path) as table:
         for _ in _bulk.heard_by(table, key):
             dealt = table.controller.state.rounds

@@ -60,19 +60,19 @@ Entry = Chunk | Opened | Lost
 
 def header_line(header: Header) -> str:
     """The first line of a capture."""
-    told = {"profile": header.profile, "port": header.port, "started": header.started}
-    return json.dumps({"capture": VERSION, **told})
+    fields = {"profile": header.profile, "port": header.port, "started": header.started}
+    return json.dumps({"capture": VERSION, **fields})
 
 
 def line(entry: Entry) -> str:
     """An entry's line, without its end."""
     if isinstance(entry, Chunk):
-        told = {"from": entry.sender, "hex": entry.data.hex(" ")}
+        fields = {"from": entry.sender, "hex": entry.data.hex(" ")}
     elif isinstance(entry, Lost):
-        told = {"port": "lost", "why": entry.why}
+        fields = {"port": "lost", "why": entry.why}
     else:
-        told = {"port": "opened"}
-    return json.dumps({"t_us": entry.t_us, **told})
+        fields = {"port": "opened"}
+    return json.dumps({"t_us": entry.t_us, **fields})
 
 
 def is_capture(start: bytes) -> bool:
@@ -86,10 +86,10 @@ def read_header(text: str) -> Header:
     Raises:
         ValueError: not a capture of this version; the text says what was expected.
     """
-    told = _object(text)
-    if told.get("capture") != VERSION:
-        raise ValueError(f"expected a capture of version {VERSION}, got {told.get('capture')!r}")
-    profile, port, started = (_text(told, key) for key in ("profile", "port", "started"))
+    fields = _object(text)
+    if fields.get("capture") != VERSION:
+        raise ValueError(f"expected a capture of version {VERSION}, got {fields.get('capture')!r}")
+    profile, port, started = (_text(fields, key) for key in ("profile", "port", "started"))
     return Header(profile=profile, port=port, started=started)
 
 
@@ -99,35 +99,35 @@ def read_entry(text: str) -> Entry:
     Raises:
         ValueError: not a line of a capture; the text says what was expected.
     """
-    told = _object(text)
-    t_us = told.get("t_us")
+    fields = _object(text)
+    t_us = fields.get("t_us")
     if not isinstance(t_us, int) or isinstance(t_us, bool) or not 0 <= t_us <= LATEST_US:
         raise ValueError(f"t_us: expected microseconds, 0 or more, got {t_us!r}")
-    if told.get("port") == "opened":
+    if fields.get("port") == "opened":
         return Opened(t_us)
-    if told.get("port") == "lost":
-        return Lost(t_us, _text(told, "why"))
-    sender = _text(told, "from")
+    if fields.get("port") == "lost":
+        return Lost(t_us, _text(fields, "why"))
+    sender = _text(fields, "from")
     if sender not in (SHOE, HOST):
         raise ValueError(f"from: expected {SHOE} or {HOST}, got {sender!r}")
     try:
-        return Chunk(t_us, sender, bytes.fromhex(_text(told, "hex")))
+        return Chunk(t_us, sender, bytes.fromhex(_text(fields, "hex")))
     except ValueError as error:
         raise ValueError(f"hex: {error}") from None
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        told = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise ValueError("expected a JSON object")
-    return told
+    return fields
 
 
-def _text(told: dict[str, Any], key: str) -> str:
-    value = told.get(key)
+def _text(fields: dict[str, Any], key: str) -> str:
+    value = fields.get(key)
     if not isinstance(value, str):
         raise ValueError(f"{key}: expected a text, got {value!r}")
     return value

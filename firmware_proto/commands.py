@@ -26,7 +26,7 @@ class Armed:
 
 
 DesiredShoeState = Locked | Armed
-"""What the shoe should be. A session asserts it again on every connect."""
+"""The desired state of a shoe. A session sends it again on every connect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class TestSelf:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Command: say ``what``.
+    """Command: report ``what``.
 
     clock: µs since 1970 UTC as last set; battery: percent; lifetime_draws: cards ever drawn;
     temperature: kelvin; progress: how far the game is, of shoes that judge it.
@@ -102,17 +102,17 @@ class Challenge:
 
 
 ShoeCommand = Show | Reset | TestSelf | Query | SetTime | RotateKey
-"""What a shoe is told once. ``command_id`` is the owner's, another for each: a shoe that hears the
-same again answers the same and does nothing more."""
+"""A command that is carried out once. ``command_id`` is the owner's, another for each: a shoe that
+receives the same again sends the same answer and does nothing more."""
 
 AnyCommand = ShoeCommand | ClearError
-"""What some shoe may be told. One that is told by an id which its wire does not carry may do it
-again when it hears it again."""
+"""Any command of any profile. A shoe whose wire carries no id may carry out a command again when it
+is sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class HelloRequest:
-    """The host asks who is speaking; the shoe says hello, then all it has not seen acknowledged."""
+    """The host asks for hello; the shoe sends it, then every event that was not acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """The host wants event number ``first``, and every one after it, said again."""
+    """The host asks for event number ``first`` and every one after it again."""
 
     first: int
 
@@ -149,4 +149,4 @@ HostMessage = (
     | Challenge
     | Discarded
 )
-"""What a host can say to a shoe, as the shoe's end hears it."""
+"""Any message of a host, as the shoe's end receives it."""

@@ -14,7 +14,7 @@ from firmware_proto.cards import Card, card
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShoeEvent:
-    """Base of all that a shoe can say. ``type`` is its name in records and in ``decode``."""
+    """Base of all events of a shoe. ``type`` is its name in records and in ``decode``."""
 
     type: ClassVar[str] = ""
 
@@ -54,7 +54,7 @@ class Lid(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tamper(ShoeEvent):
-    """Someone meddled with the shoe: ``what`` is seal, opened_without_power, sensor or other."""
+    """The shoe was tampered with: ``what`` is seal, opened_without_power, sensor or other."""
 
     type: ClassVar[str] = "tamper"
     what: str
@@ -90,7 +90,7 @@ class SelfTested(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerLow(ShoeEvent):
-    """The shoe runs out of power; ``percent`` is what it has left, where it can tell."""
+    """The shoe runs out of power; ``percent`` is what it has left, where it is known."""
 
     type: ClassVar[str] = "power_low"
     percent: int | None = None
@@ -113,7 +113,7 @@ class ResetDone(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswered(ShoeEvent):
-    """What the shoe was asked: ``what`` as in ``Query``; ``value`` is None where it cannot tell."""
+    """The answer to a query: ``what`` as in ``Query``; ``value`` is None where it is not known."""
 
     type: ClassVar[str] = "query_answered"
     command_id: int
@@ -152,7 +152,7 @@ class Gap(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(ShoeEvent):
-    """A frame already heard, sent again by the shoe; ``count`` of them, where there were more."""
+    """A frame already received, sent again by the shoe; ``count`` of them, if more than one."""
 
     type: ClassVar[str] = "repeated"
     of: str
@@ -161,7 +161,7 @@ class Repeated(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTraffic(ShoeEvent):
-    """What the host said, in a recording of both directions; no session ever gives it.
+    """A message of the host, in a recording of both directions; no session returns it.
 
     ``command`` is the profile's own name for it, the rest what it carried, where it carried it.
     """
@@ -185,9 +185,9 @@ class HostTraffic(ShoeEvent):
 class Discarded(ShoeEvent):
     """Bytes that did not fit. Counted, logged, journaled; never silently dropped.
 
-    ``history``: they fit, but tell of a time before this host knew the shoe. A run of ``count``
+    ``history``: they fit, but are from before this host knew the shoe. A run of ``count``
     such pieces that came in one go is recorded as one, with its first and last bytes in hex;
-    ``reason`` is ``several`` where they had different ones. No session gives a run.
+    ``reason`` is ``several`` where they had different ones. No session returns a run.
     """
 
     type: ClassVar[str] = "discarded"
@@ -200,7 +200,7 @@ class Discarded(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandUnanswered(ShoeEvent):
-    """The host gave a command up: it is not known whether the shoe did it. ``reason`` says why."""
+    """The host gave up a command, for this ``reason``: the shoe may have carried it out or not."""
 
     type: ClassVar[str] = "command_unanswered"
     command_id: int
@@ -209,7 +209,7 @@ class CommandUnanswered(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenged(ShoeEvent):
-    """A shoe named itself and was asked to prove it. Nothing that it says is believed yet.
+    """A shoe named itself and was challenged. Nothing that it sends is accepted yet.
 
     ``nonce`` is the host's, in hex.
     """
@@ -222,7 +222,7 @@ class Challenged(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChallengeAnswered(ShoeEvent):
-    """A shoe's answer to a challenge, in a recording; sessions say what came of it instead.
+    """A shoe's answer to a challenge, in a recording; sessions report the result instead.
 
     ``key_id`` is another than was asked for where the shoe has not that one; ``nonce``, the
     shoe's, and ``proof`` are in hex.
@@ -236,9 +236,9 @@ class ChallengeAnswered(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authenticated(ShoeEvent):
-    """The shoe proved that it is ``device_id``: from here on only it can be heard.
+    """The shoe proved that it is ``device_id``: from here on only its frames are accepted.
 
-    With ``key_id`` and both nonces, in hex, whoever has the key can check every MAC of this
+    With ``key_id`` and both nonces, in hex, the holder of the key can check every MAC of this
     connection again.
     """
 
@@ -252,7 +252,7 @@ class Authenticated(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticationFailed(ShoeEvent):
-    """Who speaks did not prove to be a shoe of this table: nothing of it is given."""
+    """The sender is not authenticated as a shoe of this table: its events are ignored."""
 
     type: ClassVar[str] = "authentication_failed"
     reason: str
@@ -277,7 +277,7 @@ class UnknownFirmware(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello(ShoeEvent):
-    """Who is speaking, and the set of cards that is in it now.
+    """The identity of the shoe, and the set of cards that is in it now.
 
     ``device_id`` is the hardware's serial number. ``boot_id`` changes at each power-up.
     ``set_id`` is None when no cards are loaded; ``drawn`` counts cards drawn from that set.
@@ -285,7 +285,7 @@ class Hello(ShoeEvent):
     ``oldest_seq`` is the number of the oldest event the shoe still keeps (its next number when it
     keeps none), ``firmware_digest`` the firmware's SHA-256 in hex, ``can_arm`` whether the host
     can lock and arm it, ``authenticates`` true when it proves who it is; each is None where the
-    shoe did not say.
+    shoe did not report it.
     """
 
     type: ClassVar[str] = "hello"
@@ -320,7 +320,7 @@ class Standby(ShoeEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShoeLoaded(ShoeEvent):
-    """A set of cards was loaded. ``decks`` is None where the shoe cannot tell."""
+    """A set of cards was loaded. ``decks`` is None where the shoe does not know."""
 
     type: ClassVar[str] = "shoe_loaded"
     set_id: str | None = None
@@ -351,8 +351,8 @@ class CardDrawn(ShoeEvent):
 class Redesignated(ShoeEvent):
     """A card was given another place after an overdraw was cleared.
 
-    ``meaning`` is what the host takes it for, None where nobody says: ``next_round``, the card is
-    the next round's; ``dealt_anew``, the hand is dealt anew.
+    ``meaning`` is how the host is configured to read it, None in a listener: ``next_round``, the
+    card is the next round's; ``dealt_anew``, the hand is dealt anew.
     """
 
     type: ClassVar[str] = "redesignated"
@@ -393,8 +393,8 @@ class Result(ShoeEvent):
 class Error(ShoeEvent):
     """A fault of the shoe. ``code`` is the profile's own name for it, ``text`` the shoe's words.
 
-    ``place``: it stands where a card would be told, one of a round (``game``) or a burned one
-    (``burn``); None: the shoe says of no card.
+    ``place``: it replaces the report of a card, one of a round (``game``) or a burned one
+    (``burn``); None: it is about no card.
     """
 
     type: ClassVar[str] = "error"

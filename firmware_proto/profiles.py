@@ -77,9 +77,9 @@ def profile(name: str) -> Profile:
 def with_keys(
     chosen: Profile, keys: Mapping[str, Mapping[int, bytes]], nonce: Callable[[], bytes]
 ) -> Profile:
-    """The same profile, whose host sessions believe only shoes that prove one of these keys.
+    """The same profile, whose host sessions accept only shoes that prove one of these keys.
 
-    ``keys`` are by device id, then by key id; ``nonce`` gives 16 bytes, never the same twice.
+    ``keys`` are by device id, then by key id; ``nonce`` returns 16 bytes, never the same twice.
 
     Raises:
         ValueError: shoes of this profile cannot prove anything.
@@ -97,10 +97,10 @@ def with_recorded_verdicts(
     keys: Mapping[str, Mapping[int, bytes]] | None,
     missing: Callable[[str, int], None],
 ) -> Profile:
-    """The same profile, whose host sessions hear again what keyed ones heard, for a replay.
+    """The same profile, whose host sessions receive again what keyed ones received, for a replay.
 
-    ``verdict_of`` gives what was recorded of the frame at this place. With ``keys`` proofs and MACs
-    are checked again; ``missing`` is told the device and id of a key that is not among them.
+    ``verdict_of`` returns the event recorded of the frame at this place. With ``keys`` responses
+    and MACs are checked again; ``missing`` is called with the device and id of a missing key.
 
     Raises:
         ValueError: shoes of this profile cannot prove anything.

@@ -1,6 +1,6 @@
 """The seam between a profile and everything else: what each profile's sessions offer.
 
-In: bytes as they come, the time. Out: heard events with their place in the stream, bytes to send.
+In: bytes, the time. Out: received events with their place in the stream, bytes to send.
 Must not know: ports, clocks, threads, the journal, the round.
 """
 
@@ -13,7 +13,7 @@ from firmware_proto.commands import AnyCommand, DesiredShoeState, HostMessage
 from firmware_proto.events import ShoeEvent
 
 COMMANDS = ("reset", "self_test", "query", "clear_error", "rotate_key", "set_time", "show")
-"""What a shoe may be told once, by name."""
+"""The commands of shoes, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,16 +21,15 @@ class Capabilities:
     """What shoes of a profile can do.
 
     ``arm``: can be armed for one draw and locked by the host. ``replay``: sends again what was
-    not acknowledged. ``judges``: sends its own result of a round. ``names_hands``: says which
+    not acknowledged. ``judges``: sends its own result of a round. ``names_hands``: reports which
     hand a card belongs to. ``decks``: the decks whose cards it can name. ``authenticated``: what
-    a session gives of a shoe was proved to be that shoe's with a key; where it is false, the link
+    a session returns of a shoe was proved to be that shoe's with a key; where it is false, the link
     is to be shown as unauthenticated. ``silence_s``: a shoe that is there, and asked as the
     session asks, is never silent for so many seconds; None: it may be silent for hours. ``timed``:
-    what a session gives depends not on the bytes alone but on what it was told to desire, on its
-    commands and its ticks: whoever decodes the bytes again needs those too, in their order among
-    the bytes.
-    ``obeys``: the commands that such a shoe has (of ``COMMANDS``); ``tells``: what it can be asked
-    with a query; ``commands``: whether it may be sent any.
+    the events of a session depend not on the bytes alone but on the desired states, commands and
+    ticks too: decoding the bytes again needs those, in their order among the bytes.
+    ``obeys``: the commands that such a shoe has (of ``COMMANDS``); ``tells``: what a query can
+    ask; ``commands``: whether it may be sent any.
     """
 
     arm: bool
@@ -79,16 +78,16 @@ class HostSession(Protocol):
     capabilities: Capabilities
 
     def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
-        """What these bytes say. Any split of the same bytes gives the same events."""
+        """Return the events of these bytes. Any split of the same bytes gives the same events."""
 
     def stored(self, seq: int | str) -> None:
-        """The event with this number (and all before it) is stored durably: acknowledge it."""
+        """Acknowledge this event and all before it: they are stored durably."""
 
     def set_desired_state(self, state: DesiredShoeState) -> None:
-        """What the shoe should be from now on; asserted again until the shoe confirms it."""
+        """Set the state the shoe should be in; it is sent again until the shoe confirms it."""
 
     def command(self, command: AnyCommand) -> None:
-        """Tells the shoe this on this connection; what it answers names the command's id.
+        """Send a command on this connection; its answer names the command's id.
 
         A command that was not answered when the connection ends is forgotten with it.
 
@@ -98,24 +97,24 @@ class HostSession(Protocol):
         """
 
     def tick(self, t: float) -> list[ReceivedEvent]:
-        """Time passed; call at ``next_deadline`` at the latest."""
+        """Let time pass; call at ``next_deadline`` at the latest."""
 
     def end(self) -> list[ReceivedEvent]:
-        """The connection ended: what is left unfinished, if anything. Nothing is called after."""
+        """End the connection; return what is left unfinished, if anything. It is the last call."""
 
     @property
     def next_deadline(self) -> float | None:
-        """When ``tick`` wants to be called next, or None."""
+        """When to call ``tick`` next, or None."""
 
     def outgoing(self) -> bytes:
-        """Takes the bytes to be sent now, in order; empty when there are none."""
+        """Take the bytes to send now, in order; empty when there are none."""
 
 
 class Acknowledging(Protocol):
-    """What sessions of shoes that replay say besides."""
+    """What sessions of shoes that replay offer besides."""
 
     acknowledged: Resume | None
-    """Up to which event the shoe says that all were acknowledged; None while it has not said so.
+    """The last event that the shoe reports as acknowledged; None before it has reported it.
 
     Where that is beyond what the host stored, the host lost what it had, or another one had it.
     """
@@ -124,17 +123,17 @@ class Acknowledging(Protocol):
 class DeviceSession(Protocol):
     """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.
 
-    The shoe's memory is its owner's: on ``HelloRequest`` the owner says ``Hello`` and then every
-    event that was not acknowledged, in order. A session that still has what the host wants said
-    again says it by itself; on ``ReplayRequest`` it has not, and the owner says every event that it
-    keeps, acknowledged or not, from that number on.
+    The shoe's memory is its owner's: on ``HelloRequest`` the owner sends ``Hello`` and then every
+    event that was not acknowledged, in order. A session replays by itself the events that it still
+    has; on ``ReplayRequest`` it has not, and the owner sends every event that it keeps,
+    acknowledged or not, from that number on.
     """
 
     def receive(self, data: bytes, t: float) -> list[HostMessage]:
-        """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
+        """Return the host messages of these bytes. Never raises; garbage becomes ``Discarded``."""
 
     def send(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
-        """Sends an event with its number; ``t_us`` is the shoe's own time since ``boot_id``.
+        """Send an event with its number; ``t_us`` is the shoe's own time since ``boot_id``.
 
         ``boot_id`` is the boot in which it happened, by default the one that hello named.
 
@@ -144,11 +143,11 @@ class DeviceSession(Protocol):
         """
 
     def tick(self, t: float) -> None:
-        """Time passed: what was not acknowledged in time is sent again, where a profile can."""
+        """Let time pass: send again what was not acknowledged in time, where a profile can."""
 
     @property
     def next_deadline(self) -> float | None:
-        """When ``tick`` wants to be called next, or None."""
+        """When to call ``tick`` next, or None."""
 
     def outgoing(self) -> bytes:
-        """Takes the bytes to be sent now, in order; empty when there are none."""
+        """Take the bytes to send now, in order; empty when there are none."""

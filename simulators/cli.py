@@ -324,7 +324,7 @@ def _play(scene: ScenarioRun) -> int:
         click.echo(f"{what} the daemon's host now", err=True)
 
     def ended(wrong: str | None) -> None:
-        click.echo("all as expected" if wrong is None else wrong, err=True)
+        click.echo("all came as expected" if wrong is None else wrong, err=True)
 
     def note(words: str) -> None:
         click.echo(words, err=True)

@@ -161,6 +161,15 @@ def seed(request: pytest.FixtureRequest) -> int:
     return request.config.stash[_seed_key]
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[object]:
+    """What ``tests.command_server.run_command`` needs: one process that has loaded all commands."""
+    from tests.command_server import shared_server
+
+    with shared_server() as server:
+        yield server
+
+
 @pytest.fixture(autouse=True)
 def _seeded(request: pytest.FixtureRequest) -> None:
     """Each test starts ``random`` afresh: its numbers do not depend on the tests before it."""

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LEAKY = """
 import asyncio, os, subprocess, sys, threading
 import pytest

@@ -32,26 +32,26 @@ LAST = ("commands", "glossary")
 TYPED = {"en": "before each command type", "zh": "每个命令前输入"}
 """What the foot of a sheet says of ``shoectl table``, which its commands leave out."""
 
-LARGEST_PT, SMALLEST_PT = 11.5, 7.6
+LARGEST_PT, SMALLEST_PT = 11.5, 7.2
 """A short page is set in large type, no page in smaller than this, in points."""
 
-FILLS = 400_000
+FILLS = 264_000
 """Weight times type size, squared, that fills a sheet: a little less than it can hold."""
 
 MOST = round(FILLS / SMALLEST_PT**2)
 """No situation weighs more: beyond it a page cannot be one sheet."""
 
-PLAIN_PT = 9.0
+PLAIN_PT = 8.6
 """The size of type of the other pages, which may take several sheets."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 STYLE = """
-@page { size: A4; margin: 11mm 13mm; }
+@page { size: A4; margin: 9mm 11mm; }
 * { box-sizing: border-box; }
 body { font: 10pt/1.32 "Noto Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei",
        Arial, sans-serif; color: #111; margin: 0; }
-section { break-before: page; }
+section { break-before: page; padding: 0 .3mm; }
 td:nth-child(3):nth-last-child(4), td:nth-child(4):nth-last-child(3) { white-space: nowrap; }
 :lang(zh) em { font-style: normal; font-weight: 600; }
 section:first-of-type { break-before: auto; }
@@ -68,11 +68,13 @@ pre { background: #f1efe9; padding: 1.2mm 2mm; margin: 0 0 1.5mm; white-space: p
 pre code { background: none; padding: 0; }
 table { border-collapse: collapse; width: 100%; margin: 0 0 1.5mm; }
 tr { break-inside: avoid; }
-th, td { border: .2mm solid #999; padding: .12em .4em; text-align: left; vertical-align: top; }
+th, td { border: .2mm solid #999; padding: .12em .4em; min-width: 3.6em;
+         text-align: left; vertical-align: top; }
 th { background: #ece9e0; font-weight: 600; }
 blockquote { margin: 0 0 1.5mm 6mm; padding: .5mm 3mm; border-left: 1mm solid #c9b27c; }
 blockquote p { margin: 0; }
 a { color: inherit; text-decoration: none; border-bottom: .2mm dotted #888; }
+#index ul { columns: 2; }
 footer { margin-top: 2.5mm; font-size: 7.5pt; color: #666; }
 .chart { margin: 0 0 1.5mm; }
 .node { display: flex; align-items: center; }

@@ -35,7 +35,7 @@ _BARE_REFUSAL_BYTES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one piece of a stream says, with its bytes and their place.
+    """The content of one piece of a stream, with its bytes and their place.
 
     ``seq`` and ``code`` are an event's own characters, None for all else.
     """
@@ -144,11 +144,11 @@ class CommandDecoder(_Stream):
 
 
 class Listener:
-    """Hears a shoe's bytes without any part in the conversation, for people to look at.
+    """Decodes a shoe's bytes without taking part in the exchange, for people to look at.
 
     It cannot know whether a command is outstanding: every reply is shown as one, and a command
     of the host, in a recording of both directions, as ``HostTraffic``. Nor does it know where their
-    checks begin: either way is heard.
+    checks begin: both are accepted.
     """
 
     def __init__(self) -> None:
@@ -157,16 +157,16 @@ class Listener:
 
     def feed(self, data: bytes) -> list[ReceivedEvent]:
         """Every frame that these bytes complete; never raises."""
-        return [self._heard(item) for item in self._decoder.feed(data)]
+        return [self._received(item) for item in self._decoder.feed(data)]
 
     def end(self) -> list[ReceivedEvent]:
         """What is left when nothing more will come."""
-        return [self._heard(item) for item in self._decoder.end()]
+        return [self._received(item) for item in self._decoder.end()]
 
-    def _heard(self, item: Item) -> ReceivedEvent:
-        said = item.content
-        if isinstance(said, VendorCommand):
-            said = HostTraffic(command=f"{said.kind} {said.data}")
+    def _received(self, item: Item) -> ReceivedEvent:
+        content = item.content
+        if isinstance(content, VendorCommand):
+            content = HostTraffic(command=f"{content.kind} {content.data}")
         elif item.seq is not None and item.code is not None:
-            said = self._repeats.fresh_or_repeated(said, item.seq, item.code, item.raw)
-        return ReceivedEvent(said, item.seq, item.first, item.last)
+            content = self._repeats.fresh_or_repeated(content, item.seq, item.code, item.raw)
+        return ReceivedEvent(content, item.seq, item.first, item.last)

@@ -21,7 +21,7 @@ ATTEMPTS: Final = 3
 """How often a command is sent before the host gives up; each takes its whole time-out."""
 
 TEMPORARY_REFUSALS: Final = frozenset({"line_error", "bcc", "no_etx", "busy", "writing"})
-"""Refusals that say that the command was not understood or not now: sent again later."""
+"""Refusals of a command that was not understood, or came at a bad time: it is sent again."""
 
 OVERDRAW: Final = "overdraw"
 PROGRESS: Final = "progress"
@@ -40,10 +40,10 @@ class _QueuedCommand:
 
 
 class CommandQueue:
-    """At most one is outstanding, and only when ``start`` says that the line is free.
+    """At most one is outstanding, and only after ``start``: the line is free.
 
     One whose reply may still come (it had to be sent again) stays ``busy`` until the last
-    time-out is over: a reply carries nothing that says which command it answers.
+    time-out is over: a reply does not name the command it answers.
     """
 
     def __init__(self, bcc: CommandBcc) -> None:
@@ -68,7 +68,7 @@ class CommandQueue:
         """Takes a command on.
 
         Raises:
-            ValueError: the shoe would refuse it, by the error that is open as far as was heard.
+            ValueError: the shoe would refuse it, as far as the open error is known.
         """
         if isinstance(command, Query):
             if command.what != PROGRESS:
@@ -96,7 +96,7 @@ class CommandQueue:
             self._send()
 
     def error(self, code: str) -> None:
-        """The shoe told an error."""
+        """Handle an error of the shoe."""
         self._error = code
 
     def cleared(self) -> None:
@@ -115,9 +115,9 @@ class CommandQueue:
         if not reply.accepted and reply.reason in TEMPORARY_REFUSALS:
             self._refused = str(reply.reason)
             return reply
-        told = replace(reply, command_id=self._current.command_id)
+        answered = replace(reply, command_id=self._current.command_id)
         self._answer()
-        return told
+        return answered
 
     def tick(self, t: float) -> CommandUnanswered | None:
         """The command that is given up: no attempt brought a reply that settles it.
@@ -154,9 +154,9 @@ class CommandQueue:
         data, self._outgoing = self._outgoing, b""
         return data
 
-    def _is_needless(self, errand: _QueuedCommand) -> bool:
+    def _is_needless(self, command: _QueuedCommand) -> bool:
         """The error went since it was first sent, or was never known: another might be cleared."""
-        return errand.kind == "EC" and (self._clears is None or self._clears != self._error)
+        return command.kind == "EC" and (self._clears is None or self._clears != self._error)
 
     def _answer(self) -> None:
         self._answered = True
@@ -185,9 +185,9 @@ class _Phase(Enum):
 class LockKeeper:
     """At most one command is outstanding. Its key at the shoe is never fought.
 
-    A reply carries nothing that says which command it answers. So after a command that had to
+    A reply does not name the command it answers. So after a command that had to
     be sent again, and was answered less often, whatever is sent next rests until the last
-    time-out is over, and what the shoe says meanwhile counts for neither.
+    time-out is over, and replies meanwhile count for neither.
     """
 
     def __init__(self, *, bcc: CommandBcc, confirmed_by_event: bool) -> None:
@@ -207,8 +207,8 @@ class LockKeeper:
         """A command is outstanding, or a late reply to one may still come."""
         return self._phase is not _Phase.IDLE
 
-    def assert_again(self) -> None:
-        """The shoe was reset, and what it was told may be forgotten: it is told so again."""
+    def send_again(self) -> None:
+        """Send the state again: the shoe was reset and may have lost it."""
         if self._phase is _Phase.IDLE:
             self._send_wanted()
         else:
@@ -242,10 +242,10 @@ class LockKeeper:
         return True
 
     def lock_event(self, locked: bool) -> None:
-        """The shoe said that it is locked or unlocked, by whatever hand."""
+        """Handle a lock event, whoever locked or unlocked the shoe."""
         at_rest = self._phase is _Phase.IDLE or (self._phase is _Phase.RESTING and self._done)
         if at_rest and locked != self._wanted:
-            self._wanted = None  # by its key: not fought, but the next desire is sent
+            self._wanted = None  # by its key: accepted; the next desired state is sent
         elif self._phase is _Phase.AWAITING_REPLY:
             self._confirmed = locked == self._sent
         elif self._phase is _Phase.AWAITING_EVENT and locked == self._sent:
@@ -253,7 +253,7 @@ class LockKeeper:
             self._next()
 
     def tick(self, t: float) -> bool:
-        """True when the host gives up: the last attempt brought no more than the others.
+        """Return True when the host gives up: every attempt failed.
 
         A command sent since the last call is timed from ``t``: call it as soon as one was.
         """

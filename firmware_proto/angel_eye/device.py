@@ -1,6 +1,6 @@
 """The shoe's end of one connection: for simulated shoes. Sans I/O.
 
-In: the host's bytes; events with the owner's numbers. Out: commands heard, frames.
+In: the host's bytes; events with the owner's numbers. Out: received commands, frames.
 Must not know: cards in the shoe, ports, clocks, what a command does.
 """
 
@@ -47,10 +47,10 @@ class AngelEyeDevice:
     ) -> None:
         """Sends an event; the wire carries no time, and of ``seq`` its place in ``SEQUENCE``.
 
-        What the wire cannot carry (``UNSAID``) is left unsaid.
+        What the wire cannot carry (``NOT_SENT``) is left out.
 
         Raises:
-            ValueError: a value that the wire cannot carry, or an event that no shoe says.
+            ValueError: a value that the wire cannot carry, or an event that no such shoe sends.
         """
         if isinstance(event, NOT_SENT):
             return

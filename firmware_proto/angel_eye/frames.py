@@ -1,6 +1,6 @@
-"""One Angel Eye frame: its bytes to what it says, and back. Stateless.
+"""One Angel Eye frame: its bytes to its event, command or reply, and back. Stateless.
 
-In: the bytes of one frame; an event, a command, a reply. Out: what it says; its bytes.
+In: the bytes of one frame; an event, a command, a reply. Out: the one from the other.
 Must not know: where frames begin in a stream, sessions, repeats, time, the round.
 """
 
@@ -56,7 +56,7 @@ class Checks:
 
 
 EITHER: Final = Checks(tuple(CommandBcc), tuple(CommandBcc))
-"""For whoever does not know how the two ends are set."""
+"""For a listener, which does not know the settings of the two ends."""
 
 
 def bcc(checked: bytes) -> bytes:
@@ -137,7 +137,7 @@ def encode_event(event: ShoeEvent, seq: str) -> bytes:
     """The frame of this event with this sequence character (a digit or letter).
 
     Raises:
-        ValueError: the wire cannot say this event, or not with these values.
+        ValueError: the wire has no frame for this event, or not with these values.
     """
     if type(event) not in SENDABLE:
         raise ValueError(f"the wire has no frame for {event.type}")
@@ -185,16 +185,16 @@ def _parse_event(body: bytes) -> ShoeEvent | None:
 
 
 def read_event(raw: bytes) -> ShoeEvent:
-    """What a frame of an event says, or ``Discarded`` when its ETX, BCC or a bit is wrong.
+    """Return the event of a frame, or ``Discarded`` when its ETX, BCC or a bit is wrong.
 
-    ``raw`` is of the length that its code tells, and its sequence character is a good one.
+    ``raw`` has the length of its code, and an allowed sequence character.
     """
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
     if body[-1] != ETX:
         return Discarded(reason="etx")
     if bcc(body[1:]) != check:
         return Discarded(reason="bcc")
-    alike = body[:1] + b"0" + body[SEQ_AT + 1 :]  # the sequence says nothing: parse alike once
+    alike = body[:1] + b"0" + body[SEQ_AT + 1 :]  # the sequence changes no event: cached without it
     return _parse_event(alike) or Discarded(reason="layout")
 
 
@@ -205,7 +205,7 @@ def encode_command(kind: str, data: str, check: CommandBcc = CommandBcc.FROM_STX
     """A command: ``kind`` and ``data`` are two ASCII characters each.
 
     Raises:
-        ValueError: the wire cannot say it.
+        ValueError: it is no command of the wire.
     """
     try:
         body = pack_command(kind, data)
@@ -241,7 +241,7 @@ _REPLY_OF: Final = {reason: bare for bare, reason in REPLIES.items()}
 
 
 def encode_reply(reply: Reply, *, framed: CommandBcc | None = None) -> bytes:
-    """A bare reply, or one between STX and BCC when ``framed`` says where its check begins.
+    """A bare reply, or one between STX and BCC when ``framed`` is where its check begins.
 
     Raises:
         ValueError: a reason that the wire has no number for; a refusal must have one.
@@ -263,7 +263,7 @@ def _framed_bcc(body: bytes, check: CommandBcc) -> bytes:
 
 @lru_cache(maxsize=512)
 def read_reply(bare: bytes) -> Reply | Discarded:
-    """What a bare reply says, or ``Discarded`` when its number is not known."""
+    """Return a bare reply, or ``Discarded`` when its number is not known."""
     if bare not in REPLIES:
         return Discarded(reason="refusal")
     reason = REPLIES[bare]
@@ -271,7 +271,7 @@ def read_reply(bare: bytes) -> Reply | Discarded:
 
 
 def read_framed(raw: bytes, checks: Checks) -> ShoeEvent | VendorCommand:
-    """What a command or a framed reply says, its check beginning there; or ``Discarded``."""
+    """Return a command or a framed reply with a right check, else ``Discarded``."""
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
     if body[-1] != ETX:
         return Discarded(reason="etx")

@@ -1,7 +1,7 @@
 """The host's end of one connection to an Angel Eye shoe. Sans I/O.
 
-In: the shoe's bytes, the time, whether it should be locked. Out: heard events, commands.
-Must not know: ports, clocks, the journal, the round: whether a card fits is the table's to say.
+In: the shoe's bytes, the time, whether it should be locked. Out: received events, commands.
+Must not know: ports, clocks, the journal, the round: whether a card fits is for the table.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ ASK_AFTER_S = 30.0
 did since the last look is asked, and has three attempts of 3 s to answer."""
 
 LOST_S = 75.0
-"""Asked so, a shoe that is there was heard of before this."""
+"""Asked so, a shoe that is there has sent something by then."""
 
 _REPLY_TO_NOTHING = Discarded(reason="reply_to_nothing")
 """One for all: a noisy line may bring thousands a second."""
 
 UNANSWERED = "command_unanswered"
-"""The code of the ``Error`` that says that the shoe is not locked or unlocked as it was told."""
+"""The code of the ``Error`` for a shoe that is not locked or unlocked as commanded."""
 
 
 class AngelEyeHost:
     """A ``HostSession``. Without leave to send commands no byte ever goes to the shoe.
 
-    With it, which replies count depends on what is outstanding, and giving up is heard of: it is
+    With it, which replies count depends on what is outstanding, and giving up is reported: it is
     ``timed``.
     """
 
@@ -76,7 +76,7 @@ class AngelEyeHost:
         self._decoder = Decoder(Checks((settings.command_bcc,), (settings.reply_bcc,)))
         self._repeats = RepeatFilter(settings.repeats)
         self._redesignation = settings.redesignation.value
-        self._errands = CommandQueue(settings.command_bcc)
+        self._commands = CommandQueue(settings.command_bcc)
         self._locked: bool | None = None
         self._reset = False
         self._lock: LockKeeper | None = None
@@ -86,7 +86,7 @@ class AngelEyeHost:
             )
 
     def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:  # noqa: ARG002
-        """What these bytes say; any split of them gives the same events. Never raises."""
+        """Return the events of these bytes; any split gives the same events. Never raises."""
         self._heard = self._heard or bool(data)
         return [
             ReceivedEvent(self._event(item), item.seq, item.first, item.last)
@@ -112,7 +112,7 @@ class AngelEyeHost:
         self._take_turns()
 
     def command(self, command: AnyCommand) -> None:
-        """Tells the shoe this, after what it was told before.
+        """Send a command, after those before it.
 
         What ends it has the same id: the ``Reply`` that settles it, or ``CommandUnanswered``.
 
@@ -124,16 +124,16 @@ class AngelEyeHost:
             raise ValueError("commands are not allowed at this shoe: commands = true")
         if not isinstance(command, ClearError | Query):
             raise ValueError(f"an angel_eye shoe has no such command: {type(command).__name__}")
-        self._errands.put(command)
+        self._commands.put(command)
         self._take_turns()
 
     def tick(self, t: float) -> list[ReceivedEvent]:
-        """Times commands, sends them again, and says which is given up."""
+        """Let time pass: send commands again, and report which are given up."""
         if self._lock is None:
             return []
         given_up: list[ShoeEvent] = []
-        if (errand := self._errands.tick(t)) is not None:
-            given_up.append(errand)
+        if (unanswered := self._commands.tick(t)) is not None:
+            given_up.append(unanswered)
         if self._lock.tick(t):
             given_up.append(Error(code=UNANSWERED))
         if self._asks and t >= self._look_at:
@@ -152,53 +152,53 @@ class AngelEyeHost:
         if self._lock is None:
             return None
         looks = self._look_at if self._asks else None
-        waits = (self._lock.next_deadline, self._errands.next_deadline, looks)
+        waits = (self._lock.next_deadline, self._commands.next_deadline, looks)
         return min((t for t in waits if t is not None), default=None)
 
     def outgoing(self) -> bytes:
         """Takes the bytes to be sent now."""
-        return b"" if self._lock is None else self._lock.outgoing() + self._errands.outgoing()
+        return b"" if self._lock is None else self._lock.outgoing() + self._commands.outgoing()
 
     def _look(self, t: float) -> None:
         """Whether anything came since the last look; if not, the shoe is asked for any answer."""
         if not self._heard and self._look_at > float("-inf"):
-            self._errands.ask_whether_alive()
+            self._commands.ask_whether_alive()
         self._heard = False
         self._look_at = t + ASK_AFTER_S
 
     def _take_turns(self) -> None:
         """One command is outstanding at a time; the lock comes first."""
         assert self._lock is not None
-        if self._errands.busy:
+        if self._commands.busy:
             return
         if self._locked is not None:
             self._lock.want(locked=self._locked)
             self._locked = None
         if self._reset:
-            self._lock.assert_again()
+            self._lock.send_again()
             self._reset = False
         if not self._lock.busy:
-            self._errands.start()
+            self._commands.start()
 
     def _event(self, item: Item) -> ShoeEvent:
-        said = item.content
-        if isinstance(said, VendorCommand):
+        content = item.content
+        if isinstance(content, VendorCommand):
             return Discarded(reason="host_command")
-        if isinstance(said, Reply):
-            return self._reply(said)
+        if isinstance(content, Reply):
+            return self._reply(content)
         if item.seq is None or item.code is None:
-            return said
-        event = self._repeats.fresh_or_repeated(said, item.seq, item.code, item.raw)
+            return content
+        event = self._repeats.fresh_or_repeated(content, item.seq, item.code, item.raw)
         return self._noted(event)
 
     def _reply(self, reply: Reply) -> ShoeEvent:
-        told: Reply | None = None
+        answered: Reply | None = None
         if self._lock is not None:
-            told = self._errands.reply(reply)
-            if told is None and self._lock.reply(reply):
-                told = reply
+            answered = self._commands.reply(reply)
+            if answered is None and self._lock.reply(reply):
+                answered = reply
             self._take_turns()
-        return _REPLY_TO_NOTHING if told is None else told
+        return _REPLY_TO_NOTHING if answered is None else answered
 
     def _noted(self, event: ShoeEvent) -> ShoeEvent:
         """The event, once it is known what it means for commands and to this host."""
@@ -206,9 +206,9 @@ class AngelEyeHost:
             case Redesignated():
                 return replace(event, meaning=self._redesignation)
             case Error(code=code):
-                self._errands.error(code)
+                self._commands.error(code)
             case ErrorCleared():
-                self._errands.cleared()
+                self._commands.cleared()
             case Lock(locked=locked) if self._lock is not None:
                 self._lock.lock_event(locked)
             case Started():

@@ -16,7 +16,7 @@ from firmware_proto.angel_eye.scanner import RepeatKey
 
 
 class Redesignation(Enum):
-    """What ``R`` says of its card: integrators disagree."""
+    """The meaning of ``R`` for its card: integrators disagree."""
 
     NEXT_ROUND = "next_round"
     DEALT_ANEW = "dealt_anew"

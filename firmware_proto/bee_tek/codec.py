@@ -1,4 +1,4 @@
-"""Bee-Tek streams: bytes in any portions to what each line says, with its place.
+"""Bee-Tek streams: bytes in any portions to the event of each line, with its place.
 
 In: what a shoe sends. Out: every line's event, and what did not fit; never raises.
 Must not know: time, the round, ports.
@@ -37,46 +37,46 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[ReceivedEvent]:
         """Every line that these bytes complete, and what did not fit."""
-        heard: list[ReceivedEvent] = []
+        received: list[ReceivedEvent] = []
         for byte in data:
             if self._ended and byte != LF:
-                self._close(heard)
+                self._close(received)
             self._line.append(byte)
             if byte == LF:
-                self._close(heard)
+                self._close(received)
             elif byte == CR:
                 self._ended = True
             elif len(self._line) == LONGEST_LINE:
                 self._too_long = True
-                self._give(Discarded(reason="too_long"), heard)
-        return heard
+                self._give(Discarded(reason="too_long"), received)
+        return received
 
     def end(self) -> list[ReceivedEvent]:
-        """What is left when nothing more will come: a line without its end is not believed."""
-        heard: list[ReceivedEvent] = []
+        """What is left when nothing more will come: a line without its end is discarded."""
+        received: list[ReceivedEvent] = []
         if self._ended:
-            self._close(heard)
+            self._close(received)
         elif self._line:
-            self._give(Discarded(reason="cut_short"), heard)
-        return heard
+            self._give(Discarded(reason="cut_short"), received)
+        return received
 
-    def _close(self, heard: list[ReceivedEvent]) -> None:
+    def _close(self, received: list[ReceivedEvent]) -> None:
         """The line has its end."""
         text = bytes(self._line).rstrip(b"\r\n")
         event = Discarded(reason="too_long") if self._too_long else read_line(text)
         self._ended = self._too_long = False
-        self._give(event if text else None, heard)
+        self._give(event if text else None, received)
 
-    def _give(self, event: ShoeEvent | None, heard: list[ReceivedEvent]) -> None:
+    def _give(self, event: ShoeEvent | None, received: list[ReceivedEvent]) -> None:
         last = self._first + len(self._line)
         if event is not None:
-            heard.append(ReceivedEvent(event, None, self._first, last))
+            received.append(ReceivedEvent(event, None, self._first, last))
         self._first = last
         self._line.clear()
 
 
 class Listener(Decoder):
-    """Hears a shoe's bytes without any part in the conversation, for people to look at.
+    """Decodes a shoe's bytes for people to look at.
 
-    There is no conversation: a host says nothing to this shoe, and hears no more than this.
+    A host sends this shoe nothing, and receives no more than this.
     """

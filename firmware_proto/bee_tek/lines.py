@@ -1,6 +1,6 @@
-"""One Bee-Tek line: its bytes to what it says, and back. Stateless.
+"""One Bee-Tek line: its bytes to its event, and back. Stateless.
 
-In: the bytes of one line without its end; an event. Out: what it says; its bytes.
+In: the bytes of one line without its end; an event. Out: the one from the other.
 Must not know: where lines begin in a stream, sessions, time, the round.
 """
 
@@ -53,7 +53,7 @@ _PRINTABLE: Final = frozenset(range(0x20, 0x7F)) | {ord("\t")}
 
 @lru_cache(maxsize=4096)
 def read_line(line: bytes) -> ShoeEvent | None:
-    """What a line says, ``Discarded`` when that is not known; None when it holds blanks only."""
+    """Return the event of a line, ``Discarded`` if it is none, None for blanks only."""
     if not _PRINTABLE.issuperset(line):
         return Discarded(reason="not_text")
     text = line.decode("ascii")
@@ -111,7 +111,7 @@ def encode(
     """The line of this event, with its end.
 
     Raises:
-        ValueError: the wire cannot say this event, or not with these values.
+        ValueError: the wire has no line for this event, or not with these values.
     """
     text = _text(event, form, ten)
     line = text.encode("ascii", "replace")

@@ -1,6 +1,6 @@
 """What the Bee-Tek profile offers to all else: capabilities, port settings, both sessions.
 
-In: settings; the shoe's bytes, or its events. Out: heard events, or its bytes. Sans I/O.
+In: settings; the shoe's bytes, or its events. Out: received events, or its bytes. Sans I/O.
 Must not know: which port, whose shoe, the round: which hand a card is for follows elsewhere.
 """
 
@@ -34,7 +34,7 @@ NOT_SENT: Final = (Hello, ShoeLoaded, Status, Gap)
 class BeeTekHost:
     """A ``HostSession`` that only listens: no byte ever goes to the shoe.
 
-    A line that has no end is told of once, and read all the same should its end come. When that is
+    A line that has no end is reported once, and read all the same should its end come. When that is
     depends on ticks alone, so that a replay has the same.
     """
 
@@ -43,24 +43,24 @@ class BeeTekHost:
     def __init__(self) -> None:
         self._decoder = Decoder()
         self._began: int | None = None  # where the line began that the last tick found unfinished
-        self._told: int | None = None  # where the last one began that was told of
+        self._reported: int | None = None  # where the last reported one began
         self._look_at: float | None = None
 
     def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
-        """What these bytes say; any split of them gives the same events. Never raises."""
-        heard = self._decoder.feed(data)
+        """Return the events of these bytes; any split gives the same events. Never raises."""
+        received = self._decoder.feed(data)
         began = self._decoder.unfinished
-        if began is None or began == self._told:
+        if began is None or began == self._reported:
             self._look_at = None
         elif self._look_at is None:
             self._look_at = t + LINE_S
-        return heard
+        return received
 
     def stored(self, seq: int | str) -> None:
         """Nothing to do: this wire has no numbers and no acknowledgements."""
 
     def set_desired_state(self, state: DesiredShoeState) -> None:
-        """Nothing to do: the shoe cannot be told anything."""
+        """Do nothing: the shoe takes no commands."""
 
     def command(self, command: AnyCommand) -> None:
         """Always refused.
@@ -71,15 +71,15 @@ class BeeTekHost:
         raise ValueError(f"no command of a bee_tek shoe is known: {type(command).__name__}")
 
     def tick(self, t: float) -> list[ReceivedEvent]:
-        """Tells of a line that two ticks found unfinished: it has no end."""
+        """Report a line that two ticks found unfinished: it has no end."""
         began, before = self._decoder.unfinished, self._began
         self._began, self._look_at = began, None
-        if began is None or began == self._told:
+        if began is None or began == self._reported:
             return []
         if began != before:
             self._look_at = t + LINE_S
             return []
-        self._told = began
+        self._reported = began
         return [ReceivedEvent(Discarded(reason="no_end"), None, began, self._decoder.position)]
 
     def end(self) -> list[ReceivedEvent]:
@@ -118,10 +118,10 @@ class BeeTekDevice:
         t_us: int,  # noqa: ARG002
         boot_id: int | None = None,  # noqa: ARG002
     ) -> None:
-        """Sends an event's line; what the wire cannot carry (``UNSAID``) is left unsaid.
+        """Send an event's line; what the wire cannot carry (``NOT_SENT``) is left out.
 
         Raises:
-            ValueError: a value that the wire cannot carry, or an event that no such shoe says.
+            ValueError: a value that the wire cannot carry, or an event that no such shoe sends.
         """
         if not isinstance(event, NOT_SENT):
             chosen = self._settings

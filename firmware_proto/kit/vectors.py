@@ -69,7 +69,7 @@ def generate_vectors() -> Iterator[Vector]:
     }
     for layout in LAYOUTS.values():
         yield from _good(layout)
-    yield from _sealed()
+    yield from _signed()
     for layout in LAYOUTS.values():
         yield from _bad(layout)
     yield from _no_frames()
@@ -158,7 +158,7 @@ def _good(layout: CompiledLayout) -> Iterator[Vector]:
         yield _vector(f"{layout.name} {n}", layout, wire, frame_body(_body(layout, wire)))
 
 
-def _sealed() -> Iterator[Vector]:
+def _signed() -> Iterator[Vector]:
     by = {
         "shoe": SessionKeys.by_shoe(TRANSCRIPT, KEY),
         "host": SessionKeys.by_host(TRANSCRIPT, KEY),
@@ -166,22 +166,22 @@ def _sealed() -> Iterator[Vector]:
     for layout in LAYOUTS.values():
         who = "host" if layout.kind >= FIRST_OF_HOST else "shoe"
         wire = _wires(layout)[0]
-        sealed = by[who].signer.sign(_body(layout, wire)) or b""
-        vector = _vector(f"{layout.name} with a MAC", layout, wire, frame_body(sealed))
+        signed = by[who].signer.sign(_body(layout, wire)) or b""
+        vector = _vector(f"{layout.name} with a MAC", layout, wire, frame_body(signed))
         yield vector | {"sealed_by": who}
     for who, kind in (("shoe", Kind.CUTTING_CARD), ("host", Kind.LOCK)):
         layout = LAYOUTS[kind]
-        sealed = by[who].signer.sign(_body(layout, _wires(layout)[0])) or b""
+        signed = by[who].signer.sign(_body(layout, _wires(layout)[0])) or b""
         for name, frame, reason in (
-            ("a MAC with a flipped bit", sealed[:-1] + bytes((sealed[-1] ^ 1,)), "mac"),
-            ("another version than was signed", bytes((VERSION,)) + sealed[1:], "version"),
-            ("another kind than was signed", sealed[:1] + b"\x20" + sealed[2:], "mac"),
+            ("a MAC with a flipped bit", signed[:-1] + bytes((signed[-1] ^ 1,)), "mac"),
+            ("another version than was signed", bytes((VERSION,)) + signed[1:], "version"),
+            ("another kind than was signed", signed[:1] + b"\x20" + signed[2:], "mac"),
             ("too short for a MAC", bytes((VERSION_WITH_MAC, kind)) + bytes(8), "mac"),
         ):
             yield _refused(f"{layout.name}: {name}", frame_body(frame), reason) | {"sealed_by": who}
-        taken = _vector(f"{layout.name}, the last", layout, _wires(layout)[0], frame_body(sealed))
+        taken = _vector(f"{layout.name}, the last", layout, _wires(layout)[0], frame_body(signed))
         yield taken | {"sealed_by": who}
-        again = _refused(f"{layout.name}: sent before", frame_body(sealed), "sent before")
+        again = _refused(f"{layout.name}: sent before", frame_body(signed), "sent before")
         yield again | {"sealed_by": who}
 
 

@@ -52,175 +52,183 @@ LINK_EVENTS = (Authenticated, AuthenticationFailed, Challenged)
 """Events about authentication itself: of no kind (0) and without a number."""
 
 MAX_REMEMBERED = 32
-"""Kept to know a repeat: whoever names himself anew each time is not remembered for ever."""
+"""Reports kept to recognise repeats: a sender that changes its identity cannot fill memory."""
 
 
 VerdictOf = Callable[[int], ShoeEvent | None]
-"""What was recorded of the frame whose first byte stands here; None where nothing was."""
+"""Returns the recorded event of the frame that begins at this byte, or None."""
 
 
 class HostAuthenticator(Protocol):
-    """Stands between the bytes of a shoe and a session that believes only what is proved."""
+    """Checks the frames of a shoe for a session that accepts only authenticated messages."""
 
-    greets: bool
-    """The shoe proved who it is just now: hello is to be asked for, sealed."""
+    wants_hello: bool
+    """The shoe was authenticated just now: ask for hello, with a MAC."""
     verifier: MacVerifier | None
-    """Whose frames alone may be heard; None where each frame is for ``read`` to judge."""
+    """Checks the MACs of the only accepted sender; None while ``read`` has to judge each frame."""
 
     def read(self, stuffed: bytes, first: int) -> DecodedFrame:
-        """What stands between two delimiters, the first of its bytes at ``first``.
+        """Decode the bytes between two delimiters, the first of them at ``first``.
 
         Raises:
-            FrameError: it is not to be heard.
+            FrameError: the frame is refused.
         """
 
     def sign(self, message: Message) -> bytes:
-        """The frame, with a MAC; nothing where none can be made."""
+        """Return the frame with a MAC; nothing where none can be made."""
 
     def outgoing(self) -> bytes:
-        """The challenge to be sent now, if any."""
+        """Take the challenge to send now, if any."""
 
 
 class KeyAuthenticator:
     """A ``HostAuthenticator`` with keys. An agreement holds until the next one is proved."""
 
     def __init__(self, keys: HostKeys) -> None:
-        self.greets = False
+        self.wants_hello = False
         self.verifier: MacVerifier | None = None
         self._keys = keys
-        self._asked: Challenged | None = None
-        self._asked_boot = 0
-        self._tried: set[int] = set()
-        self._due = False
-        self._told: set[ShoeEvent] = set()  # since the last proof
+        self._challenged: Challenged | None = None
+        self._challenged_boot = 0
+        self._tried_key_ids: set[int] = set()
+        self._challenge_due = False
+        self._reported: set[ShoeEvent] = set()  # since the last authentication
         self._session_keys: SessionKeys | None = None
-        self._before: SessionKeys | None = None  # until the shoe is heard under the new agreement
+        self._previous_session: SessionKeys | None = None  # until a frame with the new keys arrives
 
     def read(self, stuffed: bytes, first: int) -> DecodedFrame:  # noqa: ARG002
         """See ``HostAuthenticator``."""
         frame = unwrap(stuffed)
         if frame[0] == VERSION_WITH_MAC:
-            why = self._refuses(frame)
+            why = self._check(frame)
             if why is not None:
                 raise FrameError(why)
             return READERS_WITH_MAC[frame[1]](frame)
-        kind, said, _, boot_id, _ = read(stuffed)
-        if isinstance(said, Hello):
-            return 0, self._once(self._introduced(said)), 0, 0, 0
-        if isinstance(said, ChallengeAnswered):
-            return 0, self._once(self._answered(said, boot_id)), 0, 0, 0
+        kind, content, _, boot_id, _ = read(stuffed)
+        if isinstance(content, Hello):
+            return 0, self._report_once(self._on_hello(content)), 0, 0, 0
+        if isinstance(content, ChallengeAnswered):
+            return 0, self._report_once(self._on_answer(content, boot_id)), 0, 0, 0
         raise FrameError(f"{Kind(kind).name.lower()} without a MAC")
 
     def sign(self, message: Message) -> bytes:
         """See ``HostAuthenticator``."""
         if self._session_keys is None:
             return b""
-        said = message.content
-        if isinstance(said, RotateKey):
-            masked = self._session_keys.masked(said.key, said.command_id, said.key_id)
-            message = replace(message, content=replace(said, key=masked))
-        sealed = self._session_keys.signer.sign(body_of(message))
-        return b"" if sealed is None else frame_body(sealed)
+        content = message.content
+        if isinstance(content, RotateKey):
+            masked = self._session_keys.masked(content.key, content.command_id, content.key_id)
+            message = replace(message, content=replace(content, key=masked))
+        signed = self._session_keys.signer.sign(body_of(message))
+        return b"" if signed is None else frame_body(signed)
 
     def outgoing(self) -> bytes:
         """See ``HostAuthenticator``."""
-        if not self._due or self._asked is None:
+        if not self._challenge_due or self._challenged is None:
             return b""
-        self._due = False
-        return encode(Message(content=Challenge(self._asked.key_id, self._asked.nonce)))
+        self._challenge_due = False
+        return encode(Message(content=Challenge(self._challenged.key_id, self._challenged.nonce)))
 
-    def _refuses(self, frame: bytes) -> str | None:
+    def _check(self, frame: bytes) -> str | None:
         if self._session_keys is None:
             return NO_SESSION
         why = self._session_keys.verifier.check(frame)
-        if self._before is not None:
+        if self._previous_session is not None:
             if why is None:
-                self._before = None
+                self._previous_session = None
             else:
-                why = self._before.verifier.check(frame)
-        if self._before is None:
+                why = self._previous_session.verifier.check(frame)
+        if self._previous_session is None:
             self.verifier = self._session_keys.verifier
         return why
 
-    def _once(self, event: ShoeEvent) -> ShoeEvent:
-        """A shoe that fails is asked again every second: the same is told once."""
-        if event in self._told:
+    def _report_once(self, event: ShoeEvent) -> ShoeEvent:
+        """Report an event once; a shoe that fails is challenged again every second."""
+        if event in self._reported:
             return Repeated(of=event.type)
-        if isinstance(event, Authenticated) or len(self._told) >= MAX_REMEMBERED:
-            self._told.clear()
-        self._told.add(event)
+        if isinstance(event, Authenticated) or len(self._reported) >= MAX_REMEMBERED:
+            self._reported.clear()
+        self._reported.add(event)
         return event
 
-    def _introduced(self, hello: Hello) -> ShoeEvent:
+    def _on_hello(self, hello: Hello) -> ShoeEvent:
         device_id = hello.device_id
         if not hello.authenticates:
             return AuthenticationFailed(reason=CANNOT_AUTHENTICATE, device_id=device_id)
         keys = self._keys.keys.get(device_id)
         if not keys:
             return AuthenticationFailed(reason=NO_KEY, device_id=device_id)
-        asked = self._asked
-        if asked is None or (asked.device_id, self._asked_boot) != (device_id, hello.boot_id):
-            self._asked_boot = hello.boot_id
-            self._tried.clear()
-            asked = self._ask(device_id, max(keys))
-        self._due = True
-        return asked
+        challenged = self._challenged
+        if challenged is None or (challenged.device_id, self._challenged_boot) != (
+            device_id,
+            hello.boot_id,
+        ):
+            self._challenged_boot = hello.boot_id
+            self._tried_key_ids.clear()
+            challenged = self._challenge(device_id, max(keys))
+        self._challenge_due = True
+        return challenged
 
-    def _ask(self, device_id: str, key_id: int) -> Challenged:
-        self._tried.add(key_id)
-        self._due = True
+    def _challenge(self, device_id: str, key_id: int) -> Challenged:
+        self._tried_key_ids.add(key_id)
+        self._challenge_due = True
         nonce = self._keys.nonce().hex()
-        self._asked = Challenged(device_id=device_id, key_id=key_id, nonce=nonce)
-        return self._asked
+        self._challenged = Challenged(device_id=device_id, key_id=key_id, nonce=nonce)
+        return self._challenged
 
-    def _answered(self, answer: ChallengeAnswered, boot_id: int) -> ShoeEvent:
-        asked = self._asked
-        if asked is None:
+    def _on_answer(self, answer: ChallengeAnswered, boot_id: int) -> ShoeEvent:
+        challenged = self._challenged
+        if challenged is None:
             raise FrameError("challenge_answered to no challenge")
-        keys = self._keys.keys.get(asked.device_id, {})
-        if answer.key_id != asked.key_id:
-            if answer.key_id in keys and answer.key_id not in self._tried:
-                return self._ask(asked.device_id, answer.key_id)
-            reason = f"the shoe has no key {asked.key_id}"
-            return _failed(asked, reason)
+        keys = self._keys.keys.get(challenged.device_id, {})
+        if answer.key_id != challenged.key_id:
+            if answer.key_id in keys and answer.key_id not in self._tried_key_ids:
+                return self._challenge(challenged.device_id, answer.key_id)
+            reason = f"the shoe has no key {challenged.key_id}"
+            return _failed(challenged, reason)
         transcript = Transcript(
-            key_id=asked.key_id,
-            host_nonce=bytes.fromhex(asked.nonce),
+            key_id=challenged.key_id,
+            host_nonce=bytes.fromhex(challenged.nonce),
             shoe_nonce=bytes.fromhex(answer.nonce),
             boot_id=boot_id,
-            device_id=asked.device_id,
+            device_id=challenged.device_id,
         )
-        key = keys.get(asked.key_id)  # it may have been retired since
+        key = keys.get(challenged.key_id)  # it may have been retired since
         if key is None:
-            return _failed(asked, NO_KEY)
-        if not transcript.proves(key, bytes.fromhex(answer.proof)):
-            return _failed(asked, WRONG_PROOF)
-        self._before, self._session_keys = self._session_keys, SessionKeys.by_host(transcript, key)
+            return _failed(challenged, NO_KEY)
+        if not transcript.is_proof(key, bytes.fromhex(answer.proof)):
+            return _failed(challenged, WRONG_PROOF)
+        self._previous_session, self._session_keys = (
+            self._session_keys,
+            SessionKeys.by_host(transcript, key),
+        )
         self.verifier = None
-        self._asked = None
-        self.greets = True
+        self._challenged = None
+        self.wants_hello = True
         return Authenticated(
-            device_id=asked.device_id,
+            device_id=challenged.device_id,
             boot_id=boot_id,
-            key_id=asked.key_id,
-            host_nonce=asked.nonce,
+            key_id=challenged.key_id,
+            host_nonce=challenged.nonce,
             shoe_nonce=answer.nonce,
         )
 
 
-def _failed(asked: Challenged, reason: str) -> AuthenticationFailed:
-    return AuthenticationFailed(reason=reason, device_id=asked.device_id, key_id=asked.key_id)
+def _failed(challenged: Challenged, reason: str) -> AuthenticationFailed:
+    return AuthenticationFailed(
+        reason=reason, device_id=challenged.device_id, key_id=challenged.key_id
+    )
 
 
 class RecordedAuthenticator:
     """A ``HostAuthenticator`` without keys, for replay: it goes by the verdicts that were recorded.
 
-    ``verdict_of`` gives what was recorded of the frame at this place; only what an authenticator
-    decides is taken from it.
+    ``verdict_of`` returns the event recorded of the frame at this place; only an authenticator's
+    decisions are taken from it.
     """
 
     def __init__(self, verdict_of: VerdictOf) -> None:
-        self.greets = False
+        self.wants_hello = False
         self.verifier: MacVerifier | None = None
         self._verdict_of = verdict_of
 
@@ -232,28 +240,27 @@ class RecordedAuthenticator:
             if isinstance(verdict, Discarded) and verdict.reason in VERDICTS:
                 raise FrameError(verdict.reason)
             return read_with_mac(frame)
-        kind, said, _, _, _ = read(stuffed)
-        if isinstance(said, Hello | ChallengeAnswered):
+        kind, content, _, _, _ = read(stuffed)
+        if isinstance(content, Hello | ChallengeAnswered):
             if isinstance(verdict, Discarded) or verdict is None:
                 raise FrameError("not recorded" if verdict is None else verdict.reason)
             return 0, verdict, 0, 0, 0
         raise FrameError(f"{Kind(kind).name.lower()} without a MAC")
 
     def sign(self, message: Message) -> bytes:  # noqa: ARG002
-        """Nothing is said in a replay."""
+        """Return nothing: a replay sends nothing."""
         return b""
 
     def outgoing(self) -> bytes:
-        """Nothing is said in a replay."""
+        """Return nothing: a replay sends nothing."""
         return b""
 
 
 class CheckingAuthenticator:
     """A ``HostAuthenticator`` for replay that checks every MAC again, with the recorded nonces.
 
-    Of ``keys``, which may have come and gone since, that one is used which the shoe was asked for
-    last. Where it is not among them ``missing`` is told, and from there on the recorded verdicts
-    count.
+    Uses, of ``keys``, the one that the shoe was last challenged for. If it is missing, ``missing``
+    is called, and from there on the recorded verdicts count.
     """
 
     def __init__(
@@ -262,46 +269,46 @@ class CheckingAuthenticator:
         verdict_of: VerdictOf,
         missing: Callable[[str, int], None],
     ) -> None:
-        self.greets = False
+        self.wants_hello = False
         self.verifier: MacVerifier | None = None
         self._keys = keys
         self._verdict_of = verdict_of
         self._missing = missing
         self._recorded = RecordedAuthenticator(verdict_of)
         self._checks = True
-        self._asked_for: dict[str, dict[int, bytes]] = {}
+        self._usable_keys: dict[str, dict[int, bytes]] = {}
         self._nonce = bytes(NONCE_BYTES)
-        self._auth = KeyAuthenticator(HostKeys(self._asked_for, lambda: self._nonce))
+        self._auth = KeyAuthenticator(HostKeys(self._usable_keys, lambda: self._nonce))
 
     def read(self, stuffed: bytes, first: int) -> DecodedFrame:
         """See ``HostAuthenticator``."""
         verdict = self._verdict_of(first)
         if self._checks and isinstance(verdict, Challenged):
-            self._ask_for(verdict)
+            self._use_key(verdict)
         elif isinstance(verdict, AuthenticationFailed) and verdict.reason == NO_KEY:
-            self._asked_for.clear()  # it was retired before the answer came
+            self._usable_keys.clear()  # it was retired before the answer came
         return (self._auth if self._checks else self._recorded).read(stuffed, first)
 
-    def _ask_for(self, asked: Challenged) -> None:
-        key = self._keys.get(asked.device_id, {}).get(asked.key_id)
+    def _use_key(self, challenged: Challenged) -> None:
+        key = self._keys.get(challenged.device_id, {}).get(challenged.key_id)
         if key is None:
             self._checks = False
-            self._missing(asked.device_id, asked.key_id)
+            self._missing(challenged.device_id, challenged.key_id)
             return
-        self._asked_for[asked.device_id] = {asked.key_id: key}
-        self._nonce = bytes.fromhex(asked.nonce)
+        self._usable_keys[challenged.device_id] = {challenged.key_id: key}
+        self._nonce = bytes.fromhex(challenged.nonce)
 
     def sign(self, message: Message) -> bytes:  # noqa: ARG002
-        """Nothing is said in a replay."""
+        """Return nothing: a replay sends nothing."""
         return b""
 
     def outgoing(self) -> bytes:
-        """Nothing is said in a replay."""
+        """Return nothing: a replay sends nothing."""
         return b""
 
 
 class ShoeAuthenticator:
-    """What was agreed holds until a host proves itself anew: a challenge alone changes nothing."""
+    """Session keys hold until a host is authenticated anew: a challenge alone changes nothing."""
 
     def __init__(self, keys: ShoeKeys) -> None:
         self._keys = keys
@@ -310,31 +317,31 @@ class ShoeAuthenticator:
         self._answer: tuple[Challenge, ChallengeAnswered] | None = None
 
     @property
-    def proven(self) -> bool:
-        """The host proved that it has the key."""
+    def is_authenticated(self) -> bool:
+        """Whether the host has proved that it has the key."""
         return self._session_keys is not None
 
     def read(self, stuffed: bytes) -> tuple[int, Any, bool]:
-        """Kind, what it says, and whether a MAC holds for it.
+        """Return kind, content, and whether it has a right MAC.
 
         Raises:
-            FrameError: it is not to be heard.
+            FrameError: the frame is refused.
         """
         frame = unwrap(stuffed)
         if frame[0] != VERSION_WITH_MAC:
-            kind, said, _, _, _ = read(stuffed)
-            return kind, said, False
-        why = self._refuses(frame)
+            kind, content, _, _, _ = read(stuffed)
+            return kind, content, False
+        why = self._check(frame)
         if why is not None:
             raise FrameError(why)
-        kind, said, _, _, _ = read_with_mac(frame)
-        if isinstance(said, RotateKey) and self._session_keys is not None:
-            key = self._session_keys.masked(said.key, said.command_id, said.key_id)
-            said = replace(said, key=key)
-        return kind, said, True
+        kind, content, _, _, _ = read_with_mac(frame)
+        if isinstance(content, RotateKey) and self._session_keys is not None:
+            key = self._session_keys.masked(content.key, content.command_id, content.key_id)
+            content = replace(content, key=key)
+        return kind, content, True
 
     def answer(self, challenge: Challenge, hello: Hello) -> ChallengeAnswered:
-        """The proof that is asked for; with another key's id and no proof where that is missing.
+        """Return the response; with another key's id and no proof where that key is missing.
 
         The same challenge again gets the same answer: it may have crossed the first on the line.
         """
@@ -361,11 +368,11 @@ class ShoeAuthenticator:
         return answer
 
     def sign(self, body: bytes) -> bytes:
-        """The frame, with a MAC; nothing where none can be made."""
-        sealed = None if self._session_keys is None else self._session_keys.signer.sign(body)
-        return b"" if sealed is None else frame_body(sealed)
+        """Return the frame with a MAC; nothing where none can be made."""
+        signed = None if self._session_keys is None else self._session_keys.signer.sign(body)
+        return b"" if signed is None else frame_body(signed)
 
-    def _refuses(self, frame: bytes) -> str | None:
+    def _check(self, frame: bytes) -> str | None:
         if self._offered is not None and self._offered.verifier.check(frame) is None:
             self._session_keys, self._offered = self._offered, None
             self._forget_before(self._session_keys.transcript.key_id)

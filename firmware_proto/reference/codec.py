@@ -41,7 +41,7 @@ from firmware_proto.session import ReceivedEvent
 
 
 def slot_filled(frozen: type) -> Any:
-    """A class whose objects are filled slot by slot and then made ``frozen`` for good.
+    """Return a class whose objects are filled slot by slot and then become ``frozen``.
 
     The ``__init__`` of a frozen dataclass looks each field up by name to get past its own lock,
     which costs more than all the rest of decoding a card. Objects of this class have the same
@@ -63,8 +63,8 @@ class Message:
 
     ``seq`` is a numbered event's own number; in hello, status and reply the number that the next
     event will have. ``boot_id`` and ``t_us`` (µs since that boot) are when it happened. All three
-    are None in what a host says. Whether a MAC holds is for a session to say. ``raw`` is the
-    frame as it came, with the delimiters it took.
+    are None in host messages. Whether a MAC is right is checked by a session. ``raw`` is the
+    frame as received, with its delimiters.
     """
 
     content: Content
@@ -85,7 +85,7 @@ class Decoded:
 
 
 DecodedFrame = tuple[int, Any, int, int, int]
-"""Kind, what it says, number, boot and µs since boot (0, 0, 0 in what a host says)."""
+"""Kind, content, number, boot and µs since boot (0, 0, 0 in host messages)."""
 
 _SlotFilledCard = slot_filled(CardDrawn)
 
@@ -103,7 +103,7 @@ Reader = Callable[[bytes], DecodedFrame]
 
 
 def _card_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -> Reader:
-    """As ``_reader`` does for every kind, in a third of the time: tests hold them equal."""
+    """Return the fast path of cards: a third of the time of ``_reader``; tests compare both."""
 
     def read_card(frame: bytes) -> DecodedFrame:
         try:
@@ -120,7 +120,7 @@ def _card_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -
                 return _KIND_CARD_DRAWN, event, seq, boot_id, t_us
         except (KeyError, struct.error):
             pass
-        return read_any(frame)  # says which field it is
+        return read_any(frame)  # names the wrong field
 
     return read_card
 
@@ -133,14 +133,14 @@ def _reader(layout: CompiledLayout, *, with_mac: bool) -> Reader:
 
     def read_frame(frame: bytes) -> DecodedFrame:
         seq, boot_id, t_us, *values = unpack(frame)
-        said = means(tuple(values))
-        if isinstance(said, Hello):
-            said = replace(said, boot_id=boot_id)
-        elif isinstance(said, Gap):
-            if said.last < seq:
+        content = means(tuple(values))
+        if isinstance(content, Hello):
+            content = replace(content, boot_id=boot_id)
+        elif isinstance(content, Gap):
+            if content.last < seq:
                 raise FrameError(f"{layout.name}: last has no meaning")
-            said = replace(said, first=seq)
-        return kind, said, seq, boot_id, t_us
+            content = replace(content, first=seq)
+        return kind, content, seq, boot_id, t_us
 
     return read_frame
 
@@ -160,11 +160,11 @@ def _readers(card_frame: struct.Struct, *, with_mac: bool) -> list[Reader]:
 
 _READERS = _readers(_CARD_DRAWN.frame, with_mac=False)
 READERS_WITH_MAC = _readers(_CARD_DRAWN.frame_with_mac, with_mac=True)
-"""What a frame with a MAC and its CRC says, by its kind; whether the MAC holds is not looked at."""
+"""The reader of a frame with a MAC and its CRC, by its kind; it does not check the MAC."""
 
 
 def unwrap(stuffed: bytes) -> bytes:
-    """The frame between two delimiters, with its CRC, which holds; of whichever version.
+    """Return the frame between two delimiters, with its CRC, which is right; any version.
 
     Raises:
         FrameError: it is none.
@@ -179,7 +179,7 @@ def unwrap(stuffed: bytes) -> bytes:
 
 
 def read_with_mac(frame: bytes) -> DecodedFrame:
-    """What a frame with a MAC says, whether or not the MAC holds.
+    """Decode a frame with a MAC, without checking the MAC.
 
     Raises:
         FrameError: it is no frame of this version.
@@ -190,7 +190,7 @@ def read_with_mac(frame: bytes) -> DecodedFrame:
 
 
 def read(stuffed: bytes) -> DecodedFrame:
-    """What stands between two delimiters.
+    """Decode the bytes between two delimiters.
 
     Raises:
         FrameError: it is no frame of this version, whole and unchanged.
@@ -207,15 +207,15 @@ def read(stuffed: bytes) -> DecodedFrame:
 
 
 def encode(message: Message) -> bytes:
-    """The frame with both its delimiters; raises like ``body_of``."""
+    """Return the frame with both its delimiters; raises like ``body_of``."""
     return frame_body(body_of(message))
 
 
 def body_of(message: Message) -> bytes:
-    """Version, kind and payload.
+    """Return version, kind and payload.
 
     Raises:
-        ValueError: this profile cannot say it, or a value does not fit its field.
+        ValueError: this profile has no frame for it, or a value does not fit its field.
     """
     kind, values = values_of(message.content)
     if kind < FIRST_OF_HOST:
@@ -246,60 +246,62 @@ def _decoded(piece: Piece) -> Decoded:
         return Decoded(Discarded(reason=reason), raw, first, last)
     try:
         frame = unwrap(stuffed)
-        kind, said, seq, boot_id, t_us = (
+        kind, content, seq, boot_id, t_us = (
             read_with_mac(frame) if frame[:1] == bytes((VERSION_WITH_MAC,)) else read(stuffed)
         )
     except FrameError as error:
         return Decoded(Discarded(reason=str(error)), raw, first, last)
     if kind >= FIRST_OF_HOST:
-        return Decoded(Message(content=said, raw=raw), raw, first, last)
-    message = Message(content=said, seq=seq, boot_id=boot_id, t_us=t_us, raw=raw)
+        return Decoded(Message(content=content, raw=raw), raw, first, last)
+    message = Message(content=content, seq=seq, boot_id=boot_id, t_us=t_us, raw=raw)
     return Decoded(message, raw, first, last)
 
 
 class Listener:
-    """Names all that a recording holds, of either direction; for people and for ``decode``."""
+    """Decodes a recording of one or both directions, for people and for ``decode``."""
 
     def __init__(self) -> None:
         self._decoder = Decoder()
         self._device_id: str | None = None
-        self._heard: dict[int, ShoeEvent] = {}
+        self._seen: dict[int, ShoeEvent] = {}
 
     def feed(self, data: bytes) -> list[ReceivedEvent]:
         """What these bytes complete, in order. Never raises."""
-        return [self._heard_as(found) for found in self._decoder.feed(data)]
+        return [self._received(found) for found in self._decoder.feed(data)]
 
     def end(self) -> list[ReceivedEvent]:
         """The recording ended: the rest of an unfinished frame, discarded."""
-        return [self._heard_as(found) for found in self._decoder.end()]
+        return [self._received(found) for found in self._decoder.end()]
 
-    def _heard_as(self, found: Decoded) -> ReceivedEvent:
+    def _received(self, found: Decoded) -> ReceivedEvent:
         message = found.content
         if isinstance(message, Discarded):
             return ReceivedEvent(message, None, found.first, found.last)
-        said, seq = message.content, None
-        if not isinstance(said, ShoeEvent):
-            return ReceivedEvent(_host_traffic(said), None, found.first, found.last)
-        if isinstance(said, Hello):
-            self._met(said.device_id)
-        elif message.seq is not None and values_of(said)[0] >= FIRST_NUMBERED:
+        content, seq = message.content, None
+        if not isinstance(content, ShoeEvent):
+            return ReceivedEvent(_host_traffic(content), None, found.first, found.last)
+        if isinstance(content, Hello):
+            self._met(content.device_id)
+        elif message.seq is not None and values_of(content)[0] >= FIRST_NUMBERED:
             seq = message.seq
-            if self._heard.setdefault(seq, said) is not said and self._heard[seq] == said:
-                said = Repeated(of=said.type)
-        return ReceivedEvent(said, seq, found.first, found.last)
+            if self._seen.setdefault(seq, content) is not content and self._seen[seq] == content:
+                content = Repeated(of=content.type)
+        return ReceivedEvent(content, seq, found.first, found.last)
 
     def _met(self, device_id: str) -> None:
         if self._device_id not in (None, device_id):
-            self._heard.clear()  # another shoe counts for itself
+            self._seen.clear()  # another shoe counts for itself
         self._device_id = device_id
 
 
 _HOST_TRAFFIC_FIELDS = tuple(f.name for f in fields(HostTraffic) if f.name != "command")
 
 
-def _host_traffic(said: Content) -> ShoeEvent:
-    command = values_of(said)[0].name.lower()
-    carried = {name: getattr(said, name) for name in _HOST_TRAFFIC_FIELDS if hasattr(said, name)}
+def _host_traffic(content: Content) -> ShoeEvent:
+    command = values_of(content)[0].name.lower()
+    carried = {
+        name: getattr(content, name) for name in _HOST_TRAFFIC_FIELDS if hasattr(content, name)
+    }
     return HostTraffic(command=command, **carried)
 
 
@@ -317,10 +319,13 @@ _SlotFilledEvent = slot_filled(ReceivedEvent)
 def next_card(
     data: bytes, splitter: Splitter, verifier: MacVerifier | None, expected: int, boot_id: int
 ) -> ReceivedEvent | None:
-    """The card with the number ``expected``, drawn in this boot; the splitter is between frames.
+    """Return the card with the number ``expected``, drawn in this boot; else None.
 
-    With a ``verifier`` it must have a MAC that holds and a counter above all before it, without one
-    neither. Only with what is given are splitter and verifier moved on.
+    The fast path of nearly all that a shoe sends: a whole frame in one feed, the splitter between
+    frames. Everything else goes through ``read``, which finds the reason; tests compare the two.
+
+    With a ``verifier`` the frame needs a right MAC and a new counter, without one neither. Splitter
+    and verifier move on only where a card is returned.
     """
     size = len(data)
     if size != (_BYTES if verifier is None else _BYTES_WITH_MAC) or data[0] or data[-1]:
@@ -335,14 +340,24 @@ def next_card(
                 return None
             counter = 0
         else:
-            starts, seq, boot, _, number, card, armed, face_up, confidence, counter, told = (
-                _unpack_with_mac(frame)
-            )
+            (
+                starts,
+                seq,
+                boot,
+                _,
+                number,
+                card,
+                armed,
+                face_up,
+                confidence,
+                counter,
+                mac_received,
+            ) = _unpack_with_mac(frame)
             if seq != expected or boot != boot_id or starts != _START_WITH_MAC:
                 return None
             mac = verifier.fresh()
             mac.update(frame[:-16])
-            if not compare_digest(mac.digest()[:12], told) or counter <= verifier.last:
+            if not compare_digest(mac.digest()[:12], mac_received) or counter <= verifier.last:
                 return None
         event = _SlotFilledCard()
         event.card = _CARDS[card]
@@ -356,12 +371,12 @@ def next_card(
         return None
     if verifier is not None:
         verifier.last = counter
-    heard = _SlotFilledEvent()
-    heard.event = event
-    heard.seq = seq
-    heard.first = splitter.at
-    splitter.at = heard.last = splitter.at + size
+    received = _SlotFilledEvent()
+    received.event = event
+    received.seq = seq
+    received.first = splitter.at
+    splitter.at = received.last = splitter.at + size
     splitter.lead = 0
-    heard.__class__ = ReceivedEvent
-    given: ReceivedEvent = heard
-    return given
+    received.__class__ = ReceivedEvent
+    card_received: ReceivedEvent = received
+    return card_received

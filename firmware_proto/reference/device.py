@@ -1,7 +1,7 @@
-"""The shoe's end of a connection: what firmware does, and what simulated shoes speak with.
+"""The shoe's end of a connection: what firmware does, and simulated shoes use.
 
-In: the host's bytes, events with their numbers, the time. Out: what the host said, bytes to it;
-what was not acknowledged in time is sent again from the oldest on.
+In: the host's bytes, events with their numbers, the time. Out: host messages, bytes to the host.
+What is not acknowledged in time is sent again, from the oldest on.
 Must not know: cards in the shoe, its memory, ports, clocks.
 """
 
@@ -40,9 +40,9 @@ WINDOW = 32
 class ReferenceDevice:
     """One connection, from the shoe's end; see ``DeviceSession`` and SPEC 6 to 10.
 
-    Until the owner said hello, all else that it says is not sent: the host could not know whose it
-    is, and all that is kept is said again after hello. With an ``auth`` the same holds until the
-    host has proved itself: then it asks for hello once more.
+    Until the owner has sent hello, nothing else is sent: the host could not know which shoe it is
+    from, and everything kept is sent again after hello. With an ``auth`` the same holds until the
+    host is authenticated: then it asks for hello once more.
     """
 
     def __init__(self, auth: ShoeAuthenticator | None = None) -> None:
@@ -50,34 +50,36 @@ class ReferenceDevice:
         self._introduction: Message | None = None
         self._handshake = bytearray()  # what goes without a MAC
         self._splitter = Splitter()
-        self._hello: Message | None = None  # said, and not yet sent
+        self._hello: Message | None = None  # not yet sent
         self._boot_id: int | None = None
         self._next = 0  # the number that the next event will have
         # Not acknowledged, oldest first: the first and last number of each frame, the frame.
         self._kept: deque[tuple[int, int, bytes]] = deque()
         self._sent = 0  # how many of them are on their way
         self._out: list[bytes] = []  # bodies: a MAC counts when it is sent
-        self._waiting = Deadline()
+        self._resend_timer = Deadline()
         self._armed: int | None = None  # the draw that the host's last command named
 
     def receive(self, data: bytes, t: float) -> list[HostMessage]:
-        """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
-        said: list[HostMessage] = []
+        """Return the host messages of these bytes. Never raises; garbage becomes ``Discarded``."""
+        received: list[HostMessage] = []
         for stuffed, _, _, _, reason in self._splitter.feed(data):
             if reason is not None:
-                said.append(Discarded(reason=reason))
+                received.append(Discarded(reason=reason))
                 continue
             try:
                 kind, what, trusted = self._read(stuffed)
             except FrameError as error:
-                said.append(Discarded(reason=str(error)))
+                received.append(Discarded(reason=str(error)))
                 continue
-            heard = self._hear(kind, what, t) if trusted else self._hear_anyone(kind, what)
-            said += [] if heard is None else [heard]
-        return said
+            answer = (
+                self._handle(kind, what, t) if trusted else self._handle_unauthenticated(kind, what)
+            )
+            received += [] if answer is None else [answer]
+        return received
 
     def send(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
-        """Sends an event; ``boot_id`` is the boot in which it happened, by default this one.
+        """Send an event; ``boot_id`` is the boot in which it happened, by default this one.
 
         Raises:
             ValueError: the profile has no frame for it, a value does not fit, or a number that is
@@ -86,7 +88,7 @@ class ReferenceDevice:
         if isinstance(event, Hello):
             self._start(event, seq, t_us)
             return
-        if self._boot_id is None or (self._auth is not None and not self._auth.proven):
+        if self._boot_id is None or (self._auth is not None and not self._auth.is_authenticated):
             return
         boot = self._boot_id if boot_id is None else boot_id
         if isinstance(event, Reply) and event.number is None and event.command_id is None:
@@ -103,20 +105,20 @@ class ReferenceDevice:
         self._fill()
 
     def tick(self, t: float) -> None:
-        """Time passed: what was not acknowledged in time is sent again, from the oldest on."""
-        self._waiting.observe(t)
-        if self._waiting.ran_out:
-            self._waiting.stop()
+        """Let time pass: send again what was not acknowledged in time, from the oldest on."""
+        self._resend_timer.observe(t)
+        if self._resend_timer.has_expired:
+            self._resend_timer.stop()
             self._sent = 0
             self._fill()
 
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next; 0.0 is at once."""
-        return self._waiting.deadline
+        return self._resend_timer.deadline
 
     def outgoing(self) -> bytes:
-        """Takes the bytes to be sent now, in order."""
+        """Take the bytes to send now, in order."""
         hello, bodies = self._hello, self._out
         self._hello, self._out = None, []
         if hello is not None:
@@ -127,13 +129,13 @@ class ReferenceDevice:
         return out
 
     def _start(self, hello: Hello, seq: int, t_us: int) -> None:
-        """Hello: everything that is kept will be said anew."""
+        """Handle hello: everything kept will be sent again."""
         hello = replace(hello, authenticates=True if self._auth is not None else None)
         message = Message(content=hello, seq=seq, boot_id=hello.boot_id, t_us=t_us)
-        body_of(message)  # what does not fit is the owner's to hear of now
+        body_of(message)  # a value that does not fit is refused at once
         if self._auth is not None:
             self._introduction = _introduction(message, hello)
-            if not self._auth.proven:
+            if not self._auth.is_authenticated:
                 self._handshake += encode(self._introduction)
                 return
         self._hello = message
@@ -142,10 +144,10 @@ class ReferenceDevice:
         self._kept.clear()
         self._sent = 0
         self._out.clear()
-        self._waiting.stop()
+        self._resend_timer.stop()
 
     def _with_oldest(self, message: Message) -> Message:
-        """Where the owner did not name the oldest event, the first that it said after hello."""
+        """Return hello with its oldest event: the owner's, or the first sent after hello."""
         hello = message.content
         assert isinstance(hello, Hello)
         if hello.oldest_seq is None and self._kept:
@@ -154,50 +156,52 @@ class ReferenceDevice:
         return message
 
     def _read(self, stuffed: bytes) -> tuple[int, Any, bool]:
-        """Kind, what it says, and whether it is to be heeded."""
+        """Return kind, content, and whether to act on it."""
         if self._auth is not None:
             return self._auth.read(stuffed)
         kind, what, _, _, _ = read(stuffed)
         return kind, what, True
 
-    def _hear_anyone(self, kind: int, said: object) -> HostMessage | None:
-        """What a shoe with a key does for whoever asks: it names itself and proves it."""
+    def _handle_unauthenticated(self, kind: int, content: object) -> HostMessage | None:
+        """Handle a message without a MAC: only hello_request and challenge are answered."""
         assert self._auth is not None
-        if isinstance(said, HelloRequest):
-            if self._introduction is None or not self._auth.proven:
-                return said
+        if isinstance(content, HelloRequest):
+            if self._introduction is None or not self._auth.is_authenticated:
+                return content
             self._handshake += encode(self._introduction)
             return None
-        if isinstance(said, Challenge) and self._introduction is not None:
+        if isinstance(content, Challenge) and self._introduction is not None:
             hello = self._introduction.content
             assert isinstance(hello, Hello)
-            answer = self._auth.answer(said, hello)
+            answer = self._auth.answer(content, hello)
             self._handshake += encode(replace(self._introduction, content=answer))
             return None
         return Discarded(reason=f"{Kind(kind).name.lower()} without a MAC")
 
-    def _hear(self, kind: int, said: object, t: float) -> HostMessage | None:
-        """What the owner has to know of; None when this session has answered."""
+    def _handle(self, kind: int, content: object, t: float) -> HostMessage | None:
+        """Return the message that the owner has to act on; None if this session has."""
         if kind < FIRST_OF_HOST:
             return Discarded(reason=f"{Kind(kind).name.lower()} is for the host to hear")
-        if isinstance(said, Challenge):
+        if isinstance(content, Challenge):
             return Discarded(reason="challenge that this shoe cannot answer")
-        assert isinstance(said, HostMessage) and not isinstance(said, Discarded | VendorCommand)
-        if self._boot_id is None and not isinstance(said, HelloRequest):
+        assert isinstance(content, HostMessage) and not isinstance(
+            content, Discarded | VendorCommand
+        )
+        if self._boot_id is None and not isinstance(content, HelloRequest):
             return Discarded(reason=f"{Kind(kind).name.lower()} before hello")
-        if isinstance(said, Acknowledge):
-            return self._acknowledged(said, t)
-        if isinstance(said, ReplayRequest):
-            return self._replay(said)
-        if isinstance(said, Armed | Locked):
-            self._armed = said.number if isinstance(said, Armed) else None
-        return said
+        if isinstance(content, Acknowledge):
+            return self._acknowledged(content, t)
+        if isinstance(content, ReplayRequest):
+            return self._replay(content)
+        if isinstance(content, Armed | Locked):
+            self._armed = content.number if isinstance(content, Armed) else None
+        return content
 
-    def _acknowledged(self, said: Acknowledge, t: float) -> HostMessage:
-        if said.through >= self._next:
-            return Discarded(reason=f"acknowledge of {said.through}, which never was")
-        self._forget(said.through, t)
-        return said
+    def _acknowledged(self, content: Acknowledge, t: float) -> HostMessage:
+        if content.through >= self._next:
+            return Discarded(reason=f"acknowledge of {content.through}, which never was")
+        self._forget(content.through, t)
+        return content
 
     def _forget(self, through: int, t: float) -> None:
         kept = len(self._kept)
@@ -205,39 +209,39 @@ class ReferenceDevice:
             self._kept.popleft()
         self._sent = max(0, self._sent - (kept - len(self._kept)))
         if len(self._kept) < kept:
-            self._waiting.stop()
+            self._resend_timer.stop()
             self._fill()
-            self._waiting.observe(t)
+            self._resend_timer.observe(t)
 
-    def _replay(self, asked: ReplayRequest) -> HostMessage | None:
-        """Goes back to a number; the owner has to where this session was not told of it."""
-        if asked.first > self._next:
-            return Discarded(reason=f"replay from {asked.first}, which never was")
-        if asked.first == self._next:
+    def _replay(self, request: ReplayRequest) -> HostMessage | None:
+        """Replay from a number; return the request where only the owner still has the events."""
+        if request.first > self._next:
+            return Discarded(reason=f"replay from {request.first}, which never was")
+        if request.first == self._next:
             return None
-        if not self._kept or asked.first < self._kept[0][0]:
+        if not self._kept or request.first < self._kept[0][0]:
             self._kept.clear()
             self._sent = 0
-            self._waiting.stop()
-            return asked
-        before = sum(last < asked.first for _, last, _ in self._kept)
+            self._resend_timer.stop()
+            return request
+        before = sum(last < request.first for _, last, _ in self._kept)
         self._sent = min(self._sent, before)
-        self._waiting.stop()
+        self._resend_timer.stop()
         self._fill()
         return None
 
     def _fill(self) -> None:
-        """Sends what the window has room for."""
+        """Send what the window has room for."""
         while self._sent < min(len(self._kept), WINDOW):
             self._out.append(self._kept[self._sent][2])
             self._sent += 1
-        if self._kept and self._waiting.idle:
-            self._waiting.start(SEND_AGAIN_S)
+        if self._kept and self._resend_timer.is_idle:
+            self._resend_timer.start(SEND_AGAIN_S)
 
 
 def _introduction(message: Message, hello: Hello) -> Message:
-    """What anyone may know: who this is. Nothing of its cards, nothing of what it has kept."""
-    said = Hello(
+    """Return the hello that anyone may receive: identity only, no cards and no events."""
+    content = Hello(
         device_id=hello.device_id,
         firmware=hello.firmware,
         boot_id=hello.boot_id,
@@ -245,4 +249,4 @@ def _introduction(message: Message, hello: Hello) -> Message:
         can_arm=hello.can_arm,
         authenticates=True,
     )
-    return replace(message, content=said, seq=1)
+    return replace(message, content=content, seq=1)

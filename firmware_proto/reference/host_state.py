@@ -11,7 +11,7 @@ from firmware_proto.events import QueryAnswered, Reply, ResetDone, SelfTested, S
 
 
 class ReplayRequests:
-    """Behind one lost frame there may be a window of others: they all say the same."""
+    """Asks for missing events, once for each gap: many frames may show the same one."""
 
     __slots__ = ("_asked", "_due")
 
@@ -20,12 +20,12 @@ class ReplayRequests:
         self._due: int | None = None
 
     def want(self, first: int) -> None:
-        """Event ``first`` is missing, and later ones are there or known of."""
+        """Ask for event ``first`` and all after it."""
         if first != self._asked:
             self._due = first
 
     def take(self) -> int | None:
-        """The number to ask for now, once."""
+        """Take the number to ask for now, if any; each is returned once."""
         first, self._due = self._due, None
         if first is not None:
             self._asked = first
@@ -33,47 +33,47 @@ class ReplayRequests:
 
 
 AT_ONCE = 0.0
-"""A deadline that has passed on any scale of seconds: ``tick`` is wanted now, to start a timer."""
+"""A deadline that has passed on any scale: ``tick`` is due now, to start a timer."""
 
 
 class Deadline:
-    """Runs from the first ``observe`` after its start: what is sent knows no time of its own."""
+    """A timer that runs from the first ``observe`` after its start: sending has no time."""
 
-    __slots__ = ("_due", "_span_s", "ran_out")
+    __slots__ = ("_due", "_span_s", "has_expired")
 
     def __init__(self) -> None:
-        self.ran_out = False
+        self.has_expired = False
         self._span_s: float | None = None
         self._due: float | None = None
 
     @property
-    def idle(self) -> bool:
-        """Neither running nor run out."""
-        return not self.ran_out and self._span_s is None and self._due is None
+    def is_idle(self) -> bool:
+        """Neither running nor expired."""
+        return not self.has_expired and self._span_s is None and self._due is None
 
     @property
     def deadline(self) -> float | None:
-        """When ``observe`` is wanted, or None."""
+        """When ``observe`` is due, or None."""
         return AT_ONCE if self._span_s is not None else self._due
 
     def start(self, span_s: float) -> None:
-        """Runs for so many seconds, from the next time that is observed."""
-        self.ran_out, self._span_s, self._due = False, span_s, None
+        """Run for this many seconds, from the next observed time."""
+        self.has_expired, self._span_s, self._due = False, span_s, None
 
-    def fire(self) -> None:
-        """Runs out now."""
-        self.ran_out, self._span_s, self._due = True, None, None
+    def expire(self) -> None:
+        """Expire now."""
+        self.has_expired, self._span_s, self._due = True, None, None
 
     def stop(self) -> None:
-        """Waits for nothing."""
-        self.ran_out, self._span_s, self._due = False, None, None
+        """Stop; it is idle."""
+        self.has_expired, self._span_s, self._due = False, None, None
 
     def observe(self, t: float) -> None:
-        """The time is ``t`` seconds."""
+        """Take note that the time is ``t`` seconds."""
         if self._span_s is not None:
             self._due, self._span_s = t + self._span_s, None
         elif self._due is not None and t >= self._due:
-            self.fire()
+            self.expire()
 
 
 REPEAT_STATE_S = 0.5
@@ -82,60 +82,60 @@ a second leaves a slow adapter room, and is short for a dealer whose card is hel
 
 
 class DesiredState:
-    """Says a state until the shoe confirms it, and again whenever the shoe shows another.
+    """Sends a state until the shoe confirms it, and again whenever the shoe shows another.
 
-    A refused state is not said again before something about the shoe changed. A shoe that
-    ``only_locks`` is told to be locked, whatever is desired of it.
+    A refused state is not sent again before the shoe has changed. With ``only_locks`` the shoe is
+    locked, whatever state is desired.
     """
 
     def __init__(self) -> None:
         self.timer = Deadline()
         self._desired: DesiredShoeState | None = None
-        self._rests = False  # confirmed, spent or refused
+        self._is_settled = False  # confirmed, spent or refused
         self._refused = False
-        self._shown: tuple[int | None, int, bool] | None = None
+        self._last_status: tuple[int | None, int, bool] | None = None
         self.only_locks = False
 
     @property
-    def waits(self) -> bool:
+    def is_pending(self) -> bool:
         """There is a state that the shoe has neither confirmed nor refused."""
-        return self._desired is not None and not self._rests
+        return self._desired is not None and not self._is_settled
 
-    def set_desired_state(self, state: DesiredShoeState) -> None:
-        """From now on the shoe should be this; the same again is nothing new.
+    def set_state(self, state: DesiredShoeState) -> None:
+        """Set the desired state; the same state again changes nothing.
 
-        An owner that says it after each event would otherwise be answered for ever: the shoe shows
-        its state after each order, and that is an event too.
+        An owner that sets it after each event would otherwise never stop: the shoe sends a status
+        after each command, and that is an event too.
         """
         if state != self._desired:
             self._desired = state
-            self.assert_again()
+            self.send_again()
 
-    def assert_again(self) -> None:
-        """Whatever was known of the shoe holds no more: it has to be told."""
-        self._rests = self._refused = False
-        self.timer.fire()
+    def send_again(self) -> None:
+        """Send the state again: what was known of the shoe may have changed."""
+        self._is_settled = self._refused = False
+        self.timer.expire()
 
     def status(self, status: Status) -> None:
-        """The shoe shows its state."""
+        """Handle a status of the shoe."""
         shown = (status.armed, status.drawn, status.locked_by_key)
-        if shown != self._shown:
+        if shown != self._last_status:
             self._refused = False
-        self._shown = shown
-        rested = self._rests
-        self._rests = self._refused or self._is_as_desired(status)
-        if rested and self.waits:
-            self.timer.fire()
+        self._last_status = shown
+        rested = self._is_settled
+        self._is_settled = self._refused or self._is_as_desired(status)
+        if rested and self.is_pending:
+            self.timer.expire()
 
     def reply(self, reply: Reply) -> None:
-        """The shoe answered a command."""
+        """Handle the reply to an arm or a lock."""
         number = self._desired.number if isinstance(self._desired, Armed) else None
         if not reply.accepted and reply.number == number:
-            self._rests = self._refused = True
+            self._is_settled = self._refused = True
 
     def take(self) -> DesiredShoeState | None:
-        """The state to be said now, or None; the next time is half a second away."""
-        if not self.waits or not self.timer.ran_out:
+        """Take the state to send now, or None; it is sent again after half a second."""
+        if not self.is_pending or not self.timer.has_expired:
             return None
         self.timer.start(REPEAT_STATE_S)
         return Locked() if self.only_locks else self._desired
@@ -151,9 +151,9 @@ REPEAT_COMMAND_S = 0.5
 
 
 class CommandQueue:
-    """The shoe does a command once however often it comes: sending again is safe.
+    """Commands that wait for their answer. A shoe carries out each once, however often it is sent.
 
-    Not so the time, which would be wrong by then: it is sent once.
+    The time is sent once: later it would be wrong.
     """
 
     def __init__(self) -> None:
@@ -161,27 +161,27 @@ class CommandQueue:
         self._waiting: dict[int, ShoeCommand] = {}
 
     @property
-    def waits(self) -> bool:
-        """A command is not answered."""
+    def is_pending(self) -> bool:
+        """Whether a command is not answered yet."""
         return bool(self._waiting)
 
     def put(self, command: ShoeCommand) -> None:
-        """Sends a command; one with an id that waits for its answer takes its place."""
+        """Add a command; it replaces one with the same id."""
         self._waiting[command.command_id] = command
-        self.timer.fire()
+        self.timer.expire()
 
     def send_again(self) -> None:
-        """The shoe may have heard nothing of them."""
-        self.timer.fire()
+        """Send all of them again: the shoe may have received none."""
+        self.timer.expire()
 
-    def heard(self, event: ShoeEvent) -> None:
-        """What the shoe said; an answer ends the waiting."""
+    def on_event(self, event: ShoeEvent) -> None:
+        """Handle an event; an answer removes its command."""
         if isinstance(event, Reply | QueryAnswered | ResetDone | SelfTested):
             self._waiting.pop(event.command_id or 0, None)
 
     def take(self) -> list[ShoeCommand]:
-        """The commands to be sent now, oldest first."""
-        if not self._waiting or not self.timer.ran_out:
+        """Take the commands to send now, oldest first."""
+        if not self._waiting or not self.timer.has_expired:
             return []
         self.timer.start(REPEAT_COMMAND_S)
         due = list(self._waiting.values())

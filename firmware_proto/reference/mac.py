@@ -31,14 +31,14 @@ class HostKeys:
 
 @dataclass(frozen=True, slots=True)
 class ShoeKeys:
-    """A shoe's own keys by id. The session forgets what a newer one, once proved, replaces."""
+    """A shoe's own keys by id. The session removes those that a newer one, once used, replaces."""
 
     keys: dict[int, bytes] = field(repr=False)
     nonce: Nonce
 
 
 def parse_keys(text: str) -> dict[str, dict[int, bytes]]:
-    """The keys in a file: a line each of device id, key id and 64 hex digits; ``#`` comments.
+    """Parse the keys in a file: a line each of device id, key id and 64 hex digits; ``#`` comments.
 
     Raises:
         ValueError: a line is wrong; it is named by its number, and nothing of it is shown.
@@ -83,7 +83,7 @@ _unpack_counter_and_mac = struct.Struct("<L12s").unpack_from
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What both ends agreed on; ``secret`` gives from it what only holders of the key can know."""
+    """What both ends agreed on; ``secret`` derives from it what only holders of the key know."""
 
     key_id: int
     host_nonce: bytes
@@ -92,8 +92,8 @@ class Transcript:
     device_id: str
 
     def secret(self, key: bytes, label: bytes, more: bytes = b"") -> bytes:
-        """32 bytes, others for each label (SPEC 7)."""
-        said = (
+        """Return 32 bytes, different for each label (SPEC 7)."""
+        parts = (
             label,
             self.key_id.to_bytes(4, "little"),
             self.host_nonce,
@@ -102,14 +102,14 @@ class Transcript:
             self.device_id.encode("ascii").ljust(_BYTES_OF_ID, b"\0"),
             more,
         )
-        return blake2s(b"".join(said), key=key).digest()
+        return blake2s(b"".join(parts), key=key).digest()
 
     def proof(self, key: bytes) -> bytes:
-        """What a shoe that has the key can say."""
+        """Return the challenge response of a shoe that has the key."""
         return self.secret(key, _PROOF)[:PROOF_BYTES]
 
-    def proves(self, key: bytes, proof: bytes) -> bool:
-        """Whether this proof was made with the key."""
+    def is_proof(self, key: bytes, proof: bytes) -> bool:
+        """Return whether this proof was made with the key."""
         return compare_digest(self.proof(key), proof)
 
 
@@ -121,7 +121,7 @@ class MacSigner:
         self._counter = 0
 
     def sign(self, body: bytes) -> bytes | None:
-        """The body with its counter and MAC; None when the counter is used up."""
+        """Return the body with its counter and MAC; None when the counter is used up."""
         if self._counter == LAST_COUNTER:
             return None
         self._counter += 1
@@ -143,14 +143,14 @@ class MacVerifier:
         self.last = 0
 
     def check(self, frame: bytes) -> str | None:
-        """Why this frame, with its CRC, is not to be heard; None when it is, now and once."""
+        """Return why this frame, with its CRC, is refused; None accepts it, once."""
         mac = self.fresh()
         mac.update(frame[:-16])
         try:
-            counter, told = _unpack_counter_and_mac(frame, len(frame) - 20)
+            counter, mac_received = _unpack_counter_and_mac(frame, len(frame) - 20)
         except struct.error:
             return BAD_MAC  # it has not even room for one
-        if not compare_digest(mac.digest()[:12], told):
+        if not compare_digest(mac.digest()[:12], mac_received):
             return BAD_MAC
         if counter <= self.last:
             return SENT_BEFORE
@@ -169,7 +169,7 @@ class SessionKeys:
 
     @classmethod
     def by_host(cls, transcript: Transcript, key: bytes) -> SessionKeys:
-        """The host's end: it seals what goes to the shoe."""
+        """Return the host's end: it signs what goes to the shoe."""
         to_shoe, to_host = _secrets(transcript, key)
         return cls(transcript, key, MacSigner(to_shoe), MacVerifier(to_host))
 

@@ -181,38 +181,38 @@ CONTENT_OF: dict[Kind, Callable[[Values], Content]] = {
     Kind.COMMAND_REPLY: _command_reply,
     Kind.EVENTS_LOST: _events_lost,
 } | {kind: same.content for kind, same in _FIELD_MAPPINGS.items()}
-"""What each kind says. ``Hello.boot_id`` and ``Gap.first`` are 0 here: the header has them."""
+"""The content of each kind. ``Hello.boot_id`` and ``Gap.first`` are 0: the header has them."""
 
 _KINDS: dict[Any, tuple[Kind, _FieldMapping]] = {
     same.content_type: (kind, same) for kind, same in _FIELD_MAPPINGS.items()
 }
 
 
-def values_of(said: Content) -> tuple[Kind, Values]:
-    """The kind that says this, and the values of its fields.
+def values_of(content: Content) -> tuple[Kind, Values]:
+    """Return the kind that carries this, and the values of its fields.
 
     Raises:
-        ValueError: this profile has no way to say it.
+        ValueError: this profile has no kind for it.
     """
-    match said:
+    match content:
         case Reply():
-            reason = _reason(said)
-            if said.command_id is not None:
-                return Kind.COMMAND_REPLY, (said.command_id, reason)
-            return Kind.REPLY, (reason, said.number)
+            reason = _reason(content)
+            if content.command_id is not None:
+                return Kind.COMMAND_REPLY, (content.command_id, reason)
+            return Kind.REPLY, (reason, content.number)
         case Hello():
-            return Kind.HELLO, _hello_values(said)
+            return Kind.HELLO, _hello_values(content)
         case Gap(last=last):
             return Kind.EVENTS_LOST, (last,)
         case Error(code=code) if code not in FAULT_CODES:
-            return Kind.FAULT, (OTHER_FAULT, said.in_error_mode)
+            return Kind.FAULT, (OTHER_FAULT, content.in_error_mode)
         case ErrorCleared(code=code) if code not in FAULT_CODES:
             return Kind.FAULT_CLEARED, (OTHER_FAULT,)
     try:
-        kind, same = _KINDS[type(said)]
+        kind, same = _KINDS[type(content)]
     except KeyError:
-        raise ValueError(f"the reference profile has no frame for {said!r}") from None
-    return kind, same.values(said)
+        raise ValueError(f"the reference profile has no frame for {content!r}") from None
+    return kind, same.values(content)
 
 
 def _hello_values(hello: Hello) -> Values:

@@ -36,7 +36,7 @@ def host_session(
     settings: Mapping[str, object],
     auth: HostAuthenticator | None = None,
 ) -> ReferenceHost:
-    """A fresh session for one connection; without an authenticator it believes whoever speaks.
+    """Return a new session for one connection; without an authenticator it accepts any sender.
 
     Raises:
         ValueError: a setting that the profile has not, or a value it cannot take.
@@ -47,7 +47,7 @@ def host_session(
 def device_session(
     *, settings: Mapping[str, object], keys: ShoeKeys | None = None
 ) -> ReferenceDevice:
-    """The shoe's end of one fresh connection; with keys it heeds only a host that has one.
+    """Return the shoe's end of a new connection; with keys it obeys only a host that has one.
 
     Raises:
         ValueError: any setting: the shoe's end has none.
@@ -59,7 +59,7 @@ def device_session(
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """The profile with a table's keys: a ``Profile`` whose sessions believe only what is proved."""
+    """The profile with a table's keys: a ``Profile`` whose sessions require authentication."""
 
     keys: HostKeys
     CAPABILITIES: Capabilities = WITH_KEYS
@@ -78,9 +78,9 @@ class Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The profile for replay of what keyed sessions heard: a ``Profile`` that needs no key.
+    """The profile for replay of what keyed sessions received: a ``Profile`` that needs no key.
 
-    With ``keys`` what was proved is checked again; see ``CheckingAuthenticator``.
+    With ``keys`` MACs and responses are checked again; see ``CheckingAuthenticator``.
     """
 
     verdict_of: VerdictOf

@@ -13,7 +13,7 @@ from firmware_proto.events import Hello, UnknownFirmware
 from firmware_proto.session import Capabilities
 
 LOST_S = 10.0
-"""Silence, and four times asked who speaks: nobody is there, or the way there is dead (SPEC 8)."""
+"""Silence after four requests for hello: no shoe is there, or the link is dead (SPEC 8)."""
 
 CAPABILITIES = Capabilities(
     arm=True,
@@ -42,8 +42,8 @@ class AllowedFirmware:
     digests: frozenset[str] = frozenset()
     refuses: bool = False
 
-    def objects_to(self, hello: Hello) -> UnknownFirmware | None:
-        """What is to be said of this shoe's firmware, if anything."""
+    def check(self, hello: Hello) -> UnknownFirmware | None:
+        """Return the event to report of this shoe's firmware, if it is not allowed."""
         if not self.digests or hello.firmware_digest in self.digests:
             return None
         return UnknownFirmware(

@@ -67,17 +67,18 @@ def _alone_in(folder: Path) -> Iterator[None]:
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise EnvironmentFault(f"socket folder {folder}: {error.strerror}") from None
+        raise EnvironmentFault(f"socket directory {folder}: {error.strerror}") from None
     try:
         if stat.S_IMODE(os.fstat(fd).st_mode) & stat.S_IWOTH:
             raise EnvironmentFault(
-                f"socket folder {folder} may be written to by everyone: take one that may not"
+                f"socket directory {folder} is world-writable: "
+                "choose one with mode 0755 or stricter"
             )
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise EnvironmentFault(
-                f"socket folder {folder} is held by another process; try again"
+                f"socket directory {folder} is held by another process: try again"
             ) from None
         yield
     finally:

@@ -177,7 +177,7 @@ def _profile(reader: Reader, table: str) -> str:
     from shoe_ctl.journal.codec import Kind
     from shoe_ctl.journal.recovery import read_snapshot
 
-    for record in reader.landmarks(table, Kind.SNAPSHOT, after=0):
+    for record in reader.indexed_records(table, Kind.SNAPSHOT, after=0):
         with suppress(ValueError, KeyError, TypeError):
             state = msgspec.json.decode(read_snapshot(record, reader.path).state)
             return str(state["link"]["profile"])

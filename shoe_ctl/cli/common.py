@@ -162,5 +162,5 @@ def explain_damage(journal: Path) -> Iterator[None]:
             bad = verify(reader).first_bad
         if bad is None:
             raise
-        found = f"journal {journal} is damaged: record {bad.n}, {bad.why}"
+        found = f"journal {journal} is corrupt: record {bad.n}, {bad.text}"
         raise JournalError(f"{found}. Run: shoectl verify {journal}") from None

@@ -105,7 +105,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
       shoectl demo --rounds 10 --keep
       shoectl demo --scenario link_lost_resumes
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.cli.demo_view import JsonView, RichView
+    from shoe_ctl.cli.demo_view import JsonView, TextView
     from shoe_ctl.config.resolve import resolve
     from shoe_ctl.config.schema import parse
 
@@ -123,7 +123,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
     plan = resolve(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
     deck, decks = plan.game.deck, plan.settings.decks
     view: View
-    view = JsonView(rounds) if as_json else RichView(rounds, decks * len(deck.cards))
+    view = JsonView(rounds) if as_json else TextView(rounds, decks * len(deck.cards))
     shoes = 1 if rounds is None else 1 + rounds // (decks * _ROUNDS_A_DECK)
     with _folder(keep=keep) as folder:
         journal = folder / _JOURNAL
@@ -234,7 +234,7 @@ def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:
         asyncio.run(until_terminated(playing()))
     journal = folder / _JOURNAL
     for text in wrong:
-        click.echo("all as expected" if text is None else text, err=True)
+        click.echo("all came as expected" if text is None else text, err=True)
         if text is not None:
             raise InputRefused(f"{scenario}: not as expected; its journal: {journal}")
 

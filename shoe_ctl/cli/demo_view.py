@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 
 import click
 
+from shoe_ctl.cli.common import is_terminal, make_console
 from shoe_ctl.texts.catalogue import text
 
 
@@ -106,27 +107,12 @@ class JsonView:
         click.echo(f"{self._tally.rounds} rounds, again with {again}, {where}", err=True)
 
 
-class RichView:
-    """A line a round and a bar of the cards dealt, made for 80 columns; plain when piped."""
+class TextView:
+    """A line a round, made for 80 columns; on a terminal in colour, with a bar of the cards."""
 
     def __init__(self, rounds: int | None, cards: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
         self._tally = Tally(rounds)
-        self._console = Console(highlight=False, soft_wrap=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        rounds_wanted = rounds is not None
-        self._task = self._bar.add_task(
-            "rounds" if rounds_wanted else "cards", total=rounds or cards
-        )
+        self._bar = _Bar(rounds, cards) if is_terminal() else None
 
     @property
     def halted(self) -> str | None:
@@ -134,7 +120,8 @@ class RichView:
         return self._tally.halted
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._bar is not None:
+            self._bar.start()
         return self
 
     def __exit__(
@@ -143,7 +130,8 @@ class RichView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def show(self, event: dict[str, Any]) -> bool:
         """Print a line for a round or an irregularity, and move the bar."""
@@ -151,18 +139,25 @@ class RichView:
         data = event["data"]
         match event["type"]:
             case "round.outcome":
-                self._console.print(_round_line(self._tally.rounds + 1, data))
+                self._print(_round_line(self._tally.rounds + 1, data))
             case "irregularity.raised":
                 rule = f" (rule {data['rule']})" if data.get("rule") else ""
-                self._console.print(f"      [yellow]{text(data['seen'])}{rule}[/]")
+                self._print(f"      {_paint(text(data['seen']) + rule, 'yellow')}")
             case "shoe.change_due":
-                self._console.print("      the shoe is to be changed")
+                self._print("      shoe change due")
             case "table.halted":
-                self._console.print(f"      [red]the table halts: {data['reason']}[/]")
+                self._print(f"      {_paint('table halted: ' + data['reason'], 'red')}")
         tally = self._tally
-        done = tally.cards if tally.wanted is None else tally.rounds
-        self._bar.update(self._task, completed=done)
+        if self._bar is not None:
+            self._bar.move(tally.cards if tally.wanted is None else tally.rounds)
         return ended
+
+    def _print(self, line: str) -> None:
+        """Print a line, above the bar where there is one."""
+        if self._bar is None:
+            click.echo(line)
+        else:
+            self._bar.print_above(line)
 
     def sum_up(self, *, journal: Path | None, again: str) -> None:
         """The summary, as a table; of a journal that was kept, what can be done with it."""
@@ -182,9 +177,43 @@ class RichView:
                 "replay it": f"{_program()} replay {journal}",
             }
         lines["deal it again"] = f"{_program()} demo {again}"
-        self._console.print()
+        click.echo()
         for name, value in lines.items():
-            self._console.print(f"{name:>14}  {value}")
+            click.echo(f"{name:>14}  {value}")
+
+
+class _Bar:
+    """How far the demo has come, on a terminal: of the rounds wanted, or of the cards."""
+
+    def __init__(self, rounds: int | None, cards: int) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._console = make_console()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            console=self._console,
+            transient=True,
+        )
+        counted = "cards" if rounds is None else "rounds"
+        self._task = self._progress.add_task(counted, total=rounds or cards)
+        self.start, self.stop = self._progress.start, self._progress.stop
+
+    def move(self, done: int) -> None:
+        """Show that so many are done."""
+        self._progress.update(self._task, completed=done)
+
+    def print_above(self, line: str) -> None:
+        """Print a line, in the colours that it was painted in."""
+        from rich.text import Text
+
+        self._console.print(Text.from_ansi(line), soft_wrap=True)
+
+
+def _paint(words: str, colour: str) -> str:
+    """Return the words in this colour on a terminal, as they are in a pipe."""
+    return click.style(words, fg=colour) if is_terminal() else words
 
 
 def _program() -> str:
@@ -207,4 +236,5 @@ def _round_line(number: int, data: dict[str, Any]) -> str:
         if result["result"] == "win" and wager not in ("player", "banker", "tie")
     ]
     extra = f"  {', '.join(side)}" if side else ""
-    return f"{number:>4}  {hands} [{colour}]{data['winner']:<6}[/]{extra}"
+    winner = _paint(data["winner"].ljust(6), colour)
+    return f"{number:>4}  {hands} {winner}{extra}"

@@ -40,7 +40,7 @@ def export(journal: Path, shoe_id: str | None, output: Path | None, as_json: boo
         span = find_section(reader, shoe_id)
         path = Path(f"{span.shoe_id}{SUFFIX}") if output is None else output
         kept = exports.select_records(reader, span.table, span.first, span.last)
-        exports.write(reader, kept, path)
+        exports.write_export(reader, kept, path)
     if as_json:
         import msgspec
 

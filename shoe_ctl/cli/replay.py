@@ -79,7 +79,9 @@ def replay(  # noqa: PLR0913 - one for each option
             raise click.UsageError("--brief needs --round or --last", ctx)
         ctx.exit(_replay(journal, key_file, games, go_on=go_on, as_json=as_json))
     if key_file is not None or games is not None or go_on:
-        raise click.UsageError("--key-file, --games and --all are not for --round or --last", ctx)
+        raise click.UsageError(
+            "--key-file, --games and --all need a whole replay: remove --round or --last", ctx
+        )
     if brief and as_json:
         raise click.UsageError("--brief cannot be combined with --json", ctx)
     with Reader.open(journal) as reader:
@@ -95,7 +97,7 @@ def _places(
     if round_id is not None:
         return [lookup.find_round(reader, round_id)]
     assert last is not None
-    return lookup.last_round(reader, last, table)
+    return lookup.last_rounds(reader, last, table)
 
 
 def _tell(
@@ -107,7 +109,8 @@ def _tell(
     from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
-    from shoe_ctl.round_report.summary import COLUMNS, summary
+    from shoe_ctl.round_report.summary import COLUMNS
+    from shoe_ctl.round_report.summary import summary_lines as summary
 
     for number, place in enumerate(places):
         with explain_damage(journal):
@@ -183,7 +186,7 @@ def _run(
                         first_only=others is None and not go_on,
                     )
                 # a daemon that was started meanwhile may have been in the midst of writing
-                if not found.found or not reader.disturbed:
+                if not found.found or not reader.has_new_writer:
                     return found
 
 

@@ -51,9 +51,9 @@ def verify(
       shoectl verify journal.db
       shoectl verify journal.db --public-key journal.pub --signed-to 100
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.journal.signing import public_key
+    from shoe_ctl.journal.signing import parse_public_key
 
-    found = _verified(journal, frozenset(public_key(key) for key in keys), signed_to)
+    found = _verified(journal, frozenset(parse_public_key(key) for key in keys), signed_to)
     if as_json:
         import msgspec
 
@@ -74,7 +74,7 @@ def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verif
                 found = walk(reader, trusted, signed_to=signed_to, progress=progress)
                 # a journal at rest is read without locks: if a daemon was started on it meanwhile,
                 # what looks wrong may only have been read at two different moments
-                if found.ok or not reader.disturbed:
+                if found.ok or not reader.has_new_writer:
                     return found
 
 
@@ -92,7 +92,7 @@ def _show(journal: Path, found: Verification) -> None:
         bad = found.first_bad
         where = f"record {bad.n} {_whose(bad.table)}" if bad.n else "the file itself"
         rows.append(("first bad", where))
-        rows.append(("why", printable(bad.why)))
+        rows.append(("why", printable(bad.text)))
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:

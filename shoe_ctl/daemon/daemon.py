@@ -25,12 +25,12 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.codec import LossRuling, Meta, Ruling
-from shoe_ctl.journal.evidence import DoubtfulJournal, was_replaced
+from shoe_ctl.journal.evidence import PossibleLoss, was_replaced
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
-from shoe_ctl.journal.store import Accepted, Store
+from shoe_ctl.journal.store import AcceptedLoss, Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.connection import Connection
@@ -197,7 +197,7 @@ class Daemon:
                 store = await self._reopening.at_once()
             else:
                 store = self._open_store(None)
-        except DoubtfulJournal as doubtful:
+        except PossibleLoss as doubtful:
             return await self._await_ruling(doubtful, ready, tell)
         if self._accepted is not None:
             store.close()
@@ -207,13 +207,13 @@ class Daemon:
             )
         return store
 
-    def _open_store(self, accepted: Accepted | None) -> Store:
+    def _open_store(self, accepted: AcceptedLoss | None) -> Store:
         return Store.open(
             self._path, vfs=self._vfs, given=self._given, accepted=accepted, head_needed=True
         )
 
     async def _await_ruling(
-        self, doubtful: DoubtfulJournal, ready: Callable[[], None], tell: Callable[[str], None]
+        self, doubtful: PossibleLoss, ready: Callable[[], None], tell: Callable[[str], None]
     ) -> Store:
         """Return the store of a doubtful journal, once a person ruled that it goes on.
 
@@ -237,7 +237,7 @@ class Daemon:
                 try:
                     ruling = await waiting.ruled()
                     store = await self._continue_after_loss(doubtful, ruling)
-                except DoubtfulJournal as otherwise:  # the files were changed meanwhile
+                except PossibleLoss as otherwise:  # the files were changed meanwhile
                     waiting.failed(otherwise)
                     doubtful = otherwise
                     continue
@@ -248,7 +248,7 @@ class Daemon:
             self.doubt, self._ruling = None, waiting.given
             return store
 
-    async def _continue_after_loss(self, doubtful: DoubtfulJournal, ruling: Ruling) -> Store:
+    async def _continue_after_loss(self, doubtful: PossibleLoss, ruling: Ruling) -> Store:
         """Open it under a new epoch. Every table then waits for a person, as after an outage."""
         now_us = self._clock.wall_us()
         why = f"{ruling.person} ({ruling.position}) ruled that it goes on: {ruling.reason}"
@@ -264,18 +264,18 @@ class Daemon:
         )
         with self._environment.thread("journal-again") as opener:
             store = await asyncio.get_running_loop().run_in_executor(
-                opener, self._open_verified, Accepted(doubtful.doubts, gone_on)
+                opener, self._open_verified, AcceptedLoss(doubtful.doubts, gone_on)
             )
         log.warning("journal %s goes on under epoch %s; %s", self._path, gone_on.epoch, why)
         return store
 
-    def _open_verified(self, accepted: Accepted | None) -> Store:
+    def _open_verified(self, accepted: AcceptedLoss | None) -> Store:
         """Open the store once what is left of it is verified."""
         with Reader.open(self._path, vfs=self._vfs) as reader:
             found = verify(reader, newest=False)
         if found.first_bad is not None:
             bad = found.first_bad
-            raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+            raise JournalError(f"journal {self._path} is corrupt: record {bad.n}: {bad.text}")
         return self._open_store(accepted)
 
     def _epoch_of(self, reader: Reader, table: str) -> str:
@@ -429,8 +429,8 @@ class Daemon:
     ) -> Checkpointer:
         """Return what signs the journal. A key that is missing is reported at once."""
         key = (store.path, store.signed_with)
-        signing.check(*key, new_key=self._new_key)
-        load = partial(signing.signer, *key, new_key=self._new_key)
+        signing.check_key(*key, new_key=self._new_key)
+        load = partial(signing.open_signer, *key, new_key=self._new_key)
         if store.last_n == 0 and signing.key_path(store.path).exists():
             log.warning(
                 "journal %s is begun anew beside an old key: events are numbered from 1 again, "

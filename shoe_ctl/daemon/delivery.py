@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 import msgspec
 
 from shoe_ctl.config import Config
-from shoe_ctl.journal.evidence import Given
+from shoe_ctl.journal.evidence import DeliveredEvent
 from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, table_in
@@ -36,12 +36,12 @@ class NamedSink(msgspec.Struct, frozen=True):
     sink: Sink
 
 
-def given_last(config: Config) -> list[Given]:
+def given_last(config: Config) -> list[DeliveredEvent]:
     """Return the last events that the files of the configured sinks hold, of each source.
 
     A file that cannot be read is left out: opening it reports why.
     """
-    found: list[Given] = []
+    found: list[DeliveredEvent] = []
     for configured in config.sink:
         if configured.path == "-":
             continue
@@ -51,7 +51,7 @@ def given_last(config: Config) -> list[Given]:
             for (source, audience), number in newest.items():
                 table = table_in(source)
                 found.append(
-                    Given(
+                    DeliveredEvent(
                         sink=f"jsonl:{configured.path}",
                         source=source,
                         audience=audience,
@@ -141,7 +141,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 readers,
                 sink=named.name,
                 audience=named.sees,
-                noted=alarms(named.name, named.sees),
+                dead_letters=alarms(named.name, named.sees),
                 gate=gate,
             )
             pump = Pump(named.name, feed, named.sink)

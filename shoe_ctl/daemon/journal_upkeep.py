@@ -26,7 +26,7 @@ from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import kept_from
+from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 
 log = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[Ancho
     Raises:
         JournalError: the journal cannot be read, or a file not be made; nothing may be taken out.
     """
-    begins = kept_from(reader)
+    begins = read_anchor(reader)
     bound = min((reader.cursor(sink) + 1 for sink in policy.sinks), default=reader.heads()[0])
     due: list[tuple[Path, shoe_sections.ShoeSection, export.Selection]] = []
     for table in sorted(reader.heads()[1].keys() - {JOURNAL}):
@@ -123,7 +123,7 @@ def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[Ancho
                 bound = min(bound, section.first)
                 break
             due.append((policy.archive / f"{section.shoe_id}{SUFFIX}", section, kept))
-    last = next(reader.landmarks(JOURNAL, Kind.CHECKPOINT, before=bound + 1), None)
+    last = next(reader.indexed_records(JOURNAL, Kind.CHECKPOINT, before=bound + 1), None)
     if last is None or last.n <= begins.n:
         return []
     for path, section, kept in due:
@@ -151,24 +151,24 @@ def _is_kept(
 def _file(reader: Reader, path: Path, kept: export.Selection) -> None:
     """Write the file, or check the one that is there."""
     if path.exists():
-        export.check(path, kept)
+        export.check_export(path, kept)
         return
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise JournalError(f"{path.parent} cannot be made: {error.strerror}") from None
-    export.write(reader, kept, path)
+    export.write_export(reader, kept, path)
     log.info("journal: exported %s", path)
 
 
 def _steps(reader: Reader, begins: Anchor, upto: int) -> Iterator[AnchorRecord]:
     """Yield the steps from where the journal begins to ``upto``, by checkpoints in between."""
-    at, told = begins.n, dict(begins.told)
+    at, told = begins.n, dict(begins.counters)
     stops = list(_checkpoints(reader, at, upto))
     for place, n in enumerate(stops):
         if n != upto and stops[place + 1] - at <= MOST_RECORDS:
             continue
-        for table, (public, restricted) in reader.told(after=at - 1, before=n).items():
+        for table, (public, restricted) in reader.count_events(after=at - 1, before=n).items():
             if restricted:  # every public event is a restricted one, too
                 before = told.get(table, (0, 0))
                 told[table] = (before[0] + public, before[1] + restricted)
@@ -177,7 +177,7 @@ def _steps(reader: Reader, begins: Anchor, upto: int) -> Iterator[AnchorRecord]:
 
 
 def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[int]:
-    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, after=after):
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=after):
         if record.n > upto:
             return
         yield record.n

@@ -348,7 +348,7 @@ class LossRulings:
             unpublished=self._open.unpublished,
         )
         group = Batch(gone_on.epoch)
-        group.gone_on(gone_on)
+        group.append_ruling(gone_on)
         why = f"{given.person} ({given.position}) ruled that it goes on: {given.reason}"
         what = f"{'; '.join(lost)}; {why}"
         for runner in runners:

@@ -20,7 +20,7 @@ import msgspec
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.evidence import Given, was_replaced
+from shoe_ctl.journal.evidence import DeliveredEvent, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
@@ -68,7 +68,7 @@ class JournalReopener:
         clock: Clock,
         vfs: str | None,
         environment: Environment,
-        given: Callable[[], Iterable[Given]] = tuple,
+        given: Callable[[], Iterable[DeliveredEvent]] = tuple,
     ) -> None:
         self._path = path
         self._given = given
@@ -124,7 +124,7 @@ class _Attempt:
         path: Path,
         vfs: str | None,
         stored: Mapping[str, tuple[int, bytes]],
-        given: Callable[[], Iterable[Given]],
+        given: Callable[[], Iterable[DeliveredEvent]],
     ) -> None:
         self._given = given
         self._path = path
@@ -177,7 +177,7 @@ class _Attempt:
 
     def _refuse_damaged(self, found: Verification) -> None:
         if (bad := found.first_bad) is not None:
-            raise JournalError(f"journal {self._path} is damaged: record {bad.n}: {bad.why}")
+            raise JournalError(f"journal {self._path} is corrupt: record {bad.n}: {bad.text}")
 
     def _lost(self, reader: Reader, first_n: int) -> int | None:
         """Return the number of a record that was stored and is not in this journal, if any."""

@@ -647,7 +647,7 @@ class DeviceSequences:
                 last = heard.seq
             if isinstance(heard.seq, int) and self._device_id is not None:
                 self._stored[self._device_id] = heard.seq
-                group.device_seq(self._table, self._device_id, heard.seq)
+                group.set_device_seq(self._table, self._device_id, heard.seq)
         return last
 
 

@@ -53,7 +53,7 @@ class LinkRecorder:
     ) -> None:
         """Record a connection that opened. Its receptions are recorded from now on."""
         known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
-        group.connection(
+        group.append_connection(
             self._table,
             codec.Connection(
                 number=connection.number,
@@ -72,7 +72,7 @@ class LinkRecorder:
         if self._connection is None:
             return
         for sent in self._connection.take_sent():
-            group.wire(
+            group.append_wire(
                 self._table,
                 connection=self._connection.number,
                 direction=Direction.TO_SHOE,
@@ -90,9 +90,9 @@ class LinkRecorder:
         if reception.calls:
             made = tuple(_call(call) for call in reception.calls)
             calls = codec.Calls(connection=reception.connection, t_us=t_us, calls=made)
-            group.calls(self._table, calls)
+            group.append_calls(self._table, calls)
         if reception.chunk:
-            group.wire(
+            group.append_wire(
                 self._table,
                 connection=reception.connection,
                 direction=Direction.FROM_SHOE,
@@ -207,7 +207,7 @@ def record_input(
     Raises:
         KeyError: an event revises an outcome that ``index`` does not know.
     """
-    group.input(table, to_bytes(happened), happened.t_us)
+    group.append_input(table, to_bytes(happened), happened.t_us)
     return [
         _record_event(group, table, happened.t_us, effect, index)
         for effect in effects
@@ -221,7 +221,7 @@ def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index:
         ids = index.outcome(event.revises)
         restricted = {**(data if restricted is None else restricted), "revises": ids.restricted}
         data = {**data, "revises": ids.public}
-    return group.event(
+    return group.append_event(
         table,
         event.audience,
         event.type,

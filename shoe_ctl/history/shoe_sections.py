@@ -54,7 +54,7 @@ def sections(reader: Reader, table: str) -> Iterator[ShoeSection]:
         JournalError: the journal cannot be read.
     """
     begun: tuple[int, int] | None = None
-    for meta in reader.landmarks(table, Kind.META, after=0):
+    for meta in reader.indexed_records(table, Kind.META, after=0):
         number = _number(reader, meta)
         if begun is None:
             begun = (0 if number is None else number, meta.n)
@@ -68,8 +68,8 @@ def sections(reader: Reader, table: str) -> Iterator[ShoeSection]:
 
 def _number(reader: Reader, meta: Record) -> int | None:
     """Return which set the table had at that start; None where no snapshot says so."""
-    following = next(reader.landmarks(meta.table, Kind.META, after=meta.n), None)
-    for record in reader.landmarks(meta.table, Kind.SNAPSHOT, after=meta.n):
+    following = next(reader.indexed_records(meta.table, Kind.META, after=meta.n), None)
+    for record in reader.indexed_records(meta.table, Kind.SNAPSHOT, after=meta.n):
         if following is None or record.n < following.n:
             with suppress(ValueError):
                 snapshot = read_snapshot(record, reader.path)

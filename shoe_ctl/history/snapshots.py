@@ -23,8 +23,8 @@ from shoe_ctl.journal.recovery import (
     chain_end,
     checked_records,
     invalid_record_error,
-    kept_from,
     last_start,
+    read_anchor,
     read_meta,
     read_snapshot,
 )
@@ -159,11 +159,11 @@ class SnapshotSchedule:
         if not (new_section or many):
             return
         if new_section:
-            group.meta(self._table, self._under)
+            group.append_meta(self._table, self._under)
             self._new_set = not started
             self._shoes = state.shoes
         head = self._journal.head(self._table)
-        group.snapshot(self._table, take_snapshot(controller, self._under, head, index))
+        group.append_snapshot(self._table, take_snapshot(controller, self._under, head, index))
         self._inputs, self._n = state.inputs, last_n
 
     def restart_section(self, under: Meta) -> None:
@@ -234,7 +234,7 @@ def recover(reader: Reader, table: str) -> RecoveredTable:
         JournalError: the journal cannot be read, is damaged or of another format where it was
             read, or has nothing of the table to go on from.
     """
-    found = (_start(reader, record) for record in reader.landmarks(table, Kind.SNAPSHOT))
+    found = (_start(reader, record) for record in reader.indexed_records(table, Kind.SNAPSHOT))
     start = next((start for start in found if start is not None), None)
     if start is None:
         start = _first_start(reader, table)
@@ -307,7 +307,7 @@ def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
         JournalError: the journal cannot be read.
     """
     since = upto = reader.heads()[0]
-    for meta in reader.landmarks(table, Kind.META):
+    for meta in reader.indexed_records(table, Kind.META):
         if read_meta(meta, reader.path).epoch != epoch:
             break
         starts = False
@@ -345,15 +345,15 @@ def _start(reader: Reader, record: Record) -> _Start | None:
 
 def _first_start(reader: Reader, table: str) -> _Start:
     """Return the start at the table's first record, or at the first snapshot that is left."""
-    begins = kept_from(reader)
+    begins = read_anchor(reader)
     if table not in begins.ends:
         return _Start(index=EventIndex())
     where = f"journal {reader.path}: table {table}"
     if chain_end(reader, table).n < begins.n:
         raise JournalError(f"{where} was served long ago, and is taken out: use another id")
-    for record in reader.landmarks(table, Kind.META, after=begins.n):
+    for record in reader.indexed_records(table, Kind.META, after=begins.n):
         meta = read_meta(record, reader.path)
-        for stood in reader.landmarks(table, Kind.SNAPSHOT, after=record.n):
+        for stood in reader.indexed_records(table, Kind.SNAPSHOT, after=record.n):
             try:
                 snapshot = read_snapshot(stood, reader.path)
                 start = _start_at(meta, snapshot, restore(meta, snapshot))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from shoe_ctl.journal.chain import GENESIS, read_checkpoint
+from shoe_ctl.journal.chain import GENESIS, Fault, read_checkpoint
 from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Record
@@ -24,7 +24,7 @@ class Anchor(msgspec.Struct, frozen=True):
 
     n: int = 1
     ends: Mapping[str, bytes] = {}
-    told: Mapping[str, tuple[int, int]] = {}
+    counters: Mapping[str, tuple[int, int]] = {}
 
     def end(self, table: str) -> bytes:
         """The hash that the table's first record here follows."""
@@ -37,10 +37,11 @@ FIRST_RECORD = Anchor()
 class WrongAnchor(Exception):
     """Record ``n`` is not the one with which the journal says that it begins; ``why`` not."""
 
-    def __init__(self, n: int, why: str) -> None:
-        super().__init__(f"record {n}: {why}")
+    def __init__(self, n: int, fault: Fault, detail: str) -> None:
+        super().__init__(f"record {n}: {fault.value}: {detail}")
         self.n = n
-        self.why = why
+        self.fault = fault
+        self.detail = detail
 
 
 def find_anchor(reader: Reader) -> Anchor:
@@ -52,7 +53,7 @@ def find_anchor(reader: Reader) -> Anchor:
     """
     if reader.is_export:
         return _of_export(reader)
-    last = next(reader.landmarks(JOURNAL, Kind.CHECKPOINT), None)
+    last = next(reader.indexed_records(JOURNAL, Kind.CHECKPOINT), None)
     if last is None:
         return FIRST_RECORD
     try:
@@ -62,11 +63,11 @@ def find_anchor(reader: Reader) -> Anchor:
     if begins is None:
         return FIRST_RECORD
     if not 1 <= begins.n < last.n:
-        raise WrongAnchor(last.n, "altered: it is no checkpoint")
+        raise WrongAnchor(last.n, Fault.ALTERED, "it is no checkpoint")
     first = next(reader.records(after=begins.n - 1, upto=begins.n), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
-        raise WrongAnchor(begins.n, "missing: the checkpoint with which the journal begins")
-    return Anchor(begins.n, _ends(first), begins.told)
+        raise WrongAnchor(begins.n, Fault.MISSING, "the checkpoint with which the journal begins")
+    return Anchor(begins.n, _ends(first), begins.counters)
 
 
 def _of_export(reader: Reader) -> Anchor:
@@ -83,4 +84,4 @@ def _ends(first: Record) -> dict[str, bytes]:
             for table, head in read_checkpoint(first.body).heads.items()
         }
     except ValueError:
-        raise WrongAnchor(first.n, "altered: it is no checkpoint") from None
+        raise WrongAnchor(first.n, Fault.ALTERED, "it is no checkpoint") from None

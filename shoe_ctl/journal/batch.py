@@ -7,8 +7,7 @@ Must not know: files, threads, what an input or an event means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -97,7 +96,7 @@ class CommitResult(msgspec.Struct, frozen=True):
     ids: Mapping[int, EventIds]
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class EncodedRecord(msgspec.Struct, frozen=True):
     """A record ready to be stored, but for its number and its hash."""
 
     table: str
@@ -110,7 +109,7 @@ class Numbered(msgspec.Struct, frozen=True):
 class EncodedBatch(msgspec.Struct, frozen=True):
     """A group laid out for storing: its records, its events' ids, its devices' numbers."""
 
-    records: list[Numbered]
+    records: list[EncodedRecord]
     ids: dict[int, EventIds]
     devices: list[tuple[str, str, int]]
 
@@ -133,30 +132,30 @@ class Batch:
         self._entries.append(entry)
         return len(self._entries) - 1
 
-    def add(self, table: str, kind: Kind, body: bytes) -> int:
+    def append(self, table: str, kind: Kind, body: bytes) -> int:
         """A record with exactly this body. For events use ``event``: their ids come later."""
         if kind in (Kind.PUBLIC, Kind.RESTRICTED):
             raise ValueError("an event gets its id in the commit: add it with event()")
         return self._append(_Entry(table, kind, bytes(body)))
 
-    def meta(self, table: str, meta: Meta) -> int:
+    def append_meta(self, table: str, meta: Meta) -> int:
         """What the table is started with."""
         return self._append(_Entry(table, Kind.META, meta.to_bytes()))
 
-    def gone_on(self, gone_on: LossRuling) -> int:
+    def append_ruling(self, gone_on: LossRuling) -> int:
         """A person ruled that the journal goes on: the first record after a loss."""
         return self._append(_Entry(JOURNAL, Kind.META, gone_on.to_bytes()))
 
-    def snapshot(self, table: str, snapshot: Snapshot) -> int:
+    def append_snapshot(self, table: str, snapshot: Snapshot) -> int:
         """How the table stood before anything else in this group happened."""
         return self._append(_Entry(table, Kind.SNAPSHOT, snapshot.to_bytes()))
 
-    def connection(self, table: str, connection: Connection) -> int:
+    def append_connection(self, table: str, connection: Connection) -> int:
         """A connection to the table's shoe was opened; its number is remembered."""
         body = connection.to_bytes()
         return self._append(_Entry(table, Kind.CONNECTION, body, connection=connection.number))
 
-    def wire(  # noqa: PLR0913 - all of it is what a raw chunk is
+    def append_wire(  # noqa: PLR0913 - all of it is what a raw chunk is
         self,
         table: str,
         *,
@@ -170,15 +169,15 @@ class Batch:
         wire = Wire(connection=connection, direction=direction, offset=offset, t_us=t_us, data=data)
         return self._append(_Entry(table, Kind.WIRE, wire.to_bytes()))
 
-    def calls(self, table: str, calls: Calls) -> int:
+    def append_calls(self, table: str, calls: Calls) -> int:
         """What a connection's session was told since its last bytes."""
         return self._append(_Entry(table, Kind.CALLS, calls.to_bytes()))
 
-    def input(self, table: str, body: bytes, t_us: int) -> int:
+    def append_input(self, table: str, body: bytes, t_us: int) -> int:
         """An input's bytes and its time (µs since 1970 UTC), which is remembered."""
         return self._append(_Entry(table, Kind.INPUT, bytes(body), t_us=t_us))
 
-    def event(  # noqa: PLR0913 - all of it is what an event is
+    def append_event(  # noqa: PLR0913 - all of it is what an event is
         self,
         table: str,
         audience: Audience,
@@ -202,21 +201,11 @@ class Batch:
             restricted = public if public is not None else _encoder.encode(data)
         return self._append(_Event(table, type_, t_us, subject, restricted, public))
 
-    def device_seq(self, table: str, device_id: str, seq: int) -> None:
+    def set_device_seq(self, table: str, device_id: str, seq: int) -> None:
         """The last event number of this device that is stored once the group is."""
         self._append(_Device(table, device_id, seq))
 
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """If the body raises, what it added is taken back out and the error goes on."""
-        mark = len(self._entries)
-        try:
-            yield
-        except BaseException:
-            del self._entries[mark:]
-            raise
-
-    def lay_out(self, counters: Callable[[str], Counters]) -> EncodedBatch:
+    def encode(self, counters: Callable[[str], Counters]) -> EncodedBatch:
         """Gives the events their ids and every record its exact bytes.
 
         ``counters`` gives the counters of a table; they are counted on.
@@ -226,27 +215,29 @@ class Batch:
             if isinstance(entry, _Entry):
                 kind = entry.kind.value
                 laid.records.append(
-                    Numbered(entry.table, kind, entry.body, entry.connection, entry.t_us)
+                    EncodedRecord(entry.table, kind, entry.body, entry.connection, entry.t_us)
                 )
             elif isinstance(entry, _Device):
                 laid.devices.append((entry.table, entry.device_id, entry.seq))
             else:
                 source = source_of(self.epoch, entry.table)
-                laid.ids[handle] = _lay_event(entry, source, counters(entry.table), laid.records)
+                laid.ids[handle] = _encode_event(entry, source, counters(entry.table), laid.records)
         return laid
 
 
-def _lay_event(event: _Event, source: str, counters: Counters, records: list[Numbered]) -> EventIds:
+def _encode_event(
+    event: _Event, source: str, counters: Counters, records: list[EncodedRecord]
+) -> EventIds:
     public = None
     if event.public is not None:
         counters.public += 1
         public = f"{event.table}/p{counters.public}"
         body = _envelope(event, source, public, event.public)
-        records.append(Numbered(event.table, Kind.PUBLIC.value, body))
+        records.append(EncodedRecord(event.table, Kind.PUBLIC.value, body))
     counters.restricted += 1
     restricted = f"{event.table}/r{counters.restricted}"
     body = _envelope(event, source, restricted, event.restricted)
-    records.append(Numbered(event.table, Kind.RESTRICTED.value, body))
+    records.append(EncodedRecord(event.table, Kind.RESTRICTED.value, body))
     return EventIds(public, restricted)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from enum import Enum
 from hashlib import sha256
 
 import msgspec
 
 from shoe_ctl.journal.codec import JOURNAL
-from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_signed
+from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_valid_signature
 
 GENESIS = bytes(32)
 """What the first record of a table follows."""
@@ -29,10 +30,10 @@ def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> byt
     (8), all big-endian, then ``table`` and ``kind`` in UTF-8 and ``body``. With its lengths in
     front no two different records give the same bytes.
     """
-    return HashNames(table, kind).link(before, n, body)
+    return RecordHasher(table, kind).hash(before, n, body)
 
 
-class HashNames:
+class RecordHasher:
     """A table and a kind, made ready for many links.
 
     ``count`` is for whoever counts records; ``kept`` for who keeps some kinds' numbers, ``see`` for
@@ -49,27 +50,48 @@ class HashNames:
         self.kept: set[int] | None = None
         self.see: Callable[[bytes], None] | None = None
 
-    def link(self, before: bytes, n: int, body: bytes) -> bytes:
+    def hash(self, before: bytes, n: int, body: bytes) -> bytes:
         """As ``link``, of a record of this table and kind."""
         head = _HEAD.pack(n, self._table_length, self._kind_length, len(body))
         return sha256(before + head + self._bytes + body).digest()
 
 
-class BadRecord(msgspec.Struct, frozen=True):
-    """Where a journal first is not what was written.
+class Fault(Enum):
+    """What is wrong with a journal at a record; the value stands in JSON."""
 
-    ``n`` is the record's number, of the missing one where one is missing. ``table`` is None where
-    nothing that is left tells it.
+    MISSING = "missing"
+    ADDED = "added"
+    ALTERED = "altered"
+    OUT_OF_ORDER = "out_of_order"
+    REWRITTEN = "rewritten"
+    """Records were replaced after a checkpoint had signed others."""
+    WRONG_KEY = "wrong_key"
+    """A checkpoint is signed with a key that is not trusted."""
+    WRONG_HEAD = "wrong_head"
+    """The numbers that are kept of a table are not those of its records."""
+
+
+class BadRecord(msgspec.Struct, frozen=True):
+    """The first place where a journal is not what was written.
+
+    ``n`` is the record's number, that of the missing one where one is missing; 0 is the file
+    itself. ``table`` is None where nothing that is left shows it. ``why`` is for programs,
+    ``detail`` for people: None where ``why`` says it all.
     """
 
     table: str | None
     n: int
-    why: str
+    why: Fault
+    detail: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The fault in one line, for people."""
+        word = self.why.value.replace("_", " ")
+        return word if self.detail is None else f"{word}: {self.detail}"
 
 
 _json = msgspec.json.Encoder(order="deterministic")
-
-Sign = Callable[[bytes], bytes]
 
 
 class SignedHead(msgspec.Struct, frozen=True):
@@ -79,14 +101,14 @@ class SignedHead(msgspec.Struct, frozen=True):
     hash: str
 
 
-class AnchorRecord(msgspec.Struct, frozen=True):
+class AnchorRecord(msgspec.Struct, frozen=True, rename={"counters": "told"}):
     """From where on a journal is kept: record ``n``, a checkpoint. What was before is taken out.
 
     ``told`` counts the events, public and restricted, that each table had before it.
     """
 
     n: int
-    told: Mapping[str, tuple[int, int]]
+    counters: Mapping[str, tuple[int, int]]
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,17 +173,17 @@ class Checkpoints:
         self._last: Checkpoint | None = None
         self.coverage = Coverage()
 
-    def see(self, n: int, body: bytes, ends: Mapping[str, bytes]) -> BadRecord | None:
+    def check(self, n: int, body: bytes, ends: Mapping[str, bytes]) -> BadRecord | None:
         """Record ``n`` is a checkpoint; ``ends`` are the chains' ends before it."""
         try:
             said = read_checkpoint(body)
             key = bytes.fromhex(said.public_key)
         except ValueError:
-            return BadRecord(JOURNAL, n, "altered: it is no checkpoint")
-        if not is_signed(body[SIGNATURE_BYTES:], body[:SIGNATURE_BYTES], key):
-            return BadRecord(JOURNAL, n, "altered: not signed by the key that it names")
+            return BadRecord(JOURNAL, n, Fault.ALTERED, "it is no checkpoint")
+        if not is_valid_signature(body[SIGNATURE_BYTES:], body[:SIGNATURE_BYTES], key):
+            return BadRecord(JOURNAL, n, Fault.ALTERED, "not signed by the key that it names")
         if self._trusted and said.public_key not in self._trusted:
-            return BadRecord(JOURNAL, n, f"signed by another key: {said.public_key}")
+            return BadRecord(JOURNAL, n, Fault.WRONG_KEY, f"{said.public_key}")
         wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
         if wrong is None:
             keys = dict.fromkeys((*self.coverage.keys, said.public_key))
@@ -174,10 +196,10 @@ class Checkpoints:
     def _out_of_turn(self, n: int, said: Checkpoint) -> BadRecord | None:
         due = 1 if self._last is None else self._last.number + 1
         if said.number != due and not (self._late and self._last is None):
-            return BadRecord(JOURNAL, n, f"missing: checkpoint {due} before checkpoint {n}")
+            return BadRecord(JOURNAL, n, Fault.MISSING, f"checkpoint {due} before checkpoint {n}")
         if said.upto != n - 1:
-            why = f"altered: the checkpoint was signed as record {said.upto + 1}"
-            return BadRecord(JOURNAL, n, why)
+            detail = f"the checkpoint was signed as record {said.upto + 1}"
+            return BadRecord(JOURNAL, n, Fault.ALTERED, detail)
         return None
 
     def _against(self, n: int, said: Checkpoint, ends: Mapping[str, bytes]) -> BadRecord | None:
@@ -186,13 +208,15 @@ class Checkpoints:
         for table in sorted(tables if self._only is None else tables & self._only):
             signed = said.heads.get(table)
             if signed is None:
-                return BadRecord(table, n, f"added: checkpoint {said.number} knows no such table")
+                return BadRecord(
+                    table, n, Fault.ADDED, f"checkpoint {said.number} knows no such table"
+                )
             found = ends.get(table)
             if found is None or found.hex() != signed.hash:
                 first = before[table].n + 1 if table in before else 1
-                why = (
-                    f"rewritten: records {first} to {signed.n} are not those that checkpoint "
-                    f"{said.number} signed"
+                detail = (
+                    f"records {first} to {signed.n} are not those that checkpoint {said.number} "
+                    "signed"
                 )
-                return BadRecord(table, signed.n, why)
+                return BadRecord(table, signed.n, Fault.REWRITTEN, detail)
         return None

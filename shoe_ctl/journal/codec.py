@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.records import FORMAT, NO_EPOCH, key_difference
 
 
@@ -49,7 +50,7 @@ class UnknownFormat(ValueError):
     """A record is written in a form that this version does not read; the line says which does."""
 
 
-class _Form(msgspec.Struct):
+class _FormatHeader(msgspec.Struct):
     """What a record says of its own form, whatever else it says."""
 
     format: int | None = None
@@ -57,7 +58,7 @@ class _Form(msgspec.Struct):
 
 
 def _check_format(body: bytes) -> None:
-    form = msgspec.json.decode(body, type=_Form)
+    form = msgspec.json.decode(body, type=_FormatHeader)
     if form.format == FORMAT or form.software is None:
         return  # without the software it is no such record, whatever its format
     named = "without a format number" if form.format is None else f"in format {form.format}"
@@ -338,9 +339,7 @@ class InvalidRow(JournalError):
     """Record ``n`` cannot be read as one; ``table`` is None where that cannot be read either."""
 
     def __init__(self, journal: Path, n: int, table: str | None) -> None:
-        super().__init__(
-            f"journal {journal} is damaged: record {n} cannot be read; shoectl verify tells more"
-        )
+        super().__init__(str(corrupt_journal(journal, f"record {n} cannot be read")))
         self.n = n
         self.table = table
 

@@ -23,17 +23,17 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import current_epoch, read_meta, rulings
 from shoe_ctl.records import Audience, epoch_in, table_in
 
-Code = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
+EvidenceCode = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
 
 
-class Doubt(msgspec.Struct, frozen=True):
+class Evidence(msgspec.Struct, frozen=True):
     """One thing that shows, or may hide, a loss. ``what`` is one line for people."""
 
-    code: Code
+    code: EvidenceCode
     what: str
 
 
-class Given(msgspec.Struct, frozen=True):
+class DeliveredEvent(msgspec.Struct, frozen=True):
     """The last event that a sink says it was given: ``id`` of ``source``, number ``number``.
 
     ``ends``: of this table it was given nothing of another source after that.
@@ -47,13 +47,13 @@ class Given(msgspec.Struct, frozen=True):
     ends: bool = True
 
 
-class DoubtfulJournal(JournalError):
+class PossibleLoss(JournalError):
     """A journal that may have lost its newest part: nothing was written to it.
 
     The line says what shows it and what to do.
     """
 
-    def __init__(self, path: Path, doubts: Sequence[Doubt]) -> None:
+    def __init__(self, path: Path, doubts: Sequence[Evidence]) -> None:
         self.path = path
         self.doubts = tuple(doubts)
         super().__init__(f"{self.what}; {WHAT_TO_DO}")
@@ -71,12 +71,12 @@ WHAT_TO_DO = (
 )
 
 
-def doubts(
+def find_evidence(
     reader: Reader,
-    given: Callable[[], Iterable[Given]] = tuple,
+    given: Callable[[], Iterable[DeliveredEvent]] = tuple,
     *,
     writer_at_work: bool = False,
-) -> list[Doubt]:
+) -> list[Evidence]:
     """All that shows that this journal is not the newest that was stored.
 
     ``writer_at_work``: some process reads and writes the log, so that nothing is wrong with it.
@@ -86,8 +86,8 @@ def doubts(
         OSError: its log or head file cannot.
     """
     # The head file before the journal: whoever writes meanwhile only adds to the journal.
-    heads = head_file.read(reader.path)
-    found: list[Doubt] = []
+    heads = head_file.read_head_file(reader.path)
+    found: list[Evidence] = []
     if not writer_at_work and (lost := _lost_in_log(reader)) is not None:
         found.append(lost)
     found += _behind_head_file(reader, heads)
@@ -103,18 +103,18 @@ def was_replaced(journal: Path) -> bool:
     """
     try:
         journal = journal.resolve()
-        heads, at = head_file.read(journal), journal.stat()
+        heads, at = head_file.read_head_file(journal), journal.stat()
     except (OSError, RuntimeError):  # a loop of links is a RuntimeError
         return False  # whoever opens it says why
     return heads is not None and (heads.inode, heads.size) != (at.st_ino, at.st_size)
 
 
-def _lost_in_log(reader: Reader) -> Doubt | None:
+def _lost_in_log(reader: Reader) -> Evidence | None:
     last_n = reader.heads()[0]  # from here on the log's index is there
     passed = wal.skipped_frames(reader.path, reader.page_of("cursor"))
     if passed is None or not passed.lost:
         return None
-    return Doubt(
+    return Evidence(
         "log",
         f"its log {files.log_path(reader.path).name} is damaged behind frame {passed.valid}, "
         f"{passed.frames} frames that were stored cannot be read, record {last_n} is the last "
@@ -122,16 +122,18 @@ def _lost_in_log(reader: Reader) -> Doubt | None:
     )
 
 
-def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator[Doubt]:
+def _behind_head_file(
+    reader: Reader, heads: head_file.HeadFileContent | None
+) -> Iterator[Evidence]:
     last_n, known = reader.heads()
     name = files.head_path(reader.path).name
     if last_n == 0 and (heads is None or not heads.chains):
         return
     if heads is None:
-        yield Doubt("head_missing", f"its head file {name} is missing or cannot be read")
+        yield Evidence("head_missing", f"its head file {name} is missing or cannot be read")
         return
     if heads.unreadable:
-        yield Doubt("head_unreadable", f"its head file {name} cannot be read")
+        yield Evidence("head_unreadable", f"its head file {name} cannot be read")
         return
     try:
         begins = find_anchor(reader)
@@ -142,7 +144,7 @@ def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator
         upto = max(chain.n for chain in beyond)
         tables = ", ".join(sorted(chain.name for chain in beyond if chain.name != JOURNAL))
         whose = f" of {tables}" if tables else ""
-        yield Doubt(
+        yield Evidence(
             "head",
             f"it ends at record {last_n}, and records up to {upto}{whose} were stored",
         )
@@ -151,29 +153,29 @@ def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator
         whose = f"table {chain.name}" if chain.name != JOURNAL else "the journal's own"
         head = known.get(chain.name)
         if head is None or head.n < chain.n or not _holds(reader, chain, begins.n):
-            yield Doubt("head", f"record {chain.n} of {whose} was stored, and is not in it")
+            yield Evidence("head", f"record {chain.n} of {whose} was stored, and is not in it")
             return
         if chain.torn and head.n < chain.at_least:
-            yield Doubt("head_unreadable", f"its head file {name} is damaged where it is newest")
+            yield Evidence("head_unreadable", f"its head file {name} is damaged where it is newest")
             return
 
 
-def _holds(reader: Reader, chain: head_file.Chain, begins_n: int) -> bool:
+def _holds(reader: Reader, chain: head_file.ChainEnd, begins_n: int) -> bool:
     if chain.n < begins_n:
         return True  # of long ago: it was taken out
     there = [(row[1], row[4]) for row in reader.rows(after=chain.n - 1, upto=chain.n)]
     return there == [(chain.name, chain.hash)]
 
 
-def _cursors_ahead(reader: Reader) -> Iterator[Doubt]:
+def _cursors_ahead(reader: Reader) -> Iterator[Evidence]:
     found = reader.moment()
     for sink, n in found.cursors:
         if n > found.last_n:
             what = f"sink {sink} has had record {n}, and {found.last_n} is the last"
-            yield Doubt("cursor", what)
+            yield Evidence("cursor", what)
 
 
-def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
+def _sinks_ahead(reader: Reader, given: Iterable[DeliveredEvent]) -> Iterator[Evidence]:
     heads = reader.heads()[1]
     for last in given:
         table = table_in(last.source)
@@ -187,22 +189,26 @@ def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
         stored = counters.public if last.audience is Audience.PUBLIC else counters.restricted
         if last.number > stored and last.audience is Audience.RESTRICTED:
             # The line is told to everyone: of that stream's numbers only its readers know.
-            yield Doubt("sink", "a sink of the restricted stream was given events beyond its last")
+            yield Evidence(
+                "sink", "a sink of the restricted stream was given events beyond its last"
+            )
         elif last.number > stored:
             newest = f"{table}/{last.audience.value}{stored}"
-            yield Doubt(
+            yield Evidence(
                 "sink", f"sink {last.sink} was given event {last.id}, and {newest} is the last"
             )
 
 
-def _of_unknown_epoch(reader: Reader, table: str, last: Given) -> Doubt | None:
+def _of_unknown_epoch(reader: Reader, table: str, last: DeliveredEvent) -> Evidence | None:
     """The ruling that began the epoch is lost, and all that was told after it.
 
     An epoch of before a ruling that is known says nothing. Nor does another journal's, where this
     journal gave the sink none of the table's events; nor what a person ruled on already.
     """
     epoch = epoch_in(last.source)
-    known = (read_meta(record, reader.path).epoch for record in reader.landmarks(table, Kind.META))
+    known = (
+        read_meta(record, reader.path).epoch for record in reader.indexed_records(table, Kind.META)
+    )
     if epoch in known or any(gone_on.epoch == epoch for _, gone_on in rulings(reader)):
         return None
     first, _ = reader.events(last.audience, after=0, limit=1, table=table)
@@ -210,8 +216,8 @@ def _of_unknown_epoch(reader: Reader, table: str, last: Given) -> Doubt | None:
         return None
     what = f"was given events of table {table} under epoch {epoch}, which the journal does not know"
     if last.audience is Audience.RESTRICTED:
-        doubt = Doubt("sink", f"a sink of the restricted stream {what}")
+        doubt = Evidence("sink", f"a sink of the restricted stream {what}")
     else:
-        doubt = Doubt("sink", f"sink {last.sink} {what}: {last.id} is the last")
+        doubt = Evidence("sink", f"sink {last.sink} {what}: {last.id} is the last")
     ruled = any(doubt.what in gone_on.lost for _, gone_on in rulings(reader))
     return None if ruled else doubt

@@ -21,6 +21,7 @@ from shoe_ctl.journal import files, schema
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import Checkpoint, read_checkpoint
 from shoe_ctl.journal.codec import JOURNAL, Kind
+from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.recovery import chain_end
 from shoe_ctl.journal.verify import verify
@@ -62,12 +63,12 @@ def select_records(reader: Reader, table: str, first: int, last: int) -> Selecti
         JournalError: the journal cannot be read, or a checkpoint in it.
     """
     begins, after = None, 0
-    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, before=first):
-        begins, said = record.n, _declared(reader, record.n, record.body)
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT, before=first):
+        begins, said = record.n, _read_checkpoint_of(reader, record.n, record.body)
         after = said.heads[table].n if table in said.heads else 0
         break
-    for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, after=last):
-        said = _declared(reader, record.n, record.body)
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=last):
+        said = _read_checkpoint_of(reader, record.n, record.body)
         return Selection(
             table=table,
             begins=begins,
@@ -89,39 +90,37 @@ def select_records(reader: Reader, table: str, first: int, last: int) -> Selecti
     )
 
 
-def _declared(reader: Reader, n: int, body: bytes) -> Checkpoint:
+def _read_checkpoint_of(reader: Reader, n: int, body: bytes) -> Checkpoint:
     try:
         return read_checkpoint(body)
     except ValueError:
-        raise JournalError(
-            f"journal {reader.path} is damaged: record {n} is no checkpoint"
-        ) from None
+        raise corrupt_journal(reader.path, f"record {n} is no checkpoint") from None
 
 
-def write(reader: Reader, kept: Selection, path: Path) -> None:
+def write_export(reader: Reader, kept: Selection, path: Path) -> None:
     """Makes the file, for its owner only, whole or not at all; it verifies.
 
     Raises:
-        JournalError: the journal cannot be read or is damaged there; it is too much for a file; the
+        JournalError: the journal cannot be read or is corrupt there; it is too much for a file; the
             file is there already, or cannot be written.
     """
 
     def proved(new: Path) -> None:
         if (wrong := _wrong(new, kept)) is not None:
             raise JournalError(
-                f"journal {reader.path} is damaged where it is exported: {wrong}; "
+                f"journal {reader.path} is corrupt where it is exported: {wrong}; "
                 "shoectl verify tells more"
             )
 
     try:
         if path.exists():
             raise JournalError(f"{path} is there already: name another file")
-        files.write_atomically(path, _packed(reader, kept, path.parent), proved)
+        files.write_atomically(path, _compress(reader, kept, path.parent), proved)
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def check(path: Path, kept: Selection) -> None:
+def check_export(path: Path, kept: Selection) -> None:
     """Whether this file holds this stretch, whole and signed to its end.
 
     Raises:
@@ -145,7 +144,7 @@ def _wrong(path: Path, kept: Selection) -> str | None:
     return None
 
 
-def _packed(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
+def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
     """The file in pieces, compressed, as an unnamed file in this folder is read.
 
     Raises:
@@ -153,9 +152,9 @@ def _packed(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
         OSError: the folder takes no file, or the disk is full.
     """
     heads: dict[str, Head] = {}
-    with schema.exporting(folder) as (connection, file):
+    with schema.new_export(folder) as (connection, file):
         try:
-            with schema.one_line(reader.path), connection:
+            with schema.translate_errors(reader.path), connection:
                 rows = _limited(_rows(reader, kept), reader.path)
                 connection.executemany(_INSERT, _counted(rows, heads))
                 for table, head in heads.items():
@@ -183,7 +182,7 @@ def _rows(reader: Reader, kept: Selection) -> Iterator[_Row]:
 
 def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:
     """The journal's own chain, rulings among the checkpoints: it has no other records."""
-    kinds = [reader.landmarks(JOURNAL, k, after=after) for k in (Kind.CHECKPOINT, Kind.META)]
+    kinds = [reader.indexed_records(JOURNAL, k, after=after) for k in (Kind.CHECKPOINT, Kind.META)]
     for record in heapq.merge(*kinds, key=lambda found: found.n):
         if record.n > upto:
             return

@@ -14,6 +14,11 @@ from pathlib import Path
 from shoe_ctl.errors import JournalError
 
 
+def corrupt_journal(path: Path, what: str) -> JournalError:
+    """Return the error for a journal that does not hold what was written."""
+    return JournalError(f"journal {path} is corrupt: {what}. Run: shoectl verify {path}")
+
+
 def write_atomically(
     path: Path,
     content: bytes | Iterable[bytes],
@@ -88,26 +93,35 @@ class SharedMemoryFile:
 
 
 class WriterLock:
-    """Held from construction until ``release``.
+    """The lock of a journal's one writer, held from construction until ``release``.
+
+    The lock is on the file beside the journal, which stays: its content only names the holder.
 
     Raises:
         JournalError: another process has it, or the file cannot be made.
     """
 
     def __init__(self, journal: Path) -> None:
-        self._path = journal.with_name(journal.name + "-lock")
-        self._fd = _locked(self._path, journal)
+        self._fd = _open_lock_file(journal.with_name(journal.name + "-lock"), journal)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(self._fd)
+            raise JournalError(f"journal {journal} is in use by process {holder}") from None
+        except OSError as error:
+            os.close(self._fd)
+            raise JournalError(f"journal {journal} cannot be locked: {error.strerror}") from None
         # who holds it is a help to people: a full disk has no room for it, and the lock holds
         with suppress(OSError):
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Lets the next writer in and removes the file."""
+        """Let the next writer in; releasing twice is no harm. Never raises."""
         if self._fd >= 0:
-            # removed while still held: whoever opened it meanwhile sees that it is gone
             with suppress(OSError):
-                self._path.unlink()
+                os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = -1
 
@@ -124,25 +138,7 @@ def is_held(journal: Path) -> bool:
     )
 
 
-def _locked(path: Path, journal: Path) -> int:
-    while True:
-        fd = _opened(path, journal)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            os.close(fd)
-            raise JournalError(f"journal {journal} is in use by process {holder}") from None
-        except OSError as error:
-            os.close(fd)
-            raise JournalError(f"journal {journal} cannot be locked: {error.strerror}") from None
-        with suppress(FileNotFoundError):
-            if path.stat().st_ino == os.fstat(fd).st_ino:
-                return fd
-        os.close(fd)  # its last holder removed it between our open and our lock
-
-
-def _opened(path: Path, journal: Path) -> int:
+def _open_lock_file(path: Path, journal: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
@@ -189,7 +185,10 @@ def refuse_if_moved(journal: Path, opened: FileIds) -> None:
         JournalError: the journal or its log is not the file that was opened.
     """
     if file_ids(journal) != opened:
-        raise JournalError(f"journal {journal} was taken away while it was written")
+        raise JournalError(
+            f"journal {journal} was moved, deleted or replaced while it was being written. Restore "
+            f"{journal.name} and {log_path(journal).name} to continue."
+        )
 
 
 def refuse_if_lost(journal: Path, *, new: bool) -> None:
@@ -199,18 +198,20 @@ def refuse_if_lost(journal: Path, *, new: bool) -> None:
         JournalError: there was.
     """
     if not new:
-        raise JournalError(f"journal {journal} is gone: put it back")
+        raise JournalError(
+            f"journal {journal} not found. Restore {journal.name} and {log_path(journal).name} to "
+            "continue."
+        )
     found = [
         f"its {what} {beside.name}"
         for beside, what in ((log_path(journal), "log"), (head_path(journal), "head file"))
         if beside.exists() and beside.stat().st_size > 0
     ]
     if found:
-        there = "is" if len(found) == 1 else "are"
-        them = "it" if len(found) == 1 else "them"
+        exist, them = ("exists", "it") if len(found) == 1 else ("exist", "them")
         raise JournalError(
-            f"journal {journal} is gone, but {' and '.join(found)} {there} there: put the journal "
-            f"back, or take {them} away to begin a new one"
+            f"journal {journal} not found, but {' and '.join(found)} {exist}. Restore "
+            f"{journal.name} to continue, or remove {them} to begin a new journal."
         )
 
 
@@ -223,4 +224,4 @@ def refuse_if_full(journal: Path) -> None:
     """
     disk = os.statvfs(journal.parent)
     if disk.f_bavail * disk.f_frsize < LEAST_ROOM:
-        raise JournalError(f"journal {journal} cannot grow: the disk is full")
+        raise JournalError(f"journal {journal} cannot grow: the disk is full. Free some space.")

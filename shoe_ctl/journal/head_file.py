@@ -39,7 +39,7 @@ SYNC_EVERY = 64
 """Commits between two syncs of it while the journal is at work."""
 
 
-class Chain(msgspec.Struct, frozen=True):
+class ChainEnd(msgspec.Struct, frozen=True):
     """A chain's end: its last record and that record's hash. ``pair`` is its place in the file.
 
     ``torn``: the other slot of the pair is damaged, and was the newer one. A later record than this
@@ -55,20 +55,20 @@ class Chain(msgspec.Struct, frozen=True):
     at_least: int = 0
 
 
-class Found(msgspec.Struct, frozen=True):
+class HeadFileContent(msgspec.Struct, frozen=True):
     """What a head file says. ``inode`` and ``size`` (0: not known) are the journal's file.
 
     ``unreadable`` counts pairs of which neither slot can be read.
     """
 
-    chains: Mapping[str, Chain]
+    chains: Mapping[str, ChainEnd]
     inode: int
     size: int
     sequence: int
     unreadable: int
 
 
-def read(journal: Path) -> Found | None:
+def read_head_file(journal: Path) -> HeadFileContent | None:
     """What the head file says; None where there is none, or none that was made to its end.
 
     Raises:
@@ -86,7 +86,7 @@ def read(journal: Path) -> Found | None:
     there = [n for n in range(1, -(-len(content) // (2 * SLOT_BYTES))) if _is_written(content, n)]
     pairs = [_newest_chain(content, pair) for pair in sorted({*range(1, count + 1), *there})]
     chains = {chain.name: chain for chain in pairs if chain is not None}
-    return Found(chains, inode, size, sequence, pairs.count(None))
+    return HeadFileContent(chains, inode, size, sequence, pairs.count(None))
 
 
 def _is_written(content: bytes, pair: int) -> bool:
@@ -115,10 +115,10 @@ def _newest_file(content: bytes) -> tuple[bytes, int, int, int, int] | None:
     return max(sound, key=lambda slot: slot[1], default=None)
 
 
-def _newest_chain(content: bytes, pair: int) -> Chain | None:
+def _newest_chain(content: bytes, pair: int) -> ChainEnd | None:
     slots = _slots(content, pair)
     damaged = [slot for slot in slots if slot.strip(b"\0") and not _is_sound(slot)]
-    found: Chain | None = None
+    found: ChainEnd | None = None
     for slot in slots:
         if not _is_sound(slot):
             continue
@@ -128,7 +128,7 @@ def _newest_chain(content: bytes, pair: int) -> Chain | None:
         name = slot[_SLOT.size : _SLOT.size + length].decode("utf-8", "replace")
         at_least = max((_record_in(slot) for slot in damaged), default=0)
         torn = bool(damaged)
-        found = Chain(name, n, digest, pair, sequence, torn, max(n + 1, at_least) if torn else n)
+        found = ChainEnd(name, n, digest, pair, sequence, torn, max(n + 1, at_least) if torn else n)
     return found
 
 
@@ -146,7 +146,7 @@ class HeadFile:
 
     def __init__(self, journal: Path, vfs: str | None) -> None:
         self._journal = journal
-        found = read(journal)
+        found = read_head_file(journal)
         self._chains: dict[bytes, tuple[int, int]] = {}
         self._since_sync = 0
         self._known: tuple[int, int, int] = (0, 0, 0)
@@ -165,7 +165,7 @@ class HeadFile:
         if not self._chains:
             self._file.xTruncate(0)  # what cannot be read is begun anew
 
-    def note(self, ends: Mapping[str, tuple[int, bytes]]) -> None:
+    def write_ends(self, ends: Mapping[str, tuple[int, bytes]]) -> None:
         """These chains end so, durably: it must never be ahead of what is stored.
 
         Raises:

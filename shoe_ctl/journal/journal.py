@@ -87,7 +87,9 @@ class Journal:
             JournalError: the store takes nothing more.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, self._store.take_out, begins, signer, t_us)
+        return await loop.run_in_executor(
+            self._writer, self._store.truncate_before, begins, signer, t_us
+        )
 
     async def close(self) -> None:
         """Waits until everything handed in is stored, then closes the store."""
@@ -108,14 +110,14 @@ class Journal:
                 else:
                     _answer(batch, results)
                     self._tell(results)
-                    if not self._waiting and self._store.is_to_settle:
+                    if not self._waiting and self._store.is_head_file_due:
                         await loop.run_in_executor(self._writer, self._settle)
         finally:
             self._writing = None
 
     def _settle(self) -> None:
         with suppress(JournalError):  # the next commit meets it, and says so
-            self._store.settle()
+            self._store.sync_head_file()
 
     def _tell(self, results: list[CommitResult]) -> None:
         if any(result.last_n >= result.first_n for result in results):
@@ -241,7 +243,7 @@ class SinkFeed:
         *,
         sink: str,
         audience: Audience,
-        noted: DeadLetters,
+        dead_letters: DeadLetters,
         table: str | None = None,
         gate: DeliveryGate | None = None,
     ) -> None:
@@ -251,7 +253,7 @@ class SinkFeed:
         self._readers = readers
         self._sink = sink
         self._audience = audience
-        self._noted = noted
+        self._dead_letters = dead_letters
         self._table = table
         self._position: int | None = None
 
@@ -298,7 +300,7 @@ class SinkFeed:
         Raises:
             JournalError: the journal takes nothing more.
         """
-        await self._noted.parked(n, event, why)
+        await self._dead_letters.parked(n, event, why)
         await self.delivered(n)
 
     async def event(self, n: int) -> bytes | None:
@@ -319,4 +321,4 @@ class SinkFeed:
         Raises:
             JournalError: the journal takes nothing more.
         """
-        await self._noted.taken(n, event)
+        await self._dead_letters.taken(n, event)

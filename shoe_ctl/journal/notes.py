@@ -24,7 +24,7 @@ class _Event(msgspec.Struct):
     device_id: str = ""
 
 
-class _Heard(msgspec.Struct):
+class _ShoeInput(msgspec.Struct):
     event: _Event
     seq: int | str | None = None
 
@@ -37,7 +37,7 @@ class _Numbered(msgspec.Struct):
     number: int
 
 
-_heard = msgspec.json.Decoder(_Heard)
+_shoe_input = msgspec.json.Decoder(_ShoeInput)
 _timed = msgspec.json.Decoder(_Timed)
 _opened = msgspec.json.Decoder(_Numbered)
 
@@ -96,7 +96,7 @@ class DeviceNotes:
 
     def _meet(self, body: bytes) -> None:
         with suppress(ValueError):
-            event = _heard.decode(body).event
+            event = _shoe_input.decode(body).event
             if event.type == "hello":
                 self._settle()
                 self._speaking = event.device_id
@@ -107,7 +107,7 @@ class DeviceNotes:
         if body is None or self._speaking is None:
             return
         with suppress(ValueError):
-            seq = _heard.decode(body).seq
+            seq = _shoe_input.decode(body).seq
             if isinstance(seq, int):
                 self._devices[self._speaking] = seq
 

@@ -18,6 +18,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.codec import InvalidRow, Kind, Row, first_invalid
+from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.records import Audience, Record
 
 BATCH = 1000
@@ -59,7 +60,7 @@ class Moment(msgspec.Struct, frozen=True):
 class Reader:
     """A connection that only reads. Not to be used by two threads at once."""
 
-    def __init__(self, opened: schema.Reading, path: Path) -> None:
+    def __init__(self, opened: schema.ReadConnection, path: Path) -> None:
         self._connection = opened.connection
         self.path = path
         self.is_export = opened.is_export
@@ -74,14 +75,14 @@ class Reader:
             JournalError: it is not there, not a journal, another version, or not readable.
         """
         path = Path(path)
-        with schema.one_line(path):
+        with schema.translate_errors(path):
             if not path.exists():
                 raise JournalError(f"journal {path} does not exist")
             if not path.is_file():
                 raise JournalError(f"journal {path} is not a file")
             path = path.resolve()
-        with schema.one_line(path):
-            return cls(schema.reading(path, vfs=vfs, in_use=in_use), path)
+        with schema.translate_errors(path):
+            return cls(schema.open_reading(path, vfs=vfs, in_use=in_use), path)
 
     def __enter__(self) -> Reader:
         return self
@@ -95,7 +96,7 @@ class Reader:
         self.close()
 
     @property
-    def disturbed(self) -> bool:
+    def has_new_writer(self) -> bool:
         """Whether a writer came to a journal that was opened as one at rest: open it anew."""
         return self._at_rest and schema.has_writer(self.path)
 
@@ -113,7 +114,7 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        with schema.one_line(self.path), self._connection:
+        with schema.translate_errors(self.path), self._connection:
             found = self._heads()
         return found  # noqa: RET504 - a connection may swallow errors, for all that mypy knows
 
@@ -123,9 +124,7 @@ class Reader:
             'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
         )
         if any(tuple(map(type, row)) != _HEAD_TYPES for row in rows):
-            raise JournalError(
-                f"journal {self.path} is damaged: where its tables' records end cannot be read"
-            )
+            raise corrupt_journal(self.path, "where its tables' records end cannot be read")
         return last_n, {
             table: Head(n, digest, Counters(public, restricted), connection, t_us)
             for table, n, digest, public, restricted, connection, t_us in rows
@@ -137,7 +136,7 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        with schema.one_line(self.path), self._connection:
+        with schema.translate_errors(self.path), self._connection:
             last_n, heads = self._heads()
             devices = self._fetch('SELECT "table", device_id, seq FROM device')
             cursors = self._fetch("SELECT sink, n FROM cursor")
@@ -146,20 +145,20 @@ class Reader:
             (cursors, (str, int), "its sinks' places"),
         ):
             if any(tuple(map(type, row)) != types for row in rows):
-                raise JournalError(f"journal {self.path} is damaged: {what} cannot be read")
+                raise corrupt_journal(self.path, f"{what} cannot be read")
         by_table: dict[str, dict[str, int]] = {}
         for table, device_id, seq in devices:
             by_table.setdefault(table, {})[device_id] = seq
         return Moment(last_n, heads, by_table, cursors)
 
-    def altered_form(self) -> str | None:
+    def schema_difference(self) -> schema.SchemaDifference | None:
         """What the file's own tables, indexes, views or triggers are otherwise than we make them.
 
         Raises:
             JournalError: the file cannot be read.
         """
-        with schema.one_line(self.path):
-            return schema.altered(self._connection)
+        with schema.translate_errors(self.path):
+            return schema.schema_difference(self._connection)
 
     def records(
         self,
@@ -206,7 +205,7 @@ class Reader:
         wanted = f"FROM record WHERE {' AND '.join(where)} ORDER BY n LIMIT {BATCH}"
         position = -(2**63) if after is None else after
         while True:
-            with schema.one_line(self.path):
+            with schema.translate_errors(self.path):
                 rows, spoilt = self._parts(wanted, (position, *bindings))
             yield from rows
             if spoilt is not None:
@@ -256,11 +255,11 @@ class Reader:
             JournalError: the file cannot be read.
         """
         query = "SELECT max(n) FROM record WHERE n < ?"
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             (found,) = self._fetch(query, (schema.BEYOND if before is None else before,))[0]
         return None if found is None else int(found)
 
-    def landmarks(
+    def indexed_records(
         self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
     ) -> Iterator[Record]:
         """The table's ``meta``, ``snapshot`` or ``checkpoint`` records, newest first.
@@ -274,11 +273,11 @@ class Reader:
         sign, order = ("<", "DESC") if after is None else (">", "ASC")
         query = (
             f'SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ? AND n {sign} ?'
-            f" AND {schema.LANDMARKS} ORDER BY n {order} LIMIT 1"
+            f" AND {schema.INDEXED} ORDER BY n {order} LIMIT 1"
         )
         position = after if after is not None else schema.BEYOND if before is None else before
         while True:
-            with schema.one_line(self.path):
+            with schema.translate_errors(self.path):
                 rows = self._fetch(query, (table, kind.value, position))
             if not rows:
                 return
@@ -287,7 +286,7 @@ class Reader:
                 raise InvalidRow(self.path, position, table)
             yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
 
-    def indexed(self, upto: int) -> list[tuple[str, str, int]] | None:
+    def index_entries(self, upto: int) -> list[tuple[str, str, int]] | None:
         """Table, kind and number of each landmark up to a record, as the file's index has them.
 
         None where the file is so old that it has none.
@@ -297,9 +296,9 @@ class Reader:
         """
         query = (
             'SELECT "table", kind, n FROM record INDEXED BY landmark'
-            f" WHERE {schema.LANDMARKS} AND n <= ?"
+            f" WHERE {schema.INDEXED} AND n <= ?"
         )
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             return self._fetch(query, (upto,)) if schema.has_index(self._connection) else None
 
     def events(
@@ -318,7 +317,7 @@ class Reader:
         if table is not None:
             query += ' AND "table" = ?'
             bindings.append(table)
-        with schema.one_line(self.path), self._connection:
+        with schema.translate_errors(self.path), self._connection:
             last_n = self._last_n()
             events: list[tuple[int, bytes]] = self._fetch(
                 f"{query} ORDER BY n LIMIT {limit:d}", bindings
@@ -328,7 +327,7 @@ class Reader:
                 raise InvalidRow(self.path, n, table)
         return events, events[-1][0] if len(events) == limit else last_n
 
-    def told(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
+    def count_events(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
         """How many events, public and restricted, each table has between these two records.
 
         Raises:
@@ -338,7 +337,7 @@ class Reader:
             'SELECT "table", sum(kind = ?), sum(kind = ?) FROM record'
             ' WHERE n > ? AND n < ? GROUP BY "table"'
         )
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             rows = self._fetch(query, (*_STREAM.values(), after, before))
         return {table: (public, restricted) for table, public, restricted in rows}
 
@@ -349,10 +348,10 @@ class Reader:
             JournalError: the file cannot be read.
         """
         query = 'SELECT n FROM cursor WHERE sink = ? AND "table" = ?'
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             rows = self._fetch(query, (sink, table or ""))
             if rows and not isinstance(rows[0][0], int):
-                raise JournalError(f"journal {self.path} is damaged: sink {sink} is nowhere in it")
+                raise corrupt_journal(self.path, f"sink {sink} is nowhere in it")
         return int(rows[0][0]) if rows else 0
 
     def page_of(self, table: str) -> int:
@@ -361,10 +360,10 @@ class Reader:
         Raises:
             JournalError: the file cannot be read, or has no such table.
         """
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             rows = self._fetch("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
         if not rows:
-            raise JournalError(f"journal {self.path} is damaged: it has no {table}")
+            raise corrupt_journal(self.path, f"it has no {table}")
         return int(rows[0][0])
 
     def devices(self, table: str) -> dict[str, int]:
@@ -373,7 +372,7 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             return dict(
                 self._fetch('SELECT device_id, seq FROM device WHERE "table" = ?', (table,))
             )

@@ -16,6 +16,7 @@ from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling, Meta, Snapshot, UnknownFormat
+from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Record
 
@@ -65,7 +66,7 @@ def last_start(reader: Reader, table: str, n: int) -> Meta | None:
     Raises:
         JournalError: the journal cannot be read, or that record in it.
     """
-    record = next(reader.landmarks(table, Kind.META, before=n), None)
+    record = next(reader.indexed_records(table, Kind.META, before=n), None)
     return None if record is None else read_meta(record, reader.path)
 
 
@@ -82,7 +83,7 @@ def current_epoch(reader: Reader, table: str) -> str | None:
     known = [table] if table in tables else sorted(tables)
     found: list[tuple[int, str]] = []
     for name in known:
-        record = next(reader.landmarks(name, Kind.META), None)
+        record = next(reader.indexed_records(name, Kind.META), None)
         if record is not None:
             found.append((record.n, read_meta(record, reader.path).epoch))
     for record, gone_on in rulings(reader):
@@ -97,11 +98,11 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
     Raises:
         JournalError: the journal cannot be read, or such a record in it.
     """
-    for record in reader.landmarks(JOURNAL, Kind.META):
+    for record in reader.indexed_records(JOURNAL, Kind.META):
         try:
             yield record, LossRuling.from_bytes(record.body)
         except ValueError as error:
-            raise _damaged(reader, f"record {record.n} is no ruling: {error}") from None
+            raise _corrupt(reader, f"record {record.n} is no ruling: {error}") from None
 
 
 def read_meta(record: Record, journal: Path) -> Meta:
@@ -142,13 +143,10 @@ def invalid_record_error(
     record: Record, journal: Path, what: str, error: ValueError
 ) -> JournalError:
     """The line that says which record does not say ``what`` it should, and how it is wrong."""
-    return JournalError(
-        f"journal {journal} is damaged: record {record.n} does not say {what}: {error}; "
-        "shoectl verify tells more"
-    )
+    return corrupt_journal(journal, f"record {record.n} does not say {what}: {error}")
 
 
-def kept_from(reader: Reader) -> Anchor:
+def read_anchor(reader: Reader) -> Anchor:
     """Where the journal begins: with its first record, unless what was before was taken out.
 
     Raises:
@@ -157,7 +155,7 @@ def kept_from(reader: Reader) -> Anchor:
     try:
         return find_anchor(reader)
     except WrongAnchor as error:
-        raise _damaged(reader, str(error)) from None
+        raise _corrupt(reader, str(error)) from None
 
 
 def checked_records(
@@ -171,12 +169,12 @@ def checked_records(
     head = chain_end(reader, table)
     for record in reader.records(after=after, upto=head.n, table=table):
         if chain_hash(end, record.n, table, record.kind, record.body) != record.hash:
-            raise _damaged(reader, f"record {record.n} does not follow from the one before it")
+            raise _corrupt(reader, f"record {record.n} does not follow from the one before it")
         end = record.hash
         yield record
     if end != head.hash:
-        raise _damaged(reader, f"record {head.n} is not the end of table {table}")
+        raise _corrupt(reader, f"record {head.n} is not the end of table {table}")
 
 
-def _damaged(reader: Reader, how: str) -> JournalError:
-    return JournalError(f"journal {reader.path} is damaged: {how}; shoectl verify tells more")
+def _corrupt(reader: Reader, how: str) -> JournalError:
+    return corrupt_journal(reader.path, how)

@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 from urllib.parse import quote
 
 import apsw
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files
+from shoe_ctl.journal.files import corrupt_journal
 
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
@@ -62,7 +63,7 @@ BUSY_TIMEOUT_MS = 5000
 CACHE_KIB = 1024
 """Pages a connection keeps in memory: appending touches few of them."""
 
-LANDMARKS = "kind IN ('meta', 'snapshot', 'checkpoint')"
+INDEXED = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;
 a query that is to use it says these very words."""
 
@@ -99,44 +100,45 @@ CREATE TABLE cursor (
     n       INTEGER NOT NULL,
     PRIMARY KEY (sink, "table")
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX landmark ON record ("table", kind, n) WHERE {LANDMARKS};
+CREATE INDEX landmark ON record ("table", kind, n) WHERE {INDEXED};
 """
 
 
 @contextmanager
-def one_line(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turns errors of SQLite, and of what a damaged file holds, into one clear ``JournalError``."""
     try:
         yield
     except apsw.Error as error:
-        raise JournalError(f"journal {path} {_reason(error)}") from error
+        raise _journal_error(path, error) from error
     except OSError as error:
         raise JournalError(f"journal {path} cannot be used: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise JournalError(f"journal {path} is damaged: a text in it is not UTF-8") from error
+        raise corrupt_journal(path, "a text is not UTF-8") from error
     except OverflowError as error:
-        raise JournalError(f"journal {path} is damaged: it names a number beyond any") from error
+        raise corrupt_journal(path, "integer out of range") from error
 
 
-def _reason(error: apsw.Error) -> str:
+def _journal_error(path: Path, error: apsw.Error) -> JournalError:
     detail = " ".join(str(error).split())
     match error:
-        case apsw.NotADBError():
-            return "is not a journal of shoe-ctl: it is not an SQLite file"
-        case apsw.FullError():
-            return "cannot grow: the disk is full"
-        case apsw.ReadOnlyError():
-            return "is not writable"
-        case apsw.BusyError() | apsw.LockedError():
-            return "is locked by another program"
-        case apsw.CantOpenError():
-            return "cannot be opened: is it there, and may you read it?"
         case apsw.CorruptError() | apsw.TooBigError():
-            return f"is damaged: {detail}"
+            return corrupt_journal(path, detail)
+        case apsw.NotADBError():
+            what = "is not a journal of shoe-ctl: it is not an SQLite file"
+        case apsw.FullError():
+            what = "cannot grow: the disk is full. Free some space."
+        case apsw.ReadOnlyError():
+            what = "is not writable"
+        case apsw.BusyError() | apsw.LockedError():
+            what = "is locked by another program"
+        case apsw.CantOpenError():
+            what = "cannot be opened. Check that it exists and that you may read it."
         case apsw.IOError():
-            return f"cannot be read or written: {detail}"
+            what = f"cannot be read or written: {detail}"
         case _:
-            return f"cannot be used: {detail}"
+            what = f"cannot be used: {detail}"
+    return JournalError(f"journal {path} {what}")
 
 
 def close(connection: apsw.Connection) -> None:
@@ -169,7 +171,7 @@ def create(path: Path, vfs: str | None) -> None:
     files.sync_folder(path)
 
 
-def check(connection: apsw.Connection, path: Path) -> int:
+def check_file(connection: apsw.Connection, path: Path) -> int:
     """Refuses any file that is not a journal of this version; which of our ids it bears.
 
     Raises:
@@ -198,7 +200,14 @@ def has_index(connection: apsw.Connection) -> bool:
     return bool(connection.execute(_INDEX).fetchall())
 
 
-def altered(connection: apsw.Connection) -> str | None:
+class SchemaDifference(NamedTuple):
+    """One of the file's own tables, indexes, views or triggers that is not as it was made."""
+
+    fault: Literal["missing", "added", "altered"]
+    what: str
+
+
+def schema_difference(connection: apsw.Connection) -> SchemaDifference | None:
     """What the file's own tables, indexes, views and triggers are otherwise than they are made.
 
     Raises:
@@ -210,11 +219,11 @@ def altered(connection: apsw.Connection) -> str | None:
         due = _form(made)
     for name in sorted(there.keys() | due.keys()):
         if name not in there:
-            return f"missing: the file's {due[name][0]} {name}"
+            return SchemaDifference("missing", f"the file's {due[name][0]} {name}")
         if name not in due:
-            return f"added: the file's {there[name][0]} {name}"
+            return SchemaDifference("added", f"the file's {there[name][0]} {name}")
         if there[name] != due[name]:
-            return f"altered: the file's {there[name][0]} {name}"
+            return SchemaDifference("altered", f"the file's {there[name][0]} {name}")
     return None
 
 
@@ -223,14 +232,14 @@ def _form(connection: apsw.Connection) -> dict[str, tuple[str, str, str]]:
     return {name: (kind, table, " ".join(sql.split())) for name, kind, table, sql in rows}
 
 
-def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
+def open_writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
     """A checked connection that writes.
 
     Raises:
         JournalError: another program's file, another version, not writable.
         apsw.Error: it cannot be opened.
     """
-    found = reading(path, vfs=vfs)  # so that a foreign file is not touched
+    found = open_reading(path, vfs=vfs)  # so that a foreign file is not touched
     close(found.connection)
     if found.is_export:
         raise JournalError(f"journal {path} is an export: it can be read, not written on")
@@ -241,7 +250,7 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        check(connection, path)
+        check_file(connection, path)
         mode = connection.pragma("journal_mode", "wal")
         if mode != "wal":
             raise JournalError(f"journal {path} cannot be kept in WAL mode here (got {mode})")
@@ -252,7 +261,7 @@ def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection
 
 
 @contextmanager
-def exporting(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
+def new_export(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
     """A new export without records, and the file that they are written to: it has no name.
 
     Raises:
@@ -321,11 +330,11 @@ def _pieces(path: Path) -> Iterator[bytes]:
                 left -= len(piece)
                 if left < 0:
                     longer = "than it says" if says is not None else "than any export"
-                    raise JournalError(f"journal {path} is damaged: it unpacks to more {longer}")
+                    raise corrupt_journal(path, f"it unpacks to more {longer}")
                 yield piece
                 piece = file.read(_PIECE)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise JournalError(f"journal {path} is damaged: it cannot be unpacked") from None
+        raise corrupt_journal(path, "it cannot be unpacked") from None
 
 
 def _says_length(first: bytes) -> int | None:
@@ -386,7 +395,7 @@ def _is_packed(path: Path) -> bool:
         return file.read(len(PACKED)) == PACKED
 
 
-class Reading(NamedTuple):
+class ReadConnection(NamedTuple):
     """A connection that reads. ``at_rest``: nobody wrote the journal when it was opened.
 
     ``is_export``: the file holds one table's records of a while, not a whole journal.
@@ -397,7 +406,7 @@ class Reading(NamedTuple):
     is_export: bool
 
 
-def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Reading:
+def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> ReadConnection:
     """A checked connection that can only read.
 
     A journal at rest (nobody's ``-wal`` beside it) is read as it stands, so that reading leaves no
@@ -418,7 +427,7 @@ def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Read
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        is_export = check(connection, path) == EXPORT_ID
+        is_export = check_file(connection, path) == EXPORT_ID
         if is_export:
             connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
     except BaseException as error:
@@ -430,4 +439,4 @@ def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Read
                 f"copy both, {path.name} and {files.log_path(path).name}, to a folder of yours"
             ) from None
         raise
-    return Reading(connection, at_rest, is_export)
+    return ReadConnection(connection, at_rest, is_export)

@@ -19,6 +19,7 @@ from shoe_ctl.journal import files
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+
 SIGNATURE_BYTES = 64
 KEY_BYTES = 32
 LONGEST_BYTES = 1 << 14
@@ -46,7 +47,7 @@ def key_path(journal: Path) -> Path:
     return journal.with_name(journal.name + "-key")
 
 
-def check(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> None:
+def check_key(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> None:
     """Whether ``signer`` would have the journal's key, told in a moment: without cryptography.
 
     ``signed_with`` is the public key of the journal's last checkpoint. With ``new_key`` another key
@@ -57,10 +58,10 @@ def check(journal: Path, signed_with: bytes | None, *, new_key: bool = False) ->
     """
     path = key_path(journal)
     if path.exists():
-        text = _text(path)
+        text = _read_key_file(path)
         noted = _NOTED.match(text)
-        named = bytes.fromhex(noted[1].decode()) if noted else _key(path, text).public_key
-        _compare(journal, named, signed_with, new_key=new_key)
+        named = bytes.fromhex(noted[1].decode()) if noted else _load_key(path, text).public_key
+        _check_public_key(journal, named, signed_with, new_key=new_key)
     elif signed_with is not None and not new_key:
         raise JournalError(
             f"journal {journal} is signed with {signed_with.hex()}, and its key {path} is missing: "
@@ -68,22 +69,24 @@ def check(journal: Path, signed_with: bytes | None, *, new_key: bool = False) ->
         )
 
 
-def signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
+def open_signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
     """The journal's key; made where there is none and the journal was never signed.
 
     Raises:
         JournalError: as ``check``; or it cannot be made.
     """
-    check(journal, signed_with, new_key=new_key)
+    check_key(journal, signed_with, new_key=new_key)
     path = key_path(journal)
     if not path.exists():
-        return _made(path)
-    found = _key(path, _text(path))
-    _compare(journal, found.public_key, signed_with, new_key=new_key)
+        return _create_key(path)
+    found = _load_key(path, _read_key_file(path))
+    _check_public_key(journal, found.public_key, signed_with, new_key=new_key)
     return found
 
 
-def _compare(journal: Path, found: bytes, signed_with: bytes | None, *, new_key: bool) -> None:
+def _check_public_key(
+    journal: Path, found: bytes, signed_with: bytes | None, *, new_key: bool
+) -> None:
     if signed_with not in (None, found) and not new_key:
         assert signed_with is not None
         raise JournalError(
@@ -92,7 +95,7 @@ def _compare(journal: Path, found: bytes, signed_with: bytes | None, *, new_key:
         )
 
 
-def _text(path: Path) -> bytes:
+def _read_key_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_mode & _OTHERS:
@@ -104,7 +107,7 @@ def _text(path: Path) -> bytes:
         raise JournalError(f"key {path} cannot be read: {error.strerror}") from None
 
 
-def _key(path: Path, text: bytes) -> Signer:
+def _load_key(path: Path, text: bytes) -> Signer:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -118,7 +121,7 @@ def _key(path: Path, text: bytes) -> Signer:
     return Signer(key)
 
 
-def _made(path: Path) -> Signer:
+def _create_key(path: Path) -> Signer:
     """A new key, on the disk before it is used."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import (
@@ -137,7 +140,7 @@ def _made(path: Path) -> Signer:
     return Signer(key)
 
 
-def is_signed(statement: bytes, signature: bytes, public_key: bytes) -> bool:
+def is_valid_signature(statement: bytes, signature: bytes, public_key: bytes) -> bool:
     """Whether this is the key's signature under this statement."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -149,7 +152,7 @@ def is_signed(statement: bytes, signature: bytes, public_key: bytes) -> bool:
     return True
 
 
-def public_key(text: str) -> bytes:
+def parse_public_key(text: str) -> bytes:
     """A public key as people hand it on: 64 hex digits, or a file with those or with PEM.
 
     Raises:

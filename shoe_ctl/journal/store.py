@@ -25,11 +25,11 @@ from shoe_ctl.journal.chain import (
     read_checkpoint,
 )
 from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling
-from shoe_ctl.journal.evidence import Doubt, DoubtfulJournal, Given, doubts
-from shoe_ctl.journal.files import SharedMemoryFile, WriterLock
+from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, find_evidence
+from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.recovery import kept_from
+from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import WriteAheadLog, sync_log
 
@@ -53,28 +53,28 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, lock: WriterLock, vfs: str | None, accepted: Accepted | None = None
+        self, path: Path, lock: WriterLock, vfs: str | None, accepted: AcceptedLoss | None = None
     ) -> None:
         self.path = path
         self._lock = lock
         self._vfs = vfs
         self._failure: str | None = None
         self._tail = WriteAheadLog()
-        with schema.one_line(path):
+        with schema.translate_errors(path):
             sync_log(path, vfs)
-            _cut_log(path, vfs, accepted)
-            self._log = schema.writing(path, vfs, synchronous="FULL")
+            _truncate_log(path, vfs, accepted)
+            self._log = schema.open_writing(path, vfs, synchronous="FULL")
         try:
             # Cursors need no sync of their own: one lost with the power only repeats events.
-            with schema.one_line(path):
-                self._cursors = schema.writing(path, vfs, synchronous="NORMAL")
+            with schema.translate_errors(path):
+                self._cursors = schema.open_writing(path, vfs, synchronous="NORMAL")
             for connection in (self._log, self._cursors):
                 self._tail.watch(connection)
             try:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
                 self._signed = _last_checkpoint(path, vfs)
                 self._files = files.file_ids(path)
-                with schema.one_line(path):
+                with schema.translate_errors(path):
                     self._index = SharedMemoryFile(path)
             except BaseException:
                 schema.close(self._cursors)
@@ -93,22 +93,22 @@ class Store:
 
     def _note_heads(self, path: Path, vfs: str | None) -> None:
         """The head file says where the chains end, or begins anew: all of it is on the disk."""
-        with schema.one_line(path):
+        with schema.translate_errors(path):
             self._noted = HeadFile(path, vfs)
             try:
-                self._noted.note(self.ends())
+                self._noted.write_ends(self.ends())
                 self._noted.sync()
             except BaseException:
                 self._noted.close()
                 raise
 
-    def _go_on(self, accepted: Accepted) -> None:
+    def _go_on(self, accepted: AcceptedLoss) -> None:
         """Stores the ruling, before anything else."""
         group = Batch()
-        group.gone_on(accepted.gone_on)
-        batch = _Batch(self._last_n, self._heads)
+        group.append_ruling(accepted.ruling)
+        batch = _Transaction(self._last_n, self._heads)
         batch.take(group)
-        with schema.one_line(self.path):
+        with schema.translate_errors(self.path):
             self._log.execute("BEGIN IMMEDIATE")
             batch.write(self._log)
             self._log.execute(_CURSORS_BACK, (self._last_n, self._last_n))
@@ -123,8 +123,8 @@ class Store:
         *,
         vfs: str | None = None,
         new: bool = True,
-        given: Callable[[], Iterable[Given]] = tuple,
-        accepted: Accepted | None = None,
+        given: Callable[[], Iterable[DeliveredEvent]] = tuple,
+        accepted: AcceptedLoss | None = None,
         head_needed: bool = False,
     ) -> Store:
         """Opens the journal, or makes it where there is none (readable by its owner only).
@@ -140,7 +140,7 @@ class Store:
                 not a journal, another version, damaged, or gone. Nothing is left half made.
         """
         path = Path(path)
-        with schema.one_line(path):
+        with schema.translate_errors(path):
             try:
                 path = path.resolve()
             except RuntimeError:
@@ -149,18 +149,18 @@ class Store:
                 raise JournalError(f"journal {path} is a directory")
         lock = WriterLock(path)
         try:
-            with schema.one_line(path):
+            with schema.translate_errors(path):
                 files.refuse_if_full(path)
                 if not path.exists() or path.stat().st_size == 0:
                     files.refuse_if_lost(path, new=new)
                     schema.create(path, vfs)
-                found = _doubts(path, vfs, given, head_needed=head_needed)
+                found = _find_evidence(path, vfs, given, head_needed=head_needed)
                 if accepted is None and found:
-                    raise DoubtfulJournal(path, found)
+                    raise PossibleLoss(path, found)
                 if accepted is not None:
-                    if tuple(found) != accepted.doubts:
-                        raise DoubtfulJournal(path, found or accepted.doubts)
-                    _put_aside(path, accepted.gone_on.epoch)
+                    if tuple(found) != accepted.evidence:
+                        raise PossibleLoss(path, found or accepted.evidence)
+                    _copy_lost_files(path, accepted.ruling.epoch)
             return cls(path, lock, vfs, accepted)
         except BaseException:
             lock.release()
@@ -187,7 +187,7 @@ class Store:
     ) -> list[CommitResult]:
         """Stores groups, and does what else belongs into the same transaction."""
         self._refuse_after_failure()
-        batch = _Batch(self._last_n, self._heads)
+        batch = _Transaction(self._last_n, self._heads)
         results = [batch.take(group) for group in groups]
 
         def write(connection: apsw.Connection) -> None:
@@ -213,7 +213,7 @@ class Store:
             return None
         return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
 
-    def take_out(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
+    def truncate_before(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
         """Takes out what stands before record ``begins.n``, a checkpoint, and signs that it was.
 
         Both in one transaction, so that there is no moment at which either is not so. Returns the
@@ -246,7 +246,7 @@ class Store:
             begins=begins,
         )
         group = Batch()
-        group.add(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
+        group.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
         (result,) = self._store([group], also)
         self._signed = said
         return result.last_n
@@ -269,7 +269,7 @@ class Store:
             {},
         )
 
-    def settle(self) -> None:
+    def sync_head_file(self) -> None:
         """Makes sure of the head file: for when nobody waits.
 
         Raises:
@@ -277,14 +277,14 @@ class Store:
         """
         self._refuse_after_failure()
         try:
-            with schema.one_line(self.path):
+            with schema.translate_errors(self.path):
                 self._noted.sync()
         except JournalError as error:
             self._failure = str(error)
             raise
 
     @property
-    def is_to_settle(self) -> bool:
+    def is_head_file_due(self) -> bool:
         """Whether ``settle`` is due."""
         return self._failure is None and self._noted.is_due
 
@@ -313,7 +313,7 @@ class Store:
         self._index.close()
         if self._failure is None:
             with suppress(apsw.Error, OSError):  # the log was written back: the file is another
-                self._noted.note({})
+                self._noted.write_ends({})
                 self._noted.sync()
         self._noted.close()
         self._lock.release()
@@ -331,14 +331,14 @@ class Store:
         """``ends`` are the chains that it moves: noted once they are durable."""
         done = False
         try:
-            with schema.one_line(self.path):
+            with schema.translate_errors(self.path):
                 connection.execute("BEGIN IMMEDIATE")
                 work(connection)
                 connection.execute("COMMIT")
-                self._tail.tidy(connection)
+                self._tail.write_back_if_long(connection)
             files.refuse_if_moved(self.path, self._files)
-            with schema.one_line(self.path):
-                self._noted.note(ends)
+            with schema.translate_errors(self.path):
+                self._noted.write_ends(ends)
             done = True
         except JournalError as error:
             self._failure = str(error)
@@ -351,26 +351,27 @@ class Store:
                         connection.execute("ROLLBACK")
 
 
-class Accepted(msgspec.Struct, frozen=True):
+class AcceptedLoss(msgspec.Struct, frozen=True):
     """A person rules that a journal with these doubts goes on."""
 
-    doubts: tuple[Doubt, ...]
-    gone_on: LossRuling
+    evidence: tuple[Evidence, ...]
+    ruling: LossRuling
 
 
-def _doubts(
-    path: Path, vfs: str | None, given: Callable[[], Iterable[Given]], *, head_needed: bool
-) -> list[Doubt]:
+def _find_evidence(
+    path: Path, vfs: str | None, given: Callable[[], Iterable[DeliveredEvent]], *, head_needed: bool
+) -> list[Evidence]:
     in_use = files.log_path(path).exists()
-    _trusted_heads(path, vfs, in_use=in_use)  # of one that is damaged there is nothing to rule on
+    _trusted_heads(path, vfs, in_use=in_use)  # of one that is corrupt there is nothing to rule on
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
-        if (form := reader.altered_form()) is not None:
-            raise JournalError(f"journal {path} is damaged: {form}")
-        found = doubts(reader, given)
+        if (found_schema := reader.schema_difference()) is not None:
+            what = f"{found_schema.fault}: {found_schema.what}"
+            raise corrupt_journal(path, what)
+        found = find_evidence(reader, given)
     return [doubt for doubt in found if head_needed or doubt.code != "head_missing"]
 
 
-def _cut_log(path: Path, vfs: str | None, accepted: Accepted | None) -> None:
+def _truncate_log(path: Path, vfs: str | None, accepted: AcceptedLoss | None) -> None:
     """Takes out of the log what no reader reads: a later look must not find it behind new frames.
 
     What was never committed, that is; with ``accepted`` whatever it is, of which there is a copy.
@@ -381,10 +382,10 @@ def _cut_log(path: Path, vfs: str | None, accepted: Accepted | None) -> None:
         reader.heads()
         passed = wal.skipped_frames(path, reader.page_of("cursor"))
     if passed is not None and passed.stale and (accepted is not None or not passed.lost):
-        wal.cut(path, vfs, passed.end)
+        wal.truncate_log(path, vfs, passed.end)
 
 
-def _put_aside(path: Path, epoch: str) -> None:
+def _copy_lost_files(path: Path, epoch: str) -> None:
     """Keeps what shows the loss, under a name of its own: going on writes over it."""
     for beside in (files.log_path(path), files.head_path(path)):
         if beside.exists():
@@ -394,7 +395,7 @@ def _put_aside(path: Path, epoch: str) -> None:
             )
 
 
-class _Batch:
+class _Transaction:
     """Groups on their way into one transaction, with the tables' heads as they will be."""
 
     def __init__(self, last_n: int, heads: dict[str, Head]) -> None:
@@ -406,7 +407,7 @@ class _Batch:
 
     def take(self, group: Batch) -> CommitResult:
         first_n = self.last_n + 1
-        laid = group.lay_out(lambda table: self._head(table).counters)
+        laid = group.encode(lambda table: self._head(table).counters)
         for record in laid.records:
             self.last_n += 1
             head = self._head(record.table)
@@ -456,29 +457,25 @@ def _trusted_heads(
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
         last_n, heads = reader.heads()
         if last_n != max((head.n for head in heads.values()), default=0):
-            raise JournalError(f"journal {path} is damaged: its last records are missing")
-        begins = kept_from(reader)
+            raise corrupt_journal(path, "its last records are missing")
+        begins = read_anchor(reader)
         for table, head in heads.items():
             if head.n < begins.n and begins.ends.get(table) == head.hash:
                 continue  # a table of long ago: all of it was taken out
             rows = list(reader.rows(after=head.n - 1, upto=head.n))
             if [(row[1], row[4]) for row in rows] != [(table, head.hash)]:
-                raise JournalError(
-                    f"journal {path} is damaged: record {head.n} is not the end of table {table}"
-                )
+                raise corrupt_journal(path, f"record {head.n} is not the end of table {table}")
     return last_n, heads
 
 
 def _last_checkpoint(path: Path, vfs: str | None) -> Checkpoint | None:
     """What the last checkpoint says, whose key can be compared."""
     with Reader.open(path, in_use=True, vfs=vfs) as reader:
-        for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT):
+        for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
             try:
                 said = read_checkpoint(record.body)
                 bytes.fromhex(said.public_key)
             except ValueError:
-                raise JournalError(
-                    f"journal {path} is damaged: record {record.n} is no checkpoint"
-                ) from None
+                raise corrupt_journal(path, f"record {record.n} is no checkpoint") from None
             return said
     return None

@@ -15,9 +15,17 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
-from shoe_ctl.journal.chain import GENESIS, BadRecord, Checkpoints, Coverage, HashNames, chain_hash
+from shoe_ctl.journal.chain import (
+    GENESIS,
+    BadRecord,
+    Checkpoints,
+    Coverage,
+    Fault,
+    RecordHasher,
+    chain_hash,
+)
 from shoe_ctl.journal.codec import JOURNAL, InvalidRow, Kind, Meta, Row, Snapshot, UnknownFormat
-from shoe_ctl.journal.evidence import doubts
+from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.notes import DeviceNotes
 from shoe_ctl.journal.reader import Head, Moment, Reader
@@ -47,12 +55,14 @@ def diagnose_gap(broken: Break, expected: int) -> BadRecord:
     """``broken.row`` has another number than ``expected``."""
     n, table, *_ = broken.row
     if n < expected:
-        return BadRecord(table, n, f"added: records are numbered from {expected}")
+        return BadRecord(table, n, Fault.ADDED, f"records are numbered from {expected}")
     last = "" if n == expected + 1 else f" to {n - 1}"
-    return BadRecord(_widowed(broken), expected, f"missing: no record {expected}{last}")
+    return BadRecord(
+        _first_broken_chain(broken), expected, Fault.MISSING, f"no record {expected}{last}"
+    )
 
 
-def _widowed(broken: Break) -> str | None:
+def _first_broken_chain(broken: Break) -> str | None:
     """The first table whose chain lost a record."""
     ends = dict(broken.ends)
     for n, table, kind, body, digest in _from_break(broken):
@@ -74,20 +84,23 @@ def diagnose(broken: Break) -> BadRecord:
     """``broken.row`` has the right number, but its hash is not the one due."""
     n, table, kind, body, digest = broken.row
     if n > max((head.n for head in broken.heads.values()), default=0):
-        return BadRecord(table, n, "added: it stands behind the journal's end")
+        return BadRecord(table, n, Fault.ADDED, "it stands behind the journal's end")
     displaced = _displaced(broken)
     if displaced is not None:
         return displaced
     if chain_hash(broken.end(table), n + 1, table, kind, body) == digest:
-        return BadRecord(None, n, "missing: taken out, and the records after it renumbered")
+        return BadRecord(None, n, Fault.MISSING, "taken out, and the records after it renumbered")
     return _by_successor(broken)
 
 
 def diagnose_in_export(broken: Break) -> BadRecord:
     """As ``diagnose``, where numbers have gaps: other tables' records stand elsewhere."""
     found = _by_successor(broken)
-    if found.why == "altered":  # the same is seen where the record before it is not there
-        return BadRecord(found.table, found.n, "altered: or missing, the record before it")
+    if (found.why, found.detail) == (
+        Fault.ALTERED,
+        None,
+    ):  # the same is seen where the record before it is not there
+        return BadRecord(found.table, found.n, Fault.ALTERED, "or missing, the record before it")
     return found
 
 
@@ -108,18 +121,20 @@ def _by_successor(broken: Break) -> BadRecord:
             return chain_hash(before, number, table, record[0], record[1]) == record[2]
 
         if follows(digest, later_n):
-            return BadRecord(table, n, "altered")
+            return BadRecord(table, n, Fault.ALTERED)
         if follows(due, later_n):
-            return BadRecord(table, n, "altered: its hash")
+            return BadRecord(table, n, Fault.ALTERED, "its hash")
         if follows(digest, later_n + 1):
-            why = "missing: taken out, and the records after it renumbered"
-            return BadRecord(table, n, why)
+            detail = "taken out, and the records after it renumbered"
+            return BadRecord(table, n, Fault.MISSING, detail)
         break
     else:
         head = broken.heads.get(table)
         if head is not None and head.n == n and head.hash in (digest, due):
-            return BadRecord(table, n, "altered" if head.hash == digest else "altered: its hash")
-    return BadRecord(table, n, "altered: it does not follow from the table's record before it")
+            return BadRecord(table, n, Fault.ALTERED, None if head.hash == digest else "its hash")
+    return BadRecord(
+        table, n, Fault.ALTERED, "it does not follow from the table's record before it"
+    )
 
 
 def _displaced(broken: Break) -> BadRecord | None:
@@ -130,8 +145,8 @@ def _displaced(broken: Break) -> BadRecord | None:
         if chain_hash(broken.end(other), n, other, other_kind, other_body) == other_digest:
             came_from = (running.get(table, GENESIS), other_digest)
             if any(chain_hash(before, at, table, kind, body) == digest for before in came_from):
-                return BadRecord(other, n, f"out of order: record {n} stands at {at}")
-            return BadRecord(table, n, f"added: what was record {n} stands at {at}")
+                return BadRecord(other, n, Fault.OUT_OF_ORDER, f"record {n} stands at {at}")
+            return BadRecord(table, n, Fault.ADDED, f"what was record {n} stands at {at}")
         running[other] = other_digest
     return None
 
@@ -158,7 +173,7 @@ class Verification(msgspec.Struct, frozen=True):
 
 _NOTED = frozenset((Kind.CONNECTION.value, Kind.INPUT.value))
 
-_LANDMARKS = frozenset((Kind.META.value, Kind.SNAPSHOT.value, Kind.CHECKPOINT.value))
+_INDEXED = frozenset((Kind.META.value, Kind.SNAPSHOT.value, Kind.CHECKPOINT.value))
 
 Progress = Callable[[int, int], None]
 """Is called now and then with the record reached and the last one."""
@@ -183,22 +198,22 @@ def verify(
         JournalError: the journal cannot be read, or has a record of another format.
     """
     while True:
-        found = _verified(reader, trusted, progress, newest=newest)
+        found = _verify_once(reader, trusted, progress, newest=newest)
         if found.ok and found.signed.upto < signed_to:
-            bad = _cut_off(found.last_n, signed_to)
+            bad = _diagnose_truncation(found.last_n, signed_to)
             found = msgspec.structs.replace(found, ok=False, first_bad=bad)
         # a daemon may take old records out while others are read
         if found.ok or found.first_n >= _first_n(reader):
             return found
 
 
-def _cut_off(last_n: int, signed_to: int) -> BadRecord:
+def _diagnose_truncation(last_n: int, signed_to: int) -> BadRecord:
     """Nothing in the journal tells that it was longer; it is known from elsewhere."""
     if last_n < signed_to:
-        why = f"missing: it breaks off, and was signed up to record {signed_to}"
-        return BadRecord(None, last_n + 1, why)
-    why = f"missing: the checkpoint that signed it up to record {signed_to}"
-    return BadRecord(JOURNAL, signed_to + 1, why)
+        detail = f"it breaks off, and was signed up to record {signed_to}"
+        return BadRecord(None, last_n + 1, Fault.MISSING, detail)
+    detail = f"the checkpoint that signed it up to record {signed_to}"
+    return BadRecord(JOURNAL, signed_to + 1, Fault.MISSING, detail)
 
 
 def _first_n(reader: Reader) -> int:
@@ -208,17 +223,17 @@ def _first_n(reader: Reader) -> int:
         return 0
 
 
-def _verified(
+def _verify_once(
     reader: Reader, trusted: frozenset[bytes], progress: Progress, *, newest: bool
 ) -> Verification:
     looked_at = newest and not reader.is_export
-    found = doubts(reader, writer_at_work=is_held(reader.path)) if looked_at else []
+    found = find_evidence(reader, writer_at_work=is_held(reader.path)) if looked_at else []
     moment = reader.moment()
     last_n, heads = moment.last_n, moment.heads
     try:
         begins = find_anchor(reader)
     except WrongAnchor as error:
-        bad = BadRecord(JOURNAL, error.n, error.why)
+        bad = BadRecord(JOURNAL, error.n, error.fault, error.detail)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
     walk = _Walk(reader, trusted, begins, last_n, heads)
     wrong = walk.records_hold(progress) or walk.heads_hold() or walk.form_holds()
@@ -228,9 +243,9 @@ def _verified(
         if doubt.code == "head_missing":
             head_file = "missing"
         elif wrong is None:
-            wrong = BadRecord(None, last_n + 1, f"missing: {doubt.what}")
+            wrong = BadRecord(None, last_n + 1, Fault.MISSING, f"{doubt.what}")
     if wrong is None and trusted and not walk.checkpoints.coverage.checkpoints:
-        wrong = BadRecord(None, last_n, "missing: no checkpoint signs any of it")
+        wrong = BadRecord(None, last_n, Fault.MISSING, "no checkpoint signs any of it")
     return Verification(
         wrong is None,
         walk.records,
@@ -268,7 +283,7 @@ class _Walk:
         self.checkpoints = Checkpoints(
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
-        self._seen: dict[tuple[str, str], HashNames] = {}
+        self._seen: dict[tuple[str, str], RecordHasher] = {}
         self._notes: dict[str, DeviceNotes] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
@@ -277,8 +292,8 @@ class _Walk:
             return self._walked(progress)
         except InvalidRow as spoilt:
             if self._whole and spoilt.n != self._due:
-                return BadRecord(spoilt.table, self._due, f"missing: no record {self._due}")
-            return BadRecord(spoilt.table, spoilt.n, "altered: it cannot be read")
+                return BadRecord(spoilt.table, self._due, Fault.MISSING, f"no record {self._due}")
+            return BadRecord(spoilt.table, spoilt.n, Fault.ALTERED, "it cannot be read")
 
     def _walked(self, progress: Progress) -> BadRecord | None:
         # A million records a few microseconds each: what is asked for once a record stands here.
@@ -299,7 +314,7 @@ class _Walk:
                     names = self._named(table, kind)
                 if n != due and (whole or n < due):
                     return self._placed(row, due)
-                if names.link(ends.get(table, GENESIS), n, body) != digest:
+                if names.hash(ends.get(table, GENESIS), n, body) != digest:
                     return self._placed(row, due)
                 if names.kept is not None:
                     names.kept.add(n)
@@ -315,9 +330,9 @@ class _Walk:
             self.records, self._due = records, due
         return None
 
-    def _named(self, table: str, kind: str) -> HashNames:
-        names = self._seen[table, kind] = HashNames(table, kind)
-        if kind in _LANDMARKS:
+    def _named(self, table: str, kind: str) -> RecordHasher:
+        names = self._seen[table, kind] = RecordHasher(table, kind)
+        if kind in _INDEXED:
             names.kept = set()
         elif kind in _NOTED:
             notes = self._notes.get(table)
@@ -335,7 +350,7 @@ class _Walk:
         """
         n, table, kind, body, digest = row
         if kind == Kind.CHECKPOINT.value:
-            bad = self.checkpoints.see(n, body, self.ends)
+            bad = self.checkpoints.check(n, body, self.ends)
             if bad is None:
                 self.signed = records + 1
             return bad
@@ -347,7 +362,7 @@ class _Walk:
             record = Record(n=n, table=table, kind=kind, body=body, hash=digest)
             raise unknown_format_error(record, self._reader.path, error) from None
         except ValueError as error:
-            return BadRecord(table, n, f"altered: it is no {kind} record: {error}")
+            return BadRecord(table, n, Fault.ALTERED, f"it is no {kind} record: {error}")
         return None
 
     def _placed(self, row: Row, due: int) -> BadRecord:
@@ -366,14 +381,16 @@ class _Walk:
         beyond = [(head.n, table) for table, head in heads.items() if head.n > last_n]
         if beyond:
             n, table = min(beyond)
-            return BadRecord(table, n, f"missing: the journal breaks off at record {last_n}")
+            return BadRecord(table, n, Fault.MISSING, f"the journal breaks off at record {last_n}")
         for table in sorted(self.ends.keys() | heads.keys() if self._whole else heads):
             head = heads.get(table)
             if head is None:
-                return BadRecord(table, last_n, "the table's head is missing")
+                return BadRecord(table, last_n, Fault.WRONG_HEAD, "the table's head is missing")
             if head.hash != self.ends.get(table) or not self._ends_at(table, head):
-                return BadRecord(table, head.n, "the table's head is not its last record")
-            before = self._begins.told.get(table, (0, 0))
+                return BadRecord(
+                    table, head.n, Fault.WRONG_HEAD, "the table's head is not its last record"
+                )
+            before = self._begins.counters.get(table, (0, 0))
             for kind, counted, told in (
                 (Kind.PUBLIC, head.counters.public, before[0]),
                 (Kind.RESTRICTED, head.counters.restricted, before[1]),
@@ -381,14 +398,18 @@ class _Walk:
                 names = self._seen.get((table, kind.value))
                 stored = told + (0 if names is None else names.count)
                 if stored != counted:
-                    why = f"the head counts {counted} records of {kind.value}, there are {stored}"
-                    return BadRecord(table, head.n, why)
+                    detail = (
+                        f"the head counts {counted} records of {kind.value}, there are {stored}"
+                    )
+                    return BadRecord(table, head.n, Fault.WRONG_HEAD, detail)
         return None
 
     def form_holds(self) -> BadRecord | None:
         """What the file holds besides, or lacks: a trigger would change what is stored next."""
-        form = self._reader.altered_form()
-        return None if form is None else BadRecord(None, 0, form)
+        difference = self._reader.schema_difference()
+        if difference is None:
+            return None
+        return BadRecord(None, 0, Fault(difference.fault), difference.what)
 
     def notes_hold(self, moment: Moment) -> BadRecord | None:
         """What stands beside the records that they do not lead to; of an export nothing is read."""
@@ -397,20 +418,22 @@ class _Walk:
         for table in sorted(moment.heads.keys() | moment.devices.keys()):
             head = moment.heads.get(table)
             if head is None:
-                return BadRecord(table, moment.last_n, "added: the note of a shoe of no table")
+                return BadRecord(
+                    table, moment.last_n, Fault.ADDED, "the note of a shoe of no table"
+                )
             notes = self._notes.get(table)
             if notes is None:
                 notes = DeviceNotes(whole=table not in self._begins.ends)
             if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
-                return BadRecord(table, head.n, f"altered: {why}")
+                return BadRecord(table, head.n, Fault.ALTERED, f"{why}")
         for sink, n in moment.cursors:
             if not 0 <= n <= moment.last_n:
-                return BadRecord(None, n, f"altered: the place of sink {sink} is no record's")
+                return BadRecord(None, n, Fault.ALTERED, f"the place of sink {sink} is no record's")
         return None
 
     def index_holds(self) -> BadRecord | None:
         """What the file's index, by which a restart looks records up, says otherwise than they."""
-        if (listed := self._reader.indexed(self._last_n)) is None:
+        if (listed := self._reader.index_entries(self._last_n)) is None:
             return None
         indexed: dict[tuple[str, str], set[int]] = {}
         for table, kind, n in listed:
@@ -424,7 +447,7 @@ class _Walk:
         if not wrong:
             return None
         n, table = min(wrong)
-        return BadRecord(table, n, "altered: the file's index, that does not lead to it")
+        return BadRecord(table, n, Fault.ALTERED, "the file's index, that does not lead to it")
 
     def _ends_at(self, table: str, head: Head) -> bool:
         """Whether the record that the head names is the one whose hash it has."""

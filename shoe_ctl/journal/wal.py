@@ -129,7 +129,7 @@ def skipped_frames(journal: Path, cursor_page: int) -> SkippedFrames | None:
     return found._replace(lost=True)
 
 
-def cut(journal: Path, vfs: str | None, size: int) -> None:
+def truncate_log(journal: Path, vfs: str | None, size: int) -> None:
     """Takes what stands behind this size out of the log, for good: nobody reads it.
 
     Raises:
@@ -229,7 +229,7 @@ class WriteAheadLog:
         self._pages = pages
         return apsw.SQLITE_OK
 
-    def tidy(self, connection: apsw.Connection) -> None:
+    def write_back_if_long(self, connection: apsw.Connection) -> None:
         """Writes it back if it is long; as far as readers let it, and the rest another time.
 
         Raises:

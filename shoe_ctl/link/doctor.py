@@ -230,7 +230,7 @@ def diagnose_in_use(holder: PortUser) -> Diagnosis:
     if holder.name == MODEM_MANAGER:
         line = f"port taken by {holder}, which looks for a modem in it: {_LEAVE_ALONE}"
         return Diagnosis(False, "modem_manager", line)
-    return Diagnosis(False, "taken", f"port taken by {holder}: end it, then try again")
+    return Diagnosis(False, "taken", f"port in use by {holder}: stop it, then try again")
 
 
 def diagnose_from_status(

@@ -190,7 +190,7 @@ class InputReplay(Generic[H]):
             record_input(group, self._table, happened, effects, self._index)
         except KeyError as error:
             return [], f"no outcome of {error} to revise"
-        return [entry.body for entry in group.lay_out(lambda _: before).records[1:]], ""
+        return [entry.body for entry in group.encode(lambda _: before).records[1:]], ""
 
     def _difference(
         self,

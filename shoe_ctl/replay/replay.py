@@ -14,7 +14,7 @@ import msgspec
 from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.codec import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import kept_from
+from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.records import Record
 
 from .difference import Difference, Differences, Rounds
@@ -106,7 +106,7 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     tables: dict[str, _Table[H]] = {}
     found = Differences()
     last_n, _ = reader.heads()
-    begun_before = kept_from(reader).ends
+    begun_before = read_anchor(reader).ends
     stopped_at: int | None = None
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
     for count, record in enumerate(reader.records(upto=last_n, kinds=kinds)):

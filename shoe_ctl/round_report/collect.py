@@ -1,7 +1,7 @@
-"""A round as the journal has it: what happened, with its bytes, and what the table told of it.
+"""Collect a round from the journal: its inputs with their raw bytes, and the events of each.
 
-In: a reader, the place of a round. Out: its account as plain values.
-Must not know: how it is worded or laid out, whether a replay gives the same.
+In: a reader, the location of a round. Out: a RoundReport of plain values.
+Must not know: wording and layout, whether a replay gives the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shoe_ctl.round_report.lookup import (
     RawFrame,
     RoundLocation,
     SentBytes,
-    rounds_backwards,
+    records_backwards,
     sent_bytes,
 )
 
@@ -52,22 +52,22 @@ class ReportedEvent(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One input: its record's number, its values as they were recorded, and what came of it.
+    """One input as it was recorded, with its record's number and the events that followed from it.
 
-    ``frame`` are the bytes that brought it, where a shoe said it; ``sent`` those that went to the
-    shoe since the input before it.
+    ``frame`` are the bytes of a shoe's message, None for any other input. ``bytes_sent`` went to
+    the shoe since the input before.
     """
 
     n: int
     t_us: int
-    happened: dict[str, Any]
+    input: dict[str, Any]
     frame: RawFrame | None
-    told: tuple[ReportedEvent, ...]
-    sent: tuple[SentBytes, ...] = ()
+    events: tuple[ReportedEvent, ...]
+    bytes_sent: tuple[SentBytes, ...] = ()
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a round was played under, as the journal keeps it; ``sha256`` is the game file's."""
+    """The game, settings and software of a round; ``sha256`` is the game file's."""
 
     game: str
     title: str
@@ -79,7 +79,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A round: what brought it about, and ``afterwards`` what was still told of it.
+    """A round: its inputs with their events, and ``afterwards`` later inputs with events about it.
 
     ``ended`` is the type of the event that ended it, None where the journal ends before.
     """
@@ -92,39 +92,41 @@ class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
     ended: str | None
 
     def events(self, *types: str) -> Iterator[ReportedEvent]:
-        """The events of these types, in order."""
+        """Yield the events of these types, in order."""
         for entry in (*self.entries, *self.afterwards):
-            yield from (event for event in entry.told if event.type in types)
+            yield from (event for event in entry.events if event.type in types)
 
 
-def collect(reader: Reader, place: RoundLocation) -> RoundReport:
-    """The whole round that was opened there.
+def collect(reader: Reader, location: RoundLocation) -> RoundReport:
+    """Return the report on the round that was opened there.
 
     Raises:
         JournalError: the journal cannot be read.
     """
-    began = next(rounds_backwards(reader, (Kind.INPUT,), before=place.n, table=place.table), None)
-    first = place.n if began is None else began.n
+    began = next(
+        records_backwards(reader, (Kind.INPUT,), before=location.n, table=location.table), None
+    )
+    first = location.n if began is None else began.n
     entries: list[Entry] = []
     afterwards: list[Entry] = []
     ended: str | None = None
     rounds = 0
-    for entry in _entries(reader, place.table, first):
-        opened = sum(event.type == OPENED for event in entry.told)
+    for entry in _entries(reader, location.table, first):
+        opened = sum(event.type == OPENED for event in entry.events)
         rounds += opened
         if ended is None and not (opened and rounds > 1):
             entries.append(entry)
-            ended = next((e.type for e in entry.told if e.type in ENDS), None)
+            ended = next((e.type for e in entry.events if e.type in ENDS), None)
             continue
-        if _is_of(entry, place.round_id) or (rounds == 1 and entry.told):
+        if _is_of(entry, location.round_id) or (rounds == 1 and entry.events):
             afterwards.append(entry)
-        closed = any(event.type == "round.bets_closed" for event in entry.told)
+        closed = any(event.type == "round.bets_closed" for event in entry.events)
         if rounds > REVISABLE_ROUNDS or (rounds == REVISABLE_ROUNDS and closed):
             break
     return RoundReport(
-        table=place.table,
-        round_id=place.round_id,
-        rules=_rules(reader, place.table, first),
+        table=location.table,
+        round_id=location.round_id,
+        rules=_rules(reader, location.table, first),
         entries=tuple(entries),
         afterwards=tuple(afterwards),
         ended=ended,
@@ -132,12 +134,12 @@ def collect(reader: Reader, place: RoundLocation) -> RoundReport:
 
 
 def _is_of(entry: Entry, round_id: str) -> bool:
-    """Whether something was told of this round."""
-    return any(round_id in (e.subject, e.data.get("round_id")) for e in entry.told)
+    """Return True if an event of the entry is about this round."""
+    return any(round_id in (e.subject, e.data.get("round_id")) for e in entry.events)
 
 
 def _entries(reader: Reader, table: str, first: int) -> Iterator[Entry]:
-    """The table's inputs from record ``first`` on, each with its bytes and its events."""
+    """Yield the table's inputs from record ``first`` on, each with its bytes and its events."""
     frames = Frames(reader, table, first)
     held: Record | None = None
     before: tuple[SentBytes, ...] = ()
@@ -172,23 +174,23 @@ class _Event(msgspec.Struct):
 def _entry(
     record: Record, events: list[Record], frames: Frames, before: tuple[SentBytes, ...]
 ) -> Entry:
-    happened: dict[str, Any] = {"input": "unreadable", "bytes": record.body.hex()}
+    input_values: dict[str, Any] = {"input": "unreadable", "bytes": record.body.hex()}
     t_us = 0
     with suppress(ValueError):
         t_us = msgspec.json.decode(record.body, type=_Input).t_us
-        happened = msgspec.json.decode(record.body, type=dict[str, Any])
+        input_values = msgspec.json.decode(record.body, type=dict[str, Any])
     return Entry(
         n=record.n,
         t_us=t_us,
-        happened=happened,
-        frame=frames.of(happened) if happened["input"] == "shoe" else None,
-        told=tuple(_told(events)),
-        sent=before,
+        input=input_values,
+        frame=frames.of(input_values) if input_values["input"] == "shoe" else None,
+        events=tuple(_reported_events(events)),
+        bytes_sent=before,
     )
 
 
-def _told(events: list[Record]) -> Iterator[ReportedEvent]:
-    """Each event once: a public copy stands right before its restricted one."""
+def _reported_events(events: list[Record]) -> Iterator[ReportedEvent]:
+    """Yield each event once: a public copy stands right before its restricted one."""
     public: str | None = None
     for record in events:
         try:
@@ -205,8 +207,8 @@ def _told(events: list[Record]) -> Iterator[ReportedEvent]:
 
 
 def _rules(reader: Reader, table: str, before: int) -> Rules | None:
-    """What the table was last started with; None where that was taken out or spoilt."""
-    record = next(reader.landmarks(table, Kind.META, before=before), None)
+    """Return what the table was last started with; None where that was removed or is damaged."""
+    record = next(reader.indexed_records(table, Kind.META, before=before), None)
     if record is None:
         return None
     try:
@@ -228,5 +230,5 @@ def _rules(reader: Reader, table: str, before: int) -> Rules | None:
 
 
 def _text(of: object) -> str | None:
-    """None where the game's file says ``none``: its document does not say."""
+    """Return None where the game's file says ``none``: its document gives nothing."""
     return None if of in (None, "none") else str(of)

@@ -1,7 +1,7 @@
-"""Where in a journal a round stands: found by its number, however long the journal is.
+"""Find rounds in a journal by their numbers, however long it is, and the raw bytes of messages.
 
-In: a reader, a round's id. Out: the record that opened it; the last rounds; which are known.
-Must not know: what a round is made of, who reads of it.
+In: a reader; a round's id or a number of rounds; a message's location in the stream of bytes.
+Out: the records that opened rounds; raw frames. Must not know: what a round consists of.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEAR = 4 * BATCH
 
 
 class RoundLocation(msgspec.Struct, frozen=True):
-    """A round, and the record of the event that opened it."""
+    """A round, and the number of the record that opened it."""
 
     table: str
     round_id: str
@@ -41,21 +41,20 @@ class _Event(msgspec.Struct):
 def rounds_opened_after(
     reader: Reader, table: str, n: int, upto: int | None = None
 ) -> Iterator[RoundLocation]:
-    """The rounds of a table that were opened behind record ``n``, in order.
+    """Yield the rounds of a table that were opened after record ``n``, in order.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     for record in reader.records(after=n, upto=upto, table=table, kinds=(Kind.RESTRICTED,)):
-        if (place := _opened(record)) is not None:
-            yield place
+        if (location := _opened(record)) is not None:
+            yield location
 
 
 def find_round(reader: Reader, round_id: str) -> RoundLocation:
-    """Where this round was opened.
+    """Return where this round was opened.
 
-    A table numbers its shoes and their rounds as they come, so that half of what is left can be
-    passed over at each look.
+    A table numbers its shoes and their rounds in order, so a binary search finds it.
 
     Raises:
         InputRefused: the journal has no such round; the line says which it has.
@@ -75,14 +74,14 @@ def find_round(reader: Reader, round_id: str) -> RoundLocation:
                 high = middle
             else:
                 low = found.n
-        for place in rounds_opened_after(reader, table, low, high):
-            if place.round_id == round_id:
-                return place
+        for location in rounds_opened_after(reader, table, low, high):
+            if location.round_id == round_id:
+                return location
     raise InputRefused(f"{reader.path}: no round {round_id} ({_known(reader, table)})")
 
 
-def last_round(reader: Reader, count: int, table: str | None = None) -> list[RoundLocation]:
-    """The last rounds that were opened, at one table or at all of them, the oldest first.
+def last_rounds(reader: Reader, count: int, table: str | None = None) -> list[RoundLocation]:
+    """Return the last rounds that were opened, of one table or of all, oldest first.
 
     Raises:
         InputRefused: there is no such table.
@@ -92,19 +91,19 @@ def last_round(reader: Reader, count: int, table: str | None = None) -> list[Rou
     if table is not None and table not in tables:
         have = ", ".join(sorted(tables)) or "none"
         raise InputRefused(f"{reader.path}: no table {table} (have: {have})")
-    places: list[RoundLocation] = []
-    for record in rounds_backwards(reader, (Kind.RESTRICTED,), table=table):
-        if (place := _opened(record)) is not None:
-            places.append(place)
-            if len(places) == count:
+    locations: list[RoundLocation] = []
+    for record in records_backwards(reader, (Kind.RESTRICTED,), table=table):
+        if (location := _opened(record)) is not None:
+            locations.append(location)
+            if len(locations) == count:
                 break
-    return places[::-1]
+    return locations[::-1]
 
 
-def rounds_backwards(
+def records_backwards(
     reader: Reader, kinds: Sequence[Kind], *, before: int | None = None, table: str | None = None
 ) -> Iterator[Record]:
-    """The records before one, or before the end, newest first.
+    """Yield the records before one, or before the end, newest first.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -116,7 +115,7 @@ def rounds_backwards(
 
 
 def _opened(record: Record) -> RoundLocation | None:
-    """The round that this event opened; nothing where it is another, or was spoilt."""
+    """Return the round that this event opened; None if it is another event or damaged."""
     if _MARK not in record.body:
         return None
     with suppress(ValueError):
@@ -143,7 +142,7 @@ def _known(reader: Reader, table: str | None) -> str:
             known.append(f"{name} has none")
         else:
             known.append(
-                f"{name} has {first.round_id} to {last_round(reader, 1, name)[0].round_id}"
+                f"{name} has {first.round_id} to {last_rounds(reader, 1, name)[0].round_id}"
             )
     return "; ".join(known) or "it has no tables"
 
@@ -174,7 +173,7 @@ class SentBytes(msgspec.Struct, frozen=True):
 
 
 def sent_bytes(record: Record) -> SentBytes | None:
-    """What went to the shoe; None where this ``wire`` record came from it, or was spoilt."""
+    """Return the bytes sent; None where this ``wire`` record came from the shoe or is damaged."""
     with suppress(ValueError):
         wire = Wire.from_bytes(record.body)
         if wire.direction is Direction.TO_SHOE:
@@ -184,18 +183,18 @@ def sent_bytes(record: Record) -> SentBytes | None:
 
 
 class Frames:
-    """One table's chunks from record ``first`` on, and as many before it as a frame needs."""
+    """Raw bytes of a table's shoe, from record ``first`` on and as far back as a frame needs."""
 
     def __init__(self, reader: Reader, table: str, first: int) -> None:
         self._reader = reader
         self._table = table
         self._oldest_n = first
         self._connection: int | None = None
-        self._begins = 0  # the place of the first byte held
+        self._begins = 0  # the location of the first byte held
         self._bytes = bytearray()
 
     def add(self, record: Record) -> None:
-        """The next ``wire`` record."""
+        """Add the next ``wire`` record."""
         with suppress(ValueError):
             wire = Wire.from_bytes(record.body)
             if wire.direction is not Direction.FROM_SHOE:
@@ -211,7 +210,7 @@ class Frames:
         return self._begins + len(self._bytes)
 
     def of(self, said: dict[str, Any]) -> RawFrame | None:
-        """The bytes that brought this input; None where nothing did but time."""
+        """Return the bytes of the message behind this input; None where there was none."""
         connection, first, last = (said.get(key) for key in ("connection", "first", "last"))
         if not (isinstance(connection, int) and isinstance(first, int) and isinstance(last, int)):
             return None
@@ -223,7 +222,7 @@ class Frames:
         return RawFrame(connection, first, last, None if data is None else data.hex())
 
     def _reach(self, connection: int, first: int) -> None:
-        """Goes back to the chunk with this byte: a frame may have begun long before it ended."""
+        """Go back to the chunk with this byte: a frame may have begun long before it ended."""
         if self._connection is None:
             self._connection = connection
             newest = self._before(connection)
@@ -237,8 +236,8 @@ class Frames:
             self._begins, self._bytes[:0] = older
 
     def _before(self, connection: int) -> tuple[int, bytes] | None:
-        """The connection's chunk before the oldest one looked at."""
-        older = rounds_backwards(
+        """Return the connection's chunk before the oldest one read so far."""
+        older = records_backwards(
             self._reader, (Kind.WIRE,), before=self._oldest_n, table=self._table
         )
         for record in older:

@@ -1,6 +1,6 @@
-"""An account laid out for reading: 80 columns, no colour, the raw bytes beneath what they said.
+"""A round report laid out for reading: 80 columns, no colour, raw bytes below each message.
 
-In: an account. Out: lines of text; its summary first. Must not know: the journal, terminals. Status
+In: an report. Out: lines of text; its summary first. Must not know: the journal, terminals. Status
 messages of which nothing came are folded to a line: more than half of what a shoe says is nothing
 else, and JSON has them whole.
 """
@@ -14,26 +14,26 @@ from shoe_ctl.records import utc
 from shoe_ctl.round_report import wording
 from shoe_ctl.round_report.collect import Entry, RoundReport
 from shoe_ctl.round_report.lookup import RawFrame, SentBytes
-from shoe_ctl.round_report.summary import COLUMNS, NAME, summary
+from shoe_ctl.round_report.summary import COLUMNS, NAME, summary_lines
 from shoe_ctl.terminal_text import printable
 
 BYTES_A_LINE = 16
 
 
-def render_page(account: RoundReport) -> Iterator[str]:
-    """The account, line by line."""
-    yield from summary(account)
+def render_page(report: RoundReport) -> Iterator[str]:
+    """The report, line by line."""
+    yield from summary_lines(report)
     yield ""
-    yield from _header(account)
+    yield from _header(report)
     yield ""
-    yield from _entries(account.entries)
-    if account.afterwards:
+    yield from _entries(report.entries)
+    if report.afterwards:
         yield ""
         yield "After the round"
         yield ""
-        yield from _entries(account.afterwards)
+        yield from _entries(report.afterwards)
     yield ""
-    yield from _footer(account)
+    yield from _footer(report)
 
 
 def _named(name: str, text: str) -> Iterator[str]:
@@ -52,9 +52,9 @@ def _wrapped(text: str, lead: str, rest: str) -> list[str]:
     ) or [lead.rstrip()]
 
 
-def _header(account: RoundReport) -> Iterator[str]:
-    yield from _named("table", account.table)
-    rules = account.rules
+def _header(report: RoundReport) -> Iterator[str]:
+    yield from _named("table", report.table)
+    rules = report.rules
     if rules is None:
         yield from _named("game", "the journal does not say how the table was started")
     else:
@@ -65,36 +65,36 @@ def _header(account: RoundReport) -> Iterator[str]:
         yield from _named("rules", named or "their document names no version and no date")
         yield from _named("sha256", rules.sha256)
         chosen = {k: v for k, v in rules.settings.items() if v not in (None, {}) and k != "table"}
-        yield from _named("set to", wording.values(chosen))
+        yield from _named("set to", wording.values_text(chosen))
         yield from _named("software", f"shoe-ctl {rules.software}")
-    outcome = next(account.events("round.outcome"), None)
+    outcome = next(report.events("round.outcome"), None)
     if outcome is not None:
         yield from _named("method", outcome.data.get("method") or "none: the game has no methods")
-    yield from _named("shoe", account.round_id.rpartition("-r")[0])
-    if account.entries:
-        yield from _named("began", utc(account.entries[0].t_us))
-        yield from _named("ended", utc(account.entries[-1].t_us) if account.ended else "not yet")
+    yield from _named("shoe", report.round_id.rpartition("-r")[0])
+    if report.entries:
+        yield from _named("began", utc(report.entries[0].t_us))
+        yield from _named("ended", utc(report.entries[-1].t_us) if report.ended else "not yet")
 
 
-def _footer(account: RoundReport) -> Iterator[str]:
-    outcomes = list(account.events("round.outcome", "round.revised"))
+def _footer(report: RoundReport) -> Iterator[str]:
+    outcomes = list(report.events("round.outcome", "round.revised"))
     if outcomes:
         last = outcomes[-1]
         yield from _named("outcome", wording.outcome_words(last.data))
-        yield from _named("won", wording.won(last.data))
+        yield from _named("won", wording.won_text(last.data))
         yield from _named("event", _ids(last.public, last.restricted))
         if (proof := last.data.get("proof")) is not None:
             first, last_input = proof["first"], proof["last"]
             yield from _named("proof", f"inputs {first} to {last_input} of the table")
-    void = next(account.events("round.void"), None)
+    void = next(report.events("round.void"), None)
     if void is not None:
         rule = void.data.get("rule")
         yield from _named("void", "no rule to cite" if rule is None else f"under rule {rule}")
         yield from _named("event", _ids(void.public, void.restricted))
-    if account.ended is None:
+    if report.ended is None:
         yield from _named("ended", "not within this journal")
-    if account.entries:
-        span = f"{account.entries[0].n} to {account.entries[-1].n}"
+    if report.entries:
+        span = f"{report.entries[0].n} to {report.entries[-1].n}"
         yield from _named("records", f"inputs in {span} of the journal")
 
 
@@ -106,12 +106,12 @@ def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
     width = max((len(str(entry.n)) for entry in entries), default=1)
     idle: list[Entry] = []
     for entry in entries:
-        if entry.sent:
+        if entry.bytes_sent:
             yield from _folded(idle, width)
             idle = []
-        for went in entry.sent:
+        for went in entry.bytes_sent:
             yield from _sent(went, width)
-        if entry.happened["input"] == "tick" and not entry.told:
+        if entry.input["input"] == "tick" and not entry.events:
             continue
         if _is_idle(entry):
             idle.append(entry)
@@ -124,9 +124,9 @@ def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
 
 def _is_idle(entry: Entry) -> bool:
     """Whether the shoe only said how it is, and nothing came of it."""
-    event = entry.happened.get("event")
+    event = entry.input.get("event")
     kind = event.get("type") if isinstance(event, dict) else None
-    return kind == "status" and not entry.told
+    return kind == "status" and not entry.events
 
 
 def _folded(idle: list[Entry], width: int) -> Iterator[str]:
@@ -142,14 +142,14 @@ def _entry(entry: Entry, width: int) -> Iterator[str]:
     at = utc(entry.t_us)[11:23]
     lead = f"{entry.n:>{width}} {at} "
     indent = " " * len(lead)
-    head, more = wording.input_words(entry.happened)
+    head, more = wording.input_words(entry.input)
     yield from _wrapped(head, lead, indent)
     for line in more:
         yield from _wrapped(line, indent, indent + "  ")
     if entry.frame is not None:
         yield from _hex(entry.frame, indent)
-    commanded = entry.happened["input"] == "command"
-    for event in entry.told:
+    commanded = entry.input["input"] == "command"
+    for event in entry.events:
         text, lines = wording.event_words(event.type, event.data, commanded=commanded)
         secret = "" if event.public is not None else " [restricted]"
         yield from _wrapped(text + secret, indent + "> ", indent + "    ")

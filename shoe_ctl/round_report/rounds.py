@@ -1,7 +1,7 @@
-"""The shoes and rounds of a journal, one after the other, however long it is.
+"""List the shoes and rounds of a journal, however long it is.
 
 In: a reader. Out: a line of values for each, in the order of their records.
-Must not know: what a round is made of but its outcome, how a line is shown.
+Must not know: what a round consists of but its outcome, how a line is shown.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def lines(  # noqa: PLR0913 - what narrows it, each by name
     last: int | None = None,
     progress: Callable[[int, int], None] = lambda _n, _last_n: None,
 ) -> Iterator[Line]:
-    """Each shoe before its rounds; of one table, or one shoe, or between two records.
+    """Yield each shoe before its rounds; of one table, or one shoe, or between two records.
 
     A round is given when its outcome can change no more: once the bets of the next one are closed.
     One record at a time is held, and two rounds a table.
@@ -88,7 +88,7 @@ def lines(  # noqa: PLR0913 - what narrows it, each by name
     for count, record in enumerate(records):
         if _OF_A_ROUND in record.body or _IRREGULARITY in record.body:
             of = tables.setdefault(record.table, _Table(shoe_id))
-            yield from of.see(record)
+            yield from of.take(record)
         if count % _STEP == 0:
             progress(record.n, upto)
     for of in tables.values():
@@ -103,8 +103,8 @@ class _Table:
         self._shoe: str | None = None
         self._held: list[RoundLine] = []
 
-    def see(self, record: Record) -> Iterator[Line]:
-        """The next event; what was spoilt says nothing: replay and verify tell of it."""
+    def take(self, record: Record) -> Iterator[Line]:
+        """Take the next event; a damaged one is skipped: replay and verify report it."""
         with suppress(ValueError, KeyError, TypeError):
             event = msgspec.json.decode(record.body, type=_Event)
             if event.type == "round.opened" and event.subject is not None:
@@ -113,10 +113,10 @@ class _Table:
             elif event.type == "round.bets_closed":
                 yield from self._given(keep=1)
             else:
-                self._told(event)
+                self._add_event(event)
 
     def end(self) -> Iterator[Line]:
-        """There is no more."""
+        """Yield what is left after the last record."""
         yield from self._given(keep=0)
 
     def _given(self, keep: int) -> Iterator[Line]:
@@ -143,8 +143,8 @@ class _Table:
             )
         )
 
-    def _told(self, event: _Event) -> None:
-        """What was told of a round that is still held."""
+    def _add_event(self, event: _Event) -> None:
+        """Add an event to the round it is about, if that is still held."""
         about = event.data.get("round_id", event.subject)
         found = next((one for one in self._held if one.round_id == about), None)
         if found is None:

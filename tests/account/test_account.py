@@ -19,9 +19,9 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_ctl.round_report import wording
 from shoe_ctl.round_report.collect import Entry, RoundReport, collect
-from shoe_ctl.round_report.lookup import find_round, last_round
+from shoe_ctl.round_report.lookup import find_round, last_rounds
 from shoe_ctl.round_report.render import render_page
-from shoe_ctl.round_report.summary import COLUMNS, RESTRICTED, summary
+from shoe_ctl.round_report.summary import COLUMNS, RESTRICTED, summary_lines
 from simulators.table.scenario import find as scenario
 from tests.journal.making import spoil
 from tests.scenarios.through_the_daemon import played
@@ -41,7 +41,7 @@ def account(journal: Path, round_id: str) -> RoundReport:
 
 def is_idle(entry: Entry) -> bool:
     """A status message of which nothing came: it is folded, and its bytes are in the JSON alone."""
-    return not entry.told and (entry.happened.get("event") or {}).get("type") == "status"
+    return not entry.events and (entry.input.get("event") or {}).get("type") == "status"
 
 
 def shoectl(*words: str) -> Result:
@@ -95,14 +95,14 @@ async def test_what_is_told_of_a_round_later_stands_in_its_account_and_in_no_oth
     journal = await journal_of("outcome_revised", tmp_path)
     first, second = account(journal, "t1-s1-r1"), account(journal, "t1-s1-r2")
     revised = next(first.events("round.revised"))
-    assert [e.type for entry in first.afterwards for e in entry.told if e == revised]
+    assert [e.type for entry in first.afterwards for e in entry.events if e == revised]
     text = joined("\n".join(render_page(first)))
     assert "OUTCOME REVISED Banker wins" in text
     assert "under rule 6.3" in text
     assert "won banker 19/20 to 1" in text
     assert list(second.events("round.revised")) == []
     told_once = [
-        e.restricted for one in (first, second) for entry in one.entries for e in entry.told
+        e.restricted for one in (first, second) for entry in one.entries for e in entry.events
     ]
     assert len(told_once) == len(set(told_once))
 
@@ -117,10 +117,10 @@ async def test_the_raw_bytes_stand_beneath_what_they_said(tmp_path: Path) -> Non
         if wire.direction is Direction.FROM_SHOE:
             streams[wire.connection] = streams.get(wire.connection, b"") + wire.data
     played_round = account(journal, "t1-s1-r1")
-    said = [e for e in played_round.entries if e.happened["input"] == "shoe"]
-    assert len({e.happened["connection"] for e in said}) > 1
+    said = [e for e in played_round.entries if e.input["input"] == "shoe"]
+    assert len({e.input["connection"] for e in said}) > 1
     for entry in said:
-        happened = entry.happened
+        happened = entry.input
         part = streams[happened["connection"]][happened["first"] : happened["last"]]
         assert part
         assert entry.frame is not None
@@ -131,8 +131,8 @@ async def test_the_raw_bytes_stand_beneath_what_they_said(tmp_path: Path) -> Non
     both_ways = [
         part
         for e in (*played_round.entries, *played_round.afterwards)
-        for part in (*(went.data for went in e.sent), e.frame.data if e.frame else None)
-        if part in {went.data for went in e.sent} or not is_idle(e)
+        for part in (*(went.data for went in e.bytes_sent), e.frame.data if e.frame else None)
+        if part in {went.data for went in e.bytes_sent} or not is_idle(e)
     ]
     assert any(is_idle(e) for e in played_round.entries)
     assert bytes.fromhex("".join(shown)) == bytes.fromhex("".join(p for p in both_ways if p))
@@ -167,7 +167,7 @@ async def test_an_account_begins_with_ten_lines_that_alone_are_the_brief_one(
 @pytest.mark.slow
 async def test_the_summary_of_a_void_round_says_so_and_why(tmp_path: Path) -> None:
     journal = await journal_of("power_failure_void", tmp_path)
-    lines = list(summary(account(journal, "t1-s1-r1")))
+    lines = list(summary_lines(account(journal, "t1-s1-r1")))
     assert len(lines) == 10
     assert lines[5].startswith("outcome   void: ")
     assert lines[6] == "won       nothing was decided"
@@ -196,7 +196,7 @@ async def test_what_went_to_the_shoe_stands_before_what_came_after_it(tmp_path: 
         if wire.direction is Direction.TO_SHOE:
             streams[wire.connection] = streams.get(wire.connection, b"") + wire.data
     played_round = account(journal, "t1-s1-r1")
-    sent = [(entry, went) for entry in played_round.entries for went in entry.sent]
+    sent = [(entry, went) for entry in played_round.entries for went in entry.bytes_sent]
     assert len({went.connection for _, went in sent}) > 1
     for entry, went in sent:
         part = streams[went.connection][went.first : went.last]
@@ -239,7 +239,7 @@ async def test_a_journal_that_was_cut_or_spoilt_is_told_as_far_as_it_goes(tmp_pa
         "(SELECT max(n) FROM record WHERE kind = 'event.restricted')",
     )
     with Reader.open(journal) as reader:
-        text = joined("\n".join(render_page(collect(reader, last_round(reader, 1)[0]))))
+        text = joined("\n".join(render_page(collect(reader, last_rounds(reader, 1)[0]))))
     assert "the journal does not say how the table was started" in text
     assert "not all of them are in the journal" in text
     assert "an input that cannot be read" in text
@@ -253,8 +253,8 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
     for at in range(5):
         group = Batch()
         for _ in range(700):
-            group.input("t", b'{"input":"tick","t_us":1}', 1)
-        group.wire(
+            group.append_input("t", b'{"input":"tick","t_us":1}', 1)
+        group.append_wire(
             "t", connection=4, direction=Direction.FROM_SHOE, offset=2 * at, t_us=1,
             data=bytes((2 * at, 2 * at + 1)),
         )  # fmt: skip
@@ -265,8 +265,8 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
     }  # fmt: skip
 
     group = Batch()
-    group.input("t", json.dumps(said).encode(), 1)
-    group.event("t", Audience.PUBLIC, "round.opened", t_us=1, subject="t-s1-r1", data={})
+    group.append_input("t", json.dumps(said).encode(), 1)
+    group.append_event("t", Audience.PUBLIC, "round.opened", t_us=1, subject="t-s1-r1", data={})
     store.commit([group])
     store.close()
     [entry] = account(path, "t-s1-r1").entries
@@ -296,7 +296,7 @@ def test_an_event_without_words_of_its_own_is_told_value_by_value() -> None:
         ("shoe.answered", {"command": "reset", "accepted": False}, "the shoe refuses: reset"),
         ("shoe.unanswered", {"command": "reset", "given_up": False}, "reset has no answer yet"),
         ("shoe.unanswered", {"command": "reset", "given_up": True},
-         "reset is given up, and nobody knows whether it was done"),
+         "reset was given up, and its result is unknown"),
         ("shoe.noted", {"what": "lid"}, "the shoe says: lid"),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.signing import signer
+from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.round_report import lookup
 from shoe_ctl.round_report.lookup import RoundLocation
@@ -22,13 +22,15 @@ from tests.journal.making import T_US, opened, spoil, stored
 
 
 def tick(group: Batch, table: str) -> None:
-    group.input(table, json.dumps({"input": "tick", "t_us": T_US}).encode(), T_US)
+    group.append_input(table, json.dumps({"input": "tick", "t_us": T_US}).encode(), T_US)
 
 
 def open_round(group: Batch, table: str, round_id: str) -> None:
     tick(group, table)
     data = {"round_id": round_id}
-    group.event(table, Audience.PUBLIC, "round.opened", t_us=T_US, subject=round_id, data=data)
+    group.append_event(
+        table, Audience.PUBLIC, "round.opened", t_us=T_US, subject=round_id, data=data
+    )
 
 
 def long_journal(path: Path, rounds: int, between: int) -> list[str]:
@@ -104,7 +106,7 @@ def test_a_round_is_found_however_the_rounds_lie(
             store.commit([group])
     with Reader.open(path) as reader:
         assert [lookup.find_round(reader, round_id).round_id for round_id in ids] == ids
-        assert [p.round_id for p in lookup.last_round(reader, 3)] == ids[-3:]
+        assert [p.round_id for p in lookup.last_rounds(reader, 3)] == ids[-3:]
 
 
 def test_the_last_rounds_are_those_opened_last_of_all_tables_or_of_one(
@@ -112,12 +114,12 @@ def test_the_last_rounds_are_those_opened_last_of_all_tables_or_of_one(
 ) -> None:
     path, ids = journal
     with Reader.open(path) as reader:
-        assert [p.round_id for p in lookup.last_round(reader, 5)] == ids[-5:]
-        of_b = [p.round_id for p in lookup.last_round(reader, 3, "b")]
+        assert [p.round_id for p in lookup.last_rounds(reader, 5)] == ids[-5:]
+        of_b = [p.round_id for p in lookup.last_rounds(reader, 3, "b")]
         assert of_b == [i for i in ids if i.startswith("b-")][-3:]
-        assert len(lookup.last_round(reader, 10_000)) == len(ids)
+        assert len(lookup.last_rounds(reader, 10_000)) == len(ids)
         with pytest.raises(InputRefused, match=r"no table c .have: a-s1, b"):
-            lookup.last_round(reader, 1, "c")
+            lookup.last_rounds(reader, 1, "c")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_a_journal_without_rounds_says_so(tmp_path: Path) -> None:
     tick(group, "t")
     stored(tmp_path / "journal.db", [group])
     with Reader.open(tmp_path / "journal.db") as reader:
-        assert lookup.last_round(reader, 10) == []
+        assert lookup.last_rounds(reader, 10) == []
         with pytest.raises(InputRefused, match="t has none"):
             lookup.find_round(reader, "t-s1-r1")
 
@@ -155,7 +157,7 @@ def test_a_spoilt_opening_is_passed_over(tmp_path: Path) -> None:
     stored(path, groups)
     spoil(path, """UPDATE record SET body = CAST('{"type":"round.opened"' AS BLOB) WHERE n <= 3""")
     with Reader.open(path) as reader:
-        assert lookup.last_round(reader, 10) == [RoundLocation("t", "t-s1-r2", 6)]
+        assert lookup.last_rounds(reader, 10) == [RoundLocation("t", "t-s1-r2", 6)]
         assert lookup.find_round(reader, "t-s1-r2").n == 6
 
 
@@ -166,17 +168,17 @@ def test_a_record_put_in_at_the_end_of_all_numbers_keeps_nobody_searching(tmp_pa
         values = f"({n}, 'a', 'event.restricted', x'7b7d', zeroblob(32))"
         spoil(path, f"INSERT INTO record VALUES {values}")
     with Reader.open(path) as reader:
-        assert [place.round_id for place in lookup.last_round(reader, 2)] == ids[-2:]
+        assert [place.round_id for place in lookup.last_rounds(reader, 2)] == ids[-2:]
 
 
 def test_the_journal_s_own_chain_is_no_table_to_anyone(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     ids = long_journal(path, 1, 1)
     with opened(path) as store:
-        store.checkpoint(signer(path, None), T_US)
+        store.checkpoint(open_signer(path, None), T_US)
     with Reader.open(path) as reader:
         known = rf"\(a-s1 has {ids[0]} to {ids[0]}; b has {ids[1]} to {ids[1]}\)"
         with pytest.raises(InputRefused, match=f"no round x {known}"):
             lookup.find_round(reader, "x")
         with pytest.raises(InputRefused, match=r"no table x \(have: a-s1, b\)"):
-            lookup.last_round(reader, 1, "x")
+            lookup.last_rounds(reader, 1, "x")

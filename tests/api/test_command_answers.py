@@ -16,12 +16,12 @@ from tests.journal.making import T_US, stored
 
 def tells(group: Batch, *audiences: Audience, table: str = "bac-07") -> None:
     for audience in audiences:
-        group.event(table, audience, "x", t_us=T_US, subject=None, data={})
+        group.append_event(table, audience, "x", t_us=T_US, subject=None, data={})
 
 
 def asked(group: Batch, command_id: str, table: str = "bac-07") -> None:
     command = TableCommand(t_us=T_US, command_id=command_id, command="settle")
-    group.input(table, to_bytes(command), T_US)
+    group.append_input(table, to_bytes(command), T_US)
 
 
 def test_the_events_behind_a_command_are_its_own(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_the_events_behind_a_command_are_its_own(tmp_path: Path) -> None:
     asked(group, "a")
     tells(group, public, restricted, public)
     tells(group, public, table="bac-08")
-    group.input("bac-07", to_bytes(Tick(t_us=T_US)), T_US)
+    group.append_input("bac-07", to_bytes(Tick(t_us=T_US)), T_US)
     tells(group, public)
     asked(group, "b")
     asked(group, "a", table="bac-08")

@@ -18,12 +18,25 @@ async def answering(
     path: Path, answer: Callable[[dict[str, Any]], dict[str, Any] | bytes]
 ) -> AsyncIterator[None]:
     """Answers each line; bytes are said as they are, and then it hangs up."""
-    talks: set[asyncio.Task[None]] = set()
+    loop = asyncio.get_running_loop()
+    ended: list[asyncio.Future[None]] = []
+
+    def connected() -> asyncio.StreamReaderProtocol:
+        """Counts a connection as it is accepted: a client may be gone before its task begins."""
+        end = loop.create_future()
+        ended.append(end)
+
+        async def talk_to_the_end(
+            reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        ) -> None:
+            try:
+                await talk(reader, writer)
+            finally:
+                end.set_result(None)
+
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), talk_to_the_end)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        talks.add(task)
         while line := await reader.readline():
             said = answer(json.loads(line))
             writer.write(said if isinstance(said, bytes) else json.dumps(said).encode() + b"\n")
@@ -33,10 +46,11 @@ async def answering(
         writer.close()
         await writer.wait_closed()
 
-    server = await asyncio.start_unix_server(talk, path)
+    server = await loop.create_unix_server(connected, str(path))
     try:
         yield
     finally:
         server.close()
         await server.wait_closed()
-        await asyncio.gather(*talks)
+        await asyncio.sleep(0)  # a connection that was accepted just now is counted by then
+        await asyncio.gather(*ended)

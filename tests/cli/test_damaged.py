@@ -45,7 +45,7 @@ def is_told(n: int, *words: object) -> None:
     """The command says in one line at which record the journal is damaged."""
     ended = CliRunner().invoke(shoectl, [str(word) for word in words])
     assert isinstance(ended.exception, JournalError), ended.exception
-    assert f"is damaged: record {n}, altered" in str(ended.exception)
+    assert f"is corrupt: record {n}, altered" in str(ended.exception)
     assert len(str(ended.exception).splitlines()) == 1
 
 
@@ -78,7 +78,7 @@ def test_an_export(journal: Path, tmp_path: Path) -> None:
     ended = CliRunner().invoke(
         shoectl, ["export", str(journal), "--output", str(tmp_path / "shoe.gz")]
     )
-    assert str(ended.exception).startswith(f"journal {journal} is damaged where it is exported")
+    assert str(ended.exception).startswith(f"journal {journal} is corrupt where it is exported")
     assert f"record {n}" in str(ended.exception)
     assert [path.name for path in tmp_path.iterdir()] == [journal.name]
 

@@ -97,7 +97,7 @@ def test_the_page_for_integrators_shows_what_is_printed() -> None:
 
 
 def test_help_shows_an_example() -> None:
-    assert 'Example: shoectl decided tiger "7D ? TS ?"' in run("--help").stdout
+    assert 'Example:\n    shoectl decided tiger "7D ? TS ?"' in run("--help").stdout
 
 
 @pytest.mark.slow

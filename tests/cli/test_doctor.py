@@ -30,6 +30,9 @@ from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.link.discovery import Access, Identity, SerialFound, System, UsbFound
 from shoe_ctl.link.doctor import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
+from tests.command_server import run_command
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
 SHOE_SIM = [sys.executable, "-c", "from simulators.cli import main; main()"]
@@ -49,9 +52,7 @@ def serving(link: Path, *words: str) -> Iterator[None]:
 
 
 def shoectl(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SHOECTL, *words], capture_output=True, text=True, check=False, timeout=60
-    )
+    return run_command("shoectl", *words)
 
 
 def config(folder: Path, *tables: tuple[str, str, str]) -> str:
@@ -156,7 +157,7 @@ def test_a_key_file_of_another_shoe_is_found_out(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "FAILED: bac-07" in done.stdout
     assert "wrong proof" in done.stdout
-    assert done.stderr == "shoectl: 1 of 1 ports: something is wrong\n"
+    assert done.stderr == "shoectl: 1 of 1 ports failed\n"
 
 
 def test_while_the_daemon_runs_its_port_is_left_to_it(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_without_anything_to_try_it_lists_and_is_content() -> None:
         (["--profile", "reference"], "--port is missing"),
         (["--profile", "none", "--port", "x"], "unknown profile 'none'"),
         (["--profile", "reference", "--port", "ftp://x"], "--port: got 'ftp://x'"),
-        (["--config", "x.toml", "--profile", "reference"], "the configuration names it"),
+        (["--config", "x.toml", "--profile", "reference"], "cannot be combined with --config"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(words: list[str], says: str) -> None:

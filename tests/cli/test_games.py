@@ -59,7 +59,7 @@ def test_a_good_file_is_said_to_be_good() -> None:
     done = CliRunner().invoke(games, ["--check", str(GOOD)])
     assert done.exit_code == 0
     assert done.stdout == (
-        f"{GOOD}: good: Lucky Eight Baccarat (lucky_eight), 5 wagers, 10 pay lines\n"
+        f"{GOOD}: valid: Lucky Eight Baccarat (lucky_eight), 5 wagers, 10 pay lines\n"
     )
     plain = json.loads(CliRunner().invoke(games, ["--json", "--check", str(GOOD)]).stdout)
     assert (plain["ok"], plain["game"]["id"]) == (True, "lucky_eight")

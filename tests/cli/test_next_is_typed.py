@@ -78,6 +78,7 @@ def filled(words: list[str]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 async def test_each_line_of_next_does_what_it_says_or_asks_for_what_is_missing(
     name: str, monkeypatch: pytest.MonkeyPatch

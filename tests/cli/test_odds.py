@@ -91,4 +91,4 @@ def test_the_page_for_integrators_shows_what_is_printed() -> None:
 
 
 def test_help_shows_an_example() -> None:
-    assert "Example: shoectl odds tiger" in run("--help").stdout
+    assert "Examples:\n    shoectl odds tiger" in run("--help").stdout

@@ -205,7 +205,9 @@ def test_the_same_game_file_is_no_difference_and_one_that_was_not_played_is_name
         (tmp_path / f"{game_id}.toml").write_bytes(catalog.load(game_id).source)
     result = replay(keyed, "--games", tmp_path)
     assert result.exit_code == 0
-    assert result.stderr == "shoectl: no table was started with dragon_bonus_royal\n"
+    assert result.stderr == (
+        "shoectl: dragon_bonus_royal is not used: no table was started with it\n"
+    )
 
 
 def test_a_game_kept_in_the_journal_and_changed_there_is_found(journal: Path) -> None:
@@ -246,7 +248,7 @@ def test_what_cannot_be_read_is_one_line(  # noqa: PLR0913
 def test_an_account_takes_no_option_of_a_replay(option: str, keyed: Path) -> None:
     result = replay(keyed, "--last", "1", option, "x")
     assert result.exit_code == 2
-    assert "whole journals" in result.stderr
+    assert "need a whole replay: remove --round or --last" in result.stderr
 
 
 def difference(round_id: str | None, recorded: str | None, replayed: str | None) -> Difference:

@@ -18,6 +18,8 @@ from shoe_ctl.table.settings import TableSettings
 from tests.api.at_the_socket import configuration, shoe_on_a_pty
 from tests.cli.test_table import PATIENCE_S, shoectl
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 
 def settings(**given: str) -> TableSettings:
     return TableSettings(**{"table": "bac-07", "decks": 8, **given})  # type: ignore[arg-type]

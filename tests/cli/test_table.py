@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,7 +22,10 @@ from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
 from tests.api.at_the_socket import Table, Told, at_the_table, configuration
 from tests.cli.listener import answering
+from tests.command_server import run_command
 from tests.table.harness import Playing
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 WIDTH = 80
 PATIENCE_S = 60.0
@@ -39,18 +41,9 @@ class Ran:
 
 
 async def shoectl(*words: str, **env: str) -> Ran:
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", *words,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **env},
-    )  # fmt: skip
-    async with asyncio.timeout(PATIENCE_S):
-        out, err = await child.communicate()
-    assert child.returncode is not None
-    assert "Traceback" not in err.decode()
-    return Ran(child.returncode, out.decode(), err.decode())
+    done = await asyncio.to_thread(run_command, "shoectl", *words, env={**os.environ, **env})
+    assert "Traceback" not in done.stderr
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def flat(shown: str) -> str:

@@ -25,6 +25,8 @@ from shoe_ctl.table.wagers.declared import RECORDED
 from tests.cli.test_table import Ran, pasted
 from tests.cli.test_table import shoectl as run_shoectl
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 EVERY = (*table_pages.REQUESTS, *table_pages.ABOUT_THE_JOURNAL, *COMMANDS)
 WIDTH = 80
 

@@ -93,7 +93,7 @@ finally:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [*COMMANDS, "decode", "replay", "run", "json"])
+@pytest.mark.parametrize("command", [*COMMANDS, "decode", "replay", "run", "demo", "json"])
 def test_rich_is_imported_for_a_table_on_a_terminal_only(
     command: str, words: dict[str, list[str]], tmp_path: Path
 ) -> None:
@@ -102,6 +102,7 @@ def test_rich_is_imported_for_a_table_on_a_terminal_only(
         "decode": ["decode", journal],
         "replay": ["replay", journal, "--last", "1"],
         "run": ["run", "--config", str(tmp_path / "none.toml")],
+        "demo": ["demo", "--rounds", "1", "--pace-ms", "0"],
         "json": [*words["status"], "--json"],
     }
     ran = subprocess.run(

@@ -11,8 +11,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.api.at_the_socket import Told, serving, shoe_on_a_pty
 from tests.cli.test_table import PATIENCE_S, WIDTH, Ran, shoectl
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 TABLES = ("bac-07", "bac-08")
 

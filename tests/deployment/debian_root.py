@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SUITES = {(3, 11): "bookworm", (3, 13): "trixie"}
 """Which Debian has which Python: the package is for the Python that built it."""
+
+PATIENCE_S = 120.0
 
 NEEDED = ("procps", "python3", "systemd")
 TOOLS = {
@@ -44,35 +48,41 @@ NOTES = (
     "etc/gshadow-",
     "etc/.pwd.lock",
 )
+"""Files that any installation changes: logs, locks, copies of the last state."""
 
-SYSTEMCTL = """\
-#!/bin/sh
-# Plays systemd for shoectl@main: what the unit says of command, user and folders is done.
+BEGIN = """
 set -e
-unit=/usr/lib/systemd/system/shoectl@.service
-pid=/run/main.pid
-echo "$*" >>/run/systemctl.log
-case "$1" in
-start)
-    install -d -o shoectl -g shoectl -m 750 /var/lib/shoectl/main /run/shoectl/main
-    command=$(sed -n 's/^ExecStart=//p' $unit | sed 's/%i/main/g')
-    user=$(sed -n 's/^User=//p' $unit)
-    cd /var/lib/shoectl/main
-    setpriv --reuid "$user" --regid "$user" --init-groups $command </dev/null >>/run/main.log 2>&1 &
-    echo $! >$pid
-    ;;
-stop)
-    kill -TERM "$(cat $pid)"
-    tail --pid "$(cat $pid)" -f /dev/null
-    rm $pid
-    ;;
-list-units)
-    if [ -e $pid ]; then
-        echo "shoectl@main.service loaded active running Card shoe controller, tables of main"
-    fi
-    ;;
-esac
+system=$1
+shift
+mkdir "$CGROUP"
+echo $$ >"$CGROUP/cgroup.procs"
+set -- sh -s "$system" "$@"
+exec unshare --mount --net --pid --ipc --uts --cgroup --fork --kill-child "$@" <<"END"
+set -e
+system=$1
+shift
+mount --bind "$system" "$system"
+mount -t proc proc "$system/proc"
+mount --bind "$system/proc/sys" "$system/proc/sys"
+mount -o remount,bind,ro "$system/proc/sys"
+mount -t sysfs -o ro sysfs "$system/sys"
+mount -t cgroup2 cgroup2 "$system/sys/fs/cgroup"
+mount -t tmpfs -o mode=755 tmpfs "$system/run"
+mount -t tmpfs -o mode=755 tmpfs "$system/dev"
+mkdir "$system/dev/pts" "$system/dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$system/dev/pts"
+ln -s pts/ptmx "$system/dev/ptmx"
+for device in null zero full random urandom tty; do
+    cp -a "/dev/$device" "$system/dev/$device"
+done
+echo up
+exec chroot "$system" "$@" </dev/null
+END
 """
+"""Begins a system of its own: nothing in it can reach a device, a mount or a setting around it."""
+
+IDLE = ("/bin/sleep", "infinity")
+SYSTEMD = ("/lib/systemd/systemd", "--system", "--unit=multi-user.target")
 
 
 def need(what: str, missing: bool) -> None:
@@ -132,7 +142,7 @@ class Machine:
     def start(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command there; its exit code is the caller's to look at."""
         return subprocess.run(
-            ["nsenter", "-t", str(self._init), "-m", "-p", "-n", "-r", "-w", *words],
+            ["nsenter", "-t", str(self._init), "-m", "-n", "-p", "-i", "-u", "-r", "-w", *words],
             env={"PATH": PATH, "HOME": "/root", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "teletype"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -157,20 +167,12 @@ class Machine:
         """Run a command there that prints JSON."""
         return json.loads(self.run(*words))
 
-    def play_systemd(self) -> None:
-        """Let the package's scripts find a service manager, which plays the one unit there is."""
-        stand_in = self.path("/usr/local/sbin/systemctl")
-        stand_in.write_text(SYSTEMCTL)
-        stand_in.chmod(0o755)
-        self.path("/run/systemd/system").mkdir(parents=True)
-
     def contents(self) -> dict[str, str]:
         """Every file, folder and link, with owner, mode and content, but dpkg's log and notes."""
-        ours = {"proc", "dev", "sys"}
         found = {}
         for path in sorted(self.folder.rglob("*")):
             name = path.relative_to(self.folder)
-            if name.parts[0] in ours or is_note(name):
+            if is_note(name):
                 continue
             status = path.lstat()
             what = f"{status.st_uid} {status.st_gid} {status.st_mode:o}"
@@ -183,31 +185,75 @@ class Machine:
 
 
 def is_note(name: Path) -> bool:
-    """Files that any installation changes: logs, locks, copies of the last state."""
+    """Whether any installation changes this file."""
     return str(name).startswith(NOTES)
 
 
+def own_cgroup() -> Path:
+    """Where a system's processes are to be counted: below the cgroup that this process is in."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text("utf-8").splitlines()]
+    found = [fields[1] for fields in mounts if fields[2] == "cgroup2"]
+    need("no cgroup2 is mounted here", not found)
+    rows = Path("/proc/self/cgroup").read_text("utf-8").splitlines()
+    (inside,) = [row.removeprefix("0::") for row in rows if row.startswith("0::")]
+    return Path(found[0]) / inside.lstrip("/") / f"shoe-ctl-test-{os.getpid()}"
+
+
 @contextmanager
-def machine(folder: Path) -> Iterator[Machine]:
-    """A fresh system in a folder, which ends, with all its processes, on leaving."""
+def machine(folder: Path, runs: tuple[str, ...] = IDLE) -> Iterator[Machine]:
+    """A fresh system in a folder, which ends, with all its processes, on leaving.
+
+    Args:
+        folder: Where it is made, and removed again.
+        runs: Its first process: one that does nothing, or systemd.
+    """
     system = folder / "system"
-    # cp keeps owners, links and devices, and copies nothing where the file system shares blocks.
+    # cp keeps owners, links and modes, and copies nothing where the file system shares blocks.
     subprocess.run(["cp", "-a", "--reflink=auto", made_root(), system], check=True)
-    begin = (
-        f'mount -t proc proc "{system}/proc" && mount --rbind /dev "{system}/dev" && '
-        f'echo up && exec chroot "{system}" sleep infinity'
-    )
+    cgroup = own_cgroup()
     process = subprocess.Popen(
-        ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", begin],
+        ["sh", "-c", BEGIN, "sh", system, *runs],
+        env={"PATH": PATH, "CGROUP": str(cgroup), "container": "shoe-ctl-test"},
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == "up\n"
+        said = process.stdout.readline()
+        assert said == "up\n", said + process.communicate()[0]
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("utf-8")
-        yield Machine(system, int(children.split()[0]))
+        init = int(children.split()[0])
+        last = os.pidfd_open(init)
+        try:
+            yield Machine(system, init)
+        finally:
+            process.kill()  # unshare ignores SIGTERM. Its child ends with it, after all others.
+            select.select([last], [], [], PATIENCE_S)
+            os.close(last)
     finally:
-        process.kill()  # unshare ignores SIGTERM; with it everything in there ends
+        process.kill()
         process.communicate()
+        if cgroup.is_dir():
+            for path in sorted([cgroup, *cgroup.rglob("*")], reverse=True):
+                if path.is_dir():
+                    path.rmdir()
         shutil.rmtree(system)
+
+
+@contextmanager
+def booted_machine(folder: Path) -> Iterator[Machine]:
+    """A system that runs systemd, once it is up."""
+    with machine(folder, SYSTEMD) as made:
+        state = ("systemctl", "is-system-running", "--wait")
+        until(lambda: made.start(*state).stdout.strip() in {"running", "degraded"})
+        made.run("systemctl", "is-active", "multi-user.target")
+        yield made
+
+
+def until(look: Callable[[], Any]) -> Any:
+    """What a look finds, once it finds anything. Each look takes a moment of its own."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := look()):
+        assert time.monotonic() < deadline
+    return found

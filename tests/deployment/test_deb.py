@@ -11,22 +11,29 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deployment.debian_root import ROOT, Machine, machine, made_root, need_tools
+from tests.deployment.debian_root import (
+    ROOT,
+    Machine,
+    booted_machine,
+    machine,
+    made_root,
+    need_tools,
+    until,
+)
 
 pytestmark = [pytest.mark.deb, pytest.mark.slow]
 
-PATIENCE_S = 120.0
 EPOCH = "1750000000"
 CONFIG = "/etc/shoectl/main.toml"
 JOURNAL = "/var/lib/shoectl/main/journal.db"
-SHOE = "/run/shoectl/shoe"
+SHOE = "/run/shoe/port"
+UNIT = "shoectl@main.service"
 VERSION = re.compile(r'(?m)^version = "([^"]+)"$')
 
 
@@ -81,21 +88,15 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Iterator[Machine]:
-    with machine(tmp_path) as made:
+def booted(tmp_path: Path) -> Iterator[Machine]:
+    with booted_machine(tmp_path) as made:
         yield made
 
 
-def until(look: Callable[[], Any]) -> Any:
-    """What a look finds, once it finds anything."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := look()):
-        assert time.monotonic() < deadline
-    return found
-
-
-def versions(package: Path) -> str:
-    return package.name.split("_")[1]
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Machine]:
+    with machine(tmp_path) as made:
+        yield made
 
 
 def configure(host: Machine) -> None:
@@ -108,15 +109,18 @@ def configure(host: Machine) -> None:
 
 
 def plug_in_a_shoe(host: Machine) -> None:
-    """A simulated shoe, as the daemon's user, which draws a card whenever it is armed."""
-    host.run("install", "-d", "-o", "shoectl", "-g", "shoectl", "/run/shoectl")
+    """A simulated shoe, as a service of the daemon's user. It draws a card whenever it is armed."""
     host.run(
-        "sh", "-c",
-        "setpriv --reuid shoectl --regid shoectl --init-groups "
-        f"shoe-sim serve --profile reference --port pty:{SHOE} --seed 7 --pace-ms 20 "
-        "--truth /run/shoectl/truth.jsonl </dev/null >/run/shoectl/shoe.log 2>&1 &",
-    )  # fmt: skip
-    until(lambda: host.path(SHOE).is_symlink())
+        *(
+            "systemd-run",
+            "--unit=shoe",
+            "--property=User=shoectl",
+            "--property=RuntimeDirectory=shoe",
+        ),
+        *("shoe-sim", "serve", "--profile", "reference", "--port", f"pty:{SHOE}", "--seed", "7"),
+        *("--pace-ms", "20", "--truth", "/run/shoe/truth.jsonl"),
+    )
+    until(lambda: host.start("test", "-L", SHOE).returncode == 0)
 
 
 def table(host: Machine, *words: str) -> None:
@@ -232,51 +236,68 @@ def test_man_pages_and_completion_are_where_shells_and_man_look(
 
 
 def test_a_round_goes_on_over_an_upgrade_and_nothing_is_lost(
-    host: Machine, package: Path, newer: Path
+    booted: Machine, package: Path, newer: Path
 ) -> None:
-    host.install(package)
-    host.play_systemd()
-    configure(host)
-    plug_in_a_shoe(host)
-    host.run("systemctl", "start", "shoectl@main.service")
-    reached(host, "idle")
-    table(host, "place_your_bets")
-    table(host, "no_more_bets")
-    before = reached(host, "revealing")
-    table(host, "expose", "hand=player")
+    booted.install(package)
+    configure(booted)
+    plug_in_a_shoe(booted)
+    booted.run("systemctl", "enable", "--now", UNIT)
+    reached(booted, "idle")
+    table(booted, "place_your_bets")
+    table(booted, "no_more_bets")
+    before = reached(booted, "revealing")
+    table(booted, "expose", "hand=player")
 
-    host.install(newer)
-    assert host.run("shoectl", "--version").split()[-1] in newer.name
-    asked = host.path("/run/systemctl.log").read_text().splitlines()
-    assert asked[-3:] == [
-        "stop shoectl@main.service",
-        "daemon-reload",
-        "start shoectl@main.service",
-    ]
-    after = reached(host, "revealing")
+    booted.install(newer)
+    assert booted.run("shoectl", "--version").split()[-1] in newer.name
+    after = reached(booted, "revealing")
     round_id = before["round"]["round_id"]
     assert after["round"]["round_id"] == round_id
     shown = after["round"]["hands"]["player"]
     assert len(shown) == 2 and None not in shown
+    started = booted.run("journalctl", "--unit", UNIT, "--output=cat", "--grep=tables are served")
+    assert len(started.splitlines()) == 2
 
-    deal_on(host, round_id)
-    host.run("systemctl", "stop", "shoectl@main.service")
-    public, restricted = lines(host, "public"), lines(host, "restricted")
+    deal_on(booted, round_id)
+    booted.run("systemctl", "stop", UNIT)
+    public, restricted = lines(booted, "public"), lines(booted, "restricted")
     for stream in (public, restricted):
         numbers = [int(re.findall(r"\d+$", event["id"])[0]) for event in stream]
-        assert sorted(set(numbers)) == list(range(1, max(numbers) + 1))
+        assert numbers == list(range(1, len(numbers) + 1))
     (outcome,) = of_type(public, "round.outcome")
     assert outcome["data"]["round_id"] == round_id
-    assert of_type(public, "round.settled")
-    truth = [
-        json.loads(line) for line in host.path("/run/shoectl/truth.jsonl").read_text().splitlines()
-    ]
-    drawn = [event["data"]["card"] for event in of_type(restricted, "round.card_drawn")]
-    assert drawn == [each["card"] for each in truth if each.get("what") == "card"][: len(drawn)]
+    assert len(of_type(public, "round.settled")) == 1
     told = outcome["data"]
+    drawn = [event["data"]["card"] for event in of_type(restricted, "round.card_drawn")]
     assert sorted(drawn) == sorted(told["player"]["cards"] + told["banker"]["cards"])
-    host.run("shoectl", "verify", JOURNAL)
-    host.run("shoectl", "replay", JOURNAL)
+    truth = [json.loads(line) for line in booted.run("cat", "/run/shoe/truth.jsonl").splitlines()]
+    assert drawn == [each["card"] for each in truth if each.get("what") == "card"][: len(drawn)]
+    booted.run("shoectl", "verify", JOURNAL)
+    booted.run("shoectl", "replay", JOURNAL)
+
+
+def test_an_upgrade_leaves_a_daemon_stopped_that_was_stopped(
+    booted: Machine, package: Path, newer: Path
+) -> None:
+    booted.install(package)
+    configure(booted)
+    booted.install(newer)
+    assert booted.start("systemctl", "is-active", UNIT).stdout == "inactive\n"
+
+
+def test_a_purge_stops_the_daemon_and_systemd_knows_nothing_of_it(
+    booted: Machine, package: Path
+) -> None:
+    booted.install(package)
+    configure(booted)
+    booted.run("systemctl", "enable", "--now", UNIT)
+    assert booted.run("pgrep", "-u", "shoectl")
+    booted.run("dpkg", "--purge", "shoe-ctl")
+    assert booted.start("pgrep", "-f", "shoectl").returncode == 1
+    assert booted.start("getent", "passwd", "shoectl").returncode == 2
+    assert booted.start("getent", "group", "card-shoe").returncode == 2
+    assert booted.start("systemctl", "cat", UNIT).returncode != 0
+    assert booted.run("find", "/etc", "/run", "/var/lib", "/opt", "-name", "*shoe*") == ""
 
 
 def test_an_upgrade_keeps_what_a_site_has_changed(
@@ -299,30 +320,20 @@ def test_removing_it_keeps_the_journal_and_purging_it_leaves_no_trace(
     before = host.contents()
     host.install(package)
     configure(host)
-    plug_in_a_shoe(host)
-    host.run(
-        "install",
-        "-d",
-        "-o",
-        "shoectl",
-        "-g",
-        "shoectl",
-        "/var/lib/shoectl/main",
-        "/run/shoectl/main",
-    )
-    wants = host.path("/etc/systemd/system/multi-user.target.wants/shoectl@main.service")
+    host.run("install", "-d", "-o", "shoectl", "-g", "shoectl", "/var/lib/shoectl/main")
+    host.path(JOURNAL).write_bytes(b"evidence")
+    wants = host.path(f"/etc/systemd/system/multi-user.target.wants/{UNIT}")
     wants.symlink_to("/usr/lib/systemd/system/shoectl@.service")
-    drop_in = host.path("/etc/systemd/system/shoectl@main.service.d")
+    drop_in = host.path(f"/etc/systemd/system/{UNIT}.d")
     drop_in.mkdir()
     (drop_in / "override.conf").write_text("[Service]\n")
     # What another interpreter caches beside the sources is nothing that dpkg knows of.
     host.run("/opt/shoe-ctl/bin/python", "-O", "-c", "import shoe_ctl.cli.main")
-    host.path(JOURNAL).write_bytes(b"evidence")
-    host.run("pkill", "-u", "shoectl")
 
     host.run("dpkg", "--remove", "shoe-ctl")
     assert host.path(JOURNAL).read_bytes() == b"evidence"
     assert host.path(CONFIG).is_file()
+    assert host.run("id", "-un", "shoectl") == "shoectl\n"
     assert not host.path("/opt/shoe-ctl").exists()
     assert not host.path("/usr/bin/shoectl").is_symlink()
 

@@ -17,10 +17,10 @@ import pytest
 
 import shoe_ctl
 from shoe_ctl.journal.store import Store
+from tests.command_server import CommandServer, serving_commands
 
 pytestmark = pytest.mark.slow
 
-SHOECTL = str(Path(sys.executable).parent / "shoectl")
 
 GOOD = """
 [journal]
@@ -130,15 +130,19 @@ os.execv(sys.argv[1], sys.argv[1:])
 """Before a command: what a file's mode forbids is forbidden to root too."""
 
 
+servers: list[CommandServer] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _server() -> Iterator[None]:
+    with serving_commands(HELD_TO_MODES) as server:
+        servers.append(server)
+        yield
+        servers.remove(server)
+
+
 def shoectl(*words: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        (*HELD_TO_MODES, SHOECTL, *words),
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    return servers[-1].run("shoectl", *words, cwd=cwd, stdin=stdin)
 
 
 def one_line(done: subprocess.CompletedProcess[bytes], code: int, *, most: int = 240) -> str:

@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_server import run_command
+
+pytestmark = pytest.mark.usefixtures("commands")
+
 BIN = Path(sys.executable).parent
 SHOECTL, SHOE_SIM = str(BIN / "shoectl"), str(BIN / "shoe-sim")
 PATIENCE_S = 60
@@ -34,7 +38,7 @@ def started(*words: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return run_command(*words)
 
 
 def decoded(file: Path) -> list[str]:
@@ -67,7 +71,7 @@ def lost(t_ms: int) -> str:
 
 
 def heard_of(capture: Path, folder: Path, port: str) -> tuple[Path, str]:
-    """What listening at a capture played back brings, and what was said of it."""
+    """What recording from a capture played back brings, and what was said of it."""
     again = folder / "again.capture"
     with started(SHOE_SIM, "play", str(capture), "--port", port, "--speed", "5") as player:
         where = port_of(player)
@@ -90,7 +94,7 @@ def test_what_is_played_back_is_heard_as_it_was(port: str, tmp_path: Path) -> No
     again, said = heard_of(capture, tmp_path, port.format(tmp_path))
     assert decoded(again) == decoded(capture)
     assert len(decoded(capture)) == 4
-    assert f"see it with shoectl decode {again}" in said
+    assert f"To decode: shoectl decode {again}" in said
 
 
 @pytest.mark.slow
@@ -115,11 +119,11 @@ def test_ctrl_c_ends_listening_with_all_that_came_kept(tmp_path: Path) -> None:
         words = ("--profile", "angel_eye", "--port", port_of(shoe), "-o", str(kept))
         with started(SHOECTL, "capture", *words) as listening:
             assert listening.stderr is not None
-            assert "listening at" in listening.stderr.readline()
+            assert "recording from" in listening.stderr.readline()
             while kept.read_text().count("\n") < 20:
                 os.sched_yield()
             listening.send_signal(signal.SIGINT)
-            assert "bytes, lost 0 times" in listening.stderr.read()
+            assert "bytes, connection lost 0 times" in listening.stderr.read()
             assert listening.wait(PATIENCE_S) == 130
         shoe.send_signal(signal.SIGTERM)
     kinds = {json.loads(line)["type"] for line in decoded(kept)}
@@ -168,11 +172,19 @@ def test_a_fixture_is_the_capture_and_its_events_and_is_never_overwritten(tmp_pa
         (("capture", "--profile", "angel_eye", "--port", "/no/such"), 3, "/no/such"),
         (("capture", "--table", "t", "--profile", "angel_eye", "--port", "/x"), 2, "--journal"),
         (("capture", "--journal", "/no/such"), 3, "/no/such does not exist"),
-        (("capture", "--journal", "j", "--port", "/x"), 2, "--journal takes no other option"),
+        (
+            ("capture", "--journal", "j", "--port", "/x"),
+            2,
+            "--journal can be combined with --table and --output only",
+        ),
         (("decode",), 2, "--profile is missing"),
-        (("decode", "--fixture", "/tmp"), 2, "name the capture's file"),
+        (("decode", "--fixture", "/tmp"), 2, "--fixture needs the capture's FILE"),
         (("decode", "--fixture", "/tmp", "/no/such"), 3, "/no/such: No such file"),
-        (("decode", "--fixture", "/tmp", "--json", "x"), 2, "leave the other options out"),
+        (
+            ("decode", "--fixture", "/tmp", "--json", "x"),
+            2,
+            "--fixture cannot be combined with other options",
+        ),
     ],
 )
 def test_what_cannot_be_captured_is_one_line(words: tuple[str, ...], code: int, why: str) -> None:

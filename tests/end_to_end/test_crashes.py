@@ -45,6 +45,7 @@ PARTS = 4
 SPARSE = 5
 """Of so many calls one is killed at in every run, beginning with each in turn."""
 
+FEW_AT_RANDOM = 15
 AT_RANDOM = 60
 SOAK_CALLS = 400
 SOAK_CRASHES = 2000
@@ -171,8 +172,13 @@ async def test_daemons_killed_before_and_after_every_write_and_sync_lose_and_dou
     assert await crashes(tmp_path, seed + part, places) == 2 * len(calls)
 
 
-async def test_daemons_killed_at_random_lose_and_double_nothing(tmp_path: Path, seed: int) -> None:
-    assert await crashes(tmp_path, seed, islice(at_random(random.Random(seed)), AT_RANDOM))
+@pytest.mark.parametrize(
+    "times", [FEW_AT_RANDOM, pytest.param(AT_RANDOM, marks=pytest.mark.exhaustive(cpu_s=9))]
+)
+async def test_daemons_killed_at_random_lose_and_double_nothing(
+    tmp_path: Path, seed: int, times: int
+) -> None:
+    assert await crashes(tmp_path, seed, islice(at_random(random.Random(seed)), times))
 
 
 @pytest.mark.soak

@@ -29,8 +29,8 @@ def test_a_demo_of_a_vendors_shoe_deals_rounds(profile: str) -> None:
 
 @pytest.mark.parametrize(("words", "why"), [
     (("--profile", "angel_eye", "--socket", "s", "--table", "t"), "speaks for itself"),
-    (("--profile", "bee_tek", "--socket", "s"), "--socket and --table go together"),
-    (("--profile", "bee_tek", "--events", "e"), "--events is for a scenario"),
+    (("--profile", "bee_tek", "--socket", "s"), "--socket and --table need each other"),
+    (("--profile", "bee_tek", "--events", "e"), "--events needs --scenario"),
 ])  # fmt: skip
 def test_a_dealer_who_speaks_is_for_shoes_that_do_not(words: tuple[str, ...], why: str) -> None:
     done = subprocess.run(

@@ -132,7 +132,7 @@ def last_of(folder: Path) -> tuple[int, bytes]:
     It was noted in the head file before the commit returned. What was stored behind it in the
     moment of the kill was neither acknowledged nor published: losing it loses nothing.
     """
-    found = head_file.read(folder / MAIN)
+    found = head_file.read_head_file(folder / MAIN)
     assert found is not None
     with Reader.open(folder / MAIN) as reader:
         last_n = reader.heads()[0]

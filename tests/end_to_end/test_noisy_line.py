@@ -104,8 +104,18 @@ def stored(journal: Path) -> int:
         return sum(len(record.body) + len(record.hash) for record in reader.records())
 
 
+OFTEN = ("starts", "endless", "frames of nobody")
+"""One of each profile is tried in every run."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[pytest.mark.exhaustive(cpu_s=1.6)] * (kind not in OFTEN))
+        for kind in KINDS
+    ],
+)
 async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
     tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:

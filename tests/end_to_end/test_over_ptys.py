@@ -18,7 +18,9 @@ from tests.end_to_end.served import (
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [4, *(pytest.param(n, marks=pytest.mark.exhaustive(cpu_s=1.3)) for n in range(4))]
+)
 @pytest.mark.parametrize("profile", ["reference", "angel_eye", "bee_tek"])
 async def test_the_sinks_are_told_every_round_as_it_was_dealt(
     tmp_path: Path, profile: str, seed: int

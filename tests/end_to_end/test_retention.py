@@ -8,7 +8,7 @@ import pytest
 
 from bench import _bulk
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import kept_from
+from shoe_ctl.journal.recovery import read_anchor
 from tests.end_to_end.rounds import lines_of, of_type, once_each
 from tests.end_to_end.served import PATIENCE_S, ShoeAtTable, Told, serving
 from tests.journal.making import verified
@@ -40,7 +40,7 @@ audience = "restricted"
 
 def begins(path: Path) -> int:
     with Reader.open(path) as reader:
-        return kept_from(reader).n
+        return read_anchor(reader).n
 
 
 async def test_sets_of_long_ago_leave_a_journal_that_a_daemon_serves(tmp_path: Path) -> None:

@@ -161,11 +161,18 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 CALLS = 24
 """How many calls an evening tries, one after another; a card costs about as many."""
 
+FEW_CALLS = 6
 SOAK_CALLS = 80
+
+HOW_MANY = [
+    FEW_CALLS,
+    pytest.param(CALLS, marks=pytest.mark.exhaustive(cpu_s=2.5)),
+    pytest.param(SOAK_CALLS, marks=pytest.mark.soak),
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("calls", [CALLS, pytest.param(SOAK_CALLS, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("calls", HOW_MANY)
 async def test_at_whichever_call_the_disk_fails_the_table_waits_for_a_person(
     tmp_path: Path, fault: Fault, calls: int
 ) -> None:
@@ -178,7 +185,7 @@ async def test_at_whichever_call_the_disk_fails_the_table_waits_for_a_person(
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("calls", [CALLS, pytest.param(SOAK_CALLS, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("calls", HOW_MANY)
 async def test_a_disk_that_fails_again_while_the_journal_is_reopened_only_prolongs_the_outage(
     tmp_path: Path, fault: Fault, calls: int
 ) -> None:

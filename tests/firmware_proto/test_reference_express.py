@@ -138,7 +138,7 @@ def state(session: ReferenceHost) -> tuple[object, ...]:
         else None
     )
     stands = (splitter._rest, splitter._why, splitter.at, splitter.lead, splitter.between_frames)
-    return (session._expected, session._heard_t, last, *stands, session.outgoing())
+    return (session._expected, session._received_t, last, *stands, session.outgoing())
 
 
 DRAWN = CardDrawn(card=CARDS[0], number=1, armed=True, face_up=False)

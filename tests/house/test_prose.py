@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from docs import prose
+from tools import prose
 
 
 def test_no_page_has_a_phrase_to_avoid_or_two_sentences_in_a_line() -> None:

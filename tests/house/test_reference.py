@@ -5,19 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from docs import generate
 from shoe_ctl.cli.main import COMMANDS
 from shoe_ctl.errors import EXIT_CODES, ShoeCtlError
+from tools import reference_pages
 
 
-@pytest.mark.parametrize("name", generate.PAGES)
+@pytest.mark.parametrize("name", reference_pages.PAGES)
 def test_a_committed_page_is_the_generated_one(name: str) -> None:
-    committed = (generate.FOLDER / name).read_text("utf-8")
-    assert committed == generate.PAGES[name](), "run: make docs"
+    committed = (reference_pages.FOLDER / name).read_text("utf-8")
+    assert committed == reference_pages.PAGES[name](), "run: make docs"
 
 
 def test_every_command_of_both_programs_has_a_section() -> None:
-    page = generate.cli()
+    page = reference_pages.cli()
     for name in (*(f"shoectl {each}" for each in COMMANDS), "shoe-sim serve", "shoe-sim play"):
         assert f"\n## `{name}`\n" in page
 
@@ -36,4 +36,4 @@ def test_a_key_without_a_docstring_is_noticed() -> None:
         nameless: int
 
     with pytest.raises(KeyError, match="nameless"):
-        generate.descriptions(Described)
+        reference_pages.descriptions(Described)

@@ -1,4 +1,4 @@
-"""The tutorial works: its commands are run in a clean folder and print what it shows."""
+"""The tutorial works, and so does the demo of README.md: they print what the pages show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from typing import NamedTuple
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "tutorial.md"
+README = ROOT / "README.md"
 
 PATIENCE_S = 60.0
 """How long anything may take on a machine that has stalled."""
@@ -184,6 +186,15 @@ def test_the_tutorial_prints_what_it_shows(terminals: Terminals) -> None:
         else:
             for command in commands(block):
                 follow(terminals, command)
+
+
+@pytest.mark.slow
+def test_the_demo_of_the_front_page_prints_what_it_shows(terminals: Terminals) -> None:
+    (block,) = re.findall(
+        r"```\n\$ (shoectl demo[^\n]*)\n(.*?)```", README.read_text("utf-8"), re.DOTALL
+    )
+    typed, shown = block
+    assert terminals.run(typed).startswith(shown)
 
 
 def follow(terminals: Terminals, command: Command) -> None:

@@ -26,8 +26,8 @@ def dealt(number: int, table: str = "bac-07") -> Batch:
     hello = {"type": "hello", "device_id": "SH-0042"}
     said = {"input": "shoe", "t_us": T_US + number, "number": number, "event": hello}
     body = json.dumps({**said, "seq": number}, separators=(",", ":"))
-    group.input(table, body.encode(), T_US + number)
-    group.event(
+    group.append_input(table, body.encode(), T_US + number)
+    group.append_event(
         table,
         Audience.PUBLIC,
         "round.card_dealt",
@@ -35,7 +35,7 @@ def dealt(number: int, table: str = "bac-07") -> Batch:
         subject=f"{table}/1",
         data={"number": number},
     )
-    group.event(
+    group.append_event(
         table,
         Audience.RESTRICTED,
         "round.card_drawn",
@@ -43,7 +43,7 @@ def dealt(number: int, table: str = "bac-07") -> Batch:
         subject=f"{table}/1",
         data={"number": number, "card": "8S"},
     )
-    group.device_seq(table, "SH-0042", number)
+    group.set_device_seq(table, "SH-0042", number)
     return group
 
 

@@ -25,12 +25,13 @@ from shoe_ctl.journal.chain import (
     GENESIS,
     BadRecord,
     Checkpoint,
+    Fault,
     SignedHead,
     chain_hash,
     read_checkpoint,
 )
 from shoe_ctl.journal.files import head_path
-from shoe_ctl.journal.signing import Signer, key_path, public_key, signer
+from shoe_ctl.journal.signing import Signer, key_path, open_signer, parse_public_key
 from shoe_ctl.journal.verify import Verification
 from tests.journal.making import T_US, dealt, opened, records, spoil, verified
 
@@ -45,7 +46,7 @@ def path(tmp_path: Path) -> Path:
     """A journal of two tables in turn: three checkpoints, and one group that is not signed."""
     path = tmp_path / "journal.db"
     with opened(path) as store:
-        key = signer(path, None)
+        key = open_signer(path, None)
         for number in range(16):
             store.commit([dealt(number, "ab"[number % 2])])
             if number % 5 == 4:
@@ -54,7 +55,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def the_key(path: Path) -> bytes:
-    return signer(path, None).public_key
+    return open_signer(path, None).public_key
 
 
 def checked(path: Path) -> Verification:
@@ -115,7 +116,7 @@ def test_what_is_signed_and_what_is_not_is_told(path: Path) -> None:
 
 def test_a_checkpoint_is_made_only_when_something_was_added(path: Path) -> None:
     with opened(path) as store:
-        key = signer(path, store.signed_with)
+        key = open_signer(path, store.signed_with)
         assert store.checkpoint(key, T_US + 20) == LAST + 1
         assert store.checkpoint(key, T_US + 21) is None
     with opened(path) as store:
@@ -131,7 +132,7 @@ def test_a_checkpoint_is_made_only_when_something_was_added(path: Path) -> None:
 def test_a_record_rewritten_with_every_hash_behind_it_is_found_and_placed(path: Path) -> None:
     rewrite(path, {30: b'{"number":99}'})
     assert checked(path).first_bad == BadRecord(
-        table_of(path, 30), last_of(path, 30, 42), rewritten(path, 30, 2)
+        table_of(path, 30), last_of(path, 30, 42), Fault.REWRITTEN, rewritten(path, 30, 2)
     )
 
 
@@ -148,7 +149,7 @@ def last_of(path: Path, n: int, before: int) -> int:
 def rewritten(path: Path, n: int, number: int) -> str:
     first = last_of(path, n, SIGNED_AT[number - 2]) + 1
     last = last_of(path, n, SIGNED_AT[number - 1])
-    return f"rewritten: records {first} to {last} are not those that checkpoint {number} signed"
+    return f"records {first} to {last} are not those that checkpoint {number} signed"
 
 
 def test_every_record_under_a_checkpoint_is_covered_whatever_its_kind(path: Path) -> None:
@@ -184,7 +185,7 @@ def test_a_journal_cut_short_never_says_more_than_is_left(path: Path, cut: int) 
 def test_records_cut_off_behind_a_checkpoint_but_left_in_the_heads_are_found(path: Path) -> None:
     spoil(path, "DELETE FROM record WHERE n > 42")
     bad = checked(path).first_bad
-    assert bad is not None and bad.why == "missing: the journal breaks off at record 42"
+    assert bad is not None and bad.text == "missing: the journal breaks off at record 42"
 
 
 @pytest.mark.parametrize("gone", SIGNED_AT[:-1])
@@ -193,7 +194,7 @@ def test_a_checkpoint_taken_out_is_found_by_the_next(path: Path, gone: int) -> N
     bad = checked(path).first_bad
     number = SIGNED_AT.index(gone) + 1
     assert bad is not None
-    assert bad.why.startswith(f"missing: checkpoint {number} before")
+    assert bad.text.startswith(f"missing: checkpoint {number} before")
 
 
 def test_all_checkpoints_taken_out_is_found_by_who_has_the_key(path: Path) -> None:
@@ -202,11 +203,11 @@ def test_all_checkpoints_taken_out_is_found_by_who_has_the_key(path: Path) -> No
     assert verified(path).ok
     assert verified(path).signed.checkpoints == 0
     bad = verified(path, frozenset({key})).first_bad
-    assert bad is not None and bad.why == "missing: no checkpoint signs any of it"
+    assert bad is not None and bad.text == "missing: no checkpoint signs any of it"
 
 
 def other_key(path: Path) -> Signer:
-    return signer(path.with_name("other.db"), None)
+    return open_signer(path.with_name("other.db"), None)
 
 
 def signed_anew(path: Path, key: Signer) -> None:
@@ -232,7 +233,7 @@ def test_a_journal_signed_anew_with_another_key_is_found_by_who_has_the_key(path
     assert found.ok
     assert found.signed.keys == (other.public_key.hex(),)  # and whoever looks sees it
     bad = verified(path, frozenset({key})).first_bad
-    assert bad == BadRecord("", 21, f"signed by another key: {other.public_key.hex()}")
+    assert bad == BadRecord("", 21, Fault.WRONG_KEY, other.public_key.hex())
 
 
 def test_another_journal_in_its_place_is_found_by_who_has_the_key(path: Path) -> None:
@@ -253,13 +254,13 @@ def test_a_checkpoint_altered_in_any_part_is_found(path: Path, at: int) -> None:
     rewrite(path, {42: bytes(body)})
     bad = checked(path).first_bad
     assert bad is not None
-    assert (bad.table, bad.n, bad.why.partition(":")[0]) == ("", 42, "altered")
+    assert (bad.table, bad.n, bad.text.partition(":")[0]) == ("", 42, "altered")
 
 
 def test_a_checkpoint_put_in_a_second_time_is_found(path: Path) -> None:
     rewrite(path, {42: records(path)[20].body})
     bad = checked(path).first_bad
-    assert bad is not None and bad.why == "missing: checkpoint 2 before checkpoint 42"
+    assert bad is not None and bad.text == "missing: checkpoint 2 before checkpoint 42"
 
 
 def test_a_table_put_in_before_a_checkpoint_is_found(path: Path) -> None:
@@ -282,7 +283,7 @@ def test_the_key_is_made_once_for_its_owner_only_and_is_not_in_the_journal(path:
     file = key_path(path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     before = file.read_bytes()
-    assert signer(path, the_key(path)).public_key == the_key(path)
+    assert open_signer(path, the_key(path)).public_key == the_key(path)
     assert file.read_bytes() == before
     noted, _, pem = before.partition(b"\n")
     assert noted.decode() == f"public key: {the_key(path).hex()}"
@@ -297,14 +298,14 @@ def test_a_key_that_is_missing_is_told_and_none_is_made_in_its_place(path: Path)
     key = the_key(path)
     key_path(path).unlink()
     with pytest.raises(JournalError, match=f"signed with {key.hex()}, and its key .* is missing"):
-        signer(path, key)
+        open_signer(path, key)
     assert not key_path(path).exists()
 
 
 def test_a_key_that_is_another_one_is_told(path: Path) -> None:
     key, other = the_key(path), other_key(path)
     key_path(path.with_name("other.db")).rename(key_path(path))
-    for asked in (signing.check, signer):
+    for asked in (signing.check_key, open_signer):
         with pytest.raises(JournalError, match=f"another key, {other.public_key.hex()}"):
             asked(path, key)
 
@@ -315,14 +316,14 @@ def test_a_key_file_that_says_it_is_another_key_is_not_believed(path: Path) -> N
     pem = other.read_bytes().partition(b"\n")[2]
     key_path(path).write_bytes(f"public key: {key.hex()}\n".encode() + pem)
     with pytest.raises(JournalError, match="another key"):
-        signer(path, key)
+        open_signer(path, key)
 
 
 def test_a_key_file_that_is_only_pem_is_taken(path: Path) -> None:
     key, file = the_key(path), key_path(path)
     file.write_bytes(file.read_bytes().partition(b"\n")[2])
-    signing.check(path, key)
-    assert signer(path, key).public_key == key
+    signing.check_key(path, key)
+    assert open_signer(path, key).public_key == key
 
 
 @pytest.mark.parametrize(
@@ -342,7 +343,7 @@ def test_a_key_that_cannot_be_used_is_told_in_one_line(
     file.chmod(mode)
     for new_key in (False, True):
         with pytest.raises(JournalError, match=told) as error:
-            signer(path, key, new_key=new_key)
+            open_signer(path, key, new_key=new_key)
         assert "\n" not in str(error.value)
 
 
@@ -350,7 +351,7 @@ def test_a_new_key_is_taken_where_a_person_says_so_and_verifying_names_both(path
     old = the_key(path)
     key_path(path).unlink()
     with opened(path) as store:
-        new = signer(path, store.signed_with, new_key=True)
+        new = open_signer(path, store.signed_with, new_key=True)
         assert new.public_key != old
         store.checkpoint(new, T_US + 30)
     found = verified(path)
@@ -362,9 +363,9 @@ def test_a_new_key_is_taken_where_a_person_says_so_and_verifying_names_both(path
 
 def test_a_key_that_cannot_be_made_leaves_nothing_half_made(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot be made"):
-        signer(tmp_path / "none" / "journal.db", None)
+        open_signer(tmp_path / "none" / "journal.db", None)
     key_path(tmp_path / "journal.db").with_name("journal.db-key-new").write_bytes(b"cut off")
-    assert len(signer(tmp_path / "journal.db", None).public_key) == 32
+    assert len(open_signer(tmp_path / "journal.db", None).public_key) == 32
     assert sorted(p.name for p in tmp_path.iterdir()) == ["journal.db-key"]
 
 
@@ -389,19 +390,19 @@ def test_verify_takes_the_public_key_from_a_file(path: Path, tmp_path: Path) -> 
     key = Ed25519PublicKey.from_public_bytes(the_key(path))
     pem.write_bytes(key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     digits.write_text(the_key(path).hex() + "\n")
-    assert public_key(str(pem)) == public_key(str(digits)) == the_key(path)
+    assert parse_public_key(str(pem)) == parse_public_key(str(digits)) == the_key(path)
 
 
 @pytest.mark.parametrize("text", ["12ab", "no such file", "zz" * 32, ""])
 def test_what_is_no_public_key_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError, match="public key"):
-        public_key(text)
+        parse_public_key(text)
 
 
 def test_a_file_without_a_public_key_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("not a key")
     with pytest.raises(UsageError, match="no Ed25519 public key"):
-        public_key(str(tmp_path / "key"))
+        parse_public_key(str(tmp_path / "key"))
 
 
 def test_a_signature_is_ed25519_as_everybody_else_has_it() -> None:
@@ -411,6 +412,6 @@ def test_a_signature_is_ed25519_as_everybody_else_has_it() -> None:
         "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
         "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
     )
-    assert signing.is_signed(b"\x72", signature, key)
-    assert not signing.is_signed(b"\x73", signature, key)
-    assert not signing.is_signed(b"\x72", signature, key[:-1])
+    assert signing.is_valid_signature(b"\x72", signature, key)
+    assert not signing.is_valid_signature(b"\x73", signature, key)
+    assert not signing.is_valid_signature(b"\x72", signature, key[:-1])

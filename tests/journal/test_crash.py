@@ -13,7 +13,7 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.store import _Batch
+from shoe_ctl.journal.store import _Transaction
 from tests.journal.disk import Failing, Fault, Listing, disk, quietly
 from tests.journal.making import child, dealt, opened, records, verified
 
@@ -167,7 +167,7 @@ except JournalError as error:
         out, err = writer.communicate()
     assert err == ""
     assert out.startswith(f"journal {path} cannot ")
-    assert list(tmp_path.iterdir()) == []
+    assert [left.name for left in tmp_path.iterdir()] == ["journal.db-lock"]
     with opened(path):
         pass
 
@@ -179,13 +179,13 @@ def test_a_write_that_is_broken_off_leaves_nothing_and_is_the_last(
     with opened(path) as store:
         store.commit([dealt(0)])
 
-        def broken_off(batch: _Batch, connection: apsw.Connection) -> None:
+        def broken_off(batch: _Transaction, connection: apsw.Connection) -> None:
             write(batch, connection)
             raise KeyboardInterrupt
 
-        write = _Batch.write
+        write = _Transaction.write
         with monkeypatch.context() as patched:
-            patched.setattr(_Batch, "write", broken_off)
+            patched.setattr(_Transaction, "write", broken_off)
             with pytest.raises(KeyboardInterrupt):
                 store.commit([dealt(1)])
         with pytest.raises(JournalError, match=r"was broken off; it must be reopened$"):

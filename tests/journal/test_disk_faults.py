@@ -103,14 +103,15 @@ def worked(folder: Path) -> Iterator[Listing]:
     yield listing
 
 
+@pytest.mark.parametrize("sparse", [3, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2.2))])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_disk_that_fails_at_any_call_never_makes_the_store_promise_what_is_not_there(
-    folder: Path, fault: Fault
+    folder: Path, fault: Fault, sparse: int
 ) -> None:
     with worked(folder) as clean:
         tried = clean.numbers(*fault.ops)
     assert len(tried) > 10
-    for at in tried:
+    for at in tried[::sparse]:
         path = folder / f"{at}.db"
         failing = Failing(fault, at)
         with disk(failing) as layer:

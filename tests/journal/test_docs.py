@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Direction, Kind, Meta
-from shoe_ctl.journal.signing import Signer, is_signed, signer
+from shoe_ctl.journal.signing import Signer, is_valid_signature, open_signer
 from shoe_ctl.records import Audience
 from tests.journal.making import T_US, opened
 
@@ -18,18 +18,18 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/journal-format.md").read_tex
 
 def journal(path: Path) -> Signer:
     group = Batch()
-    group.meta("bac-07", Meta(game=b"x", settings={}, software="0.1.0", t_us=T_US))
-    group.wire(
+    group.append_meta("bac-07", Meta(game=b"x", settings={}, software="0.1.0", t_us=T_US))
+    group.append_wire(
         "bac-07", connection=1, direction=Direction.TO_SHOE, offset=0, t_us=T_US, data=b"\x05\xff"
     )
     for n in range(1, 900):
-        group.input("bac-07", b'{"n":%d}' % n, T_US + n)
-    group.event(
+        group.append_input("bac-07", b'{"n":%d}' % n, T_US + n)
+    group.append_event(
         "bac-07", Audience.PUBLIC, "round.outcome", t_us=T_US, subject="ROUND", data={"a": 1}
     )
     with opened(path) as store:
         store.commit([group])
-        key = signer(path, None)
+        key = open_signer(path, None)
         store.checkpoint(key, T_US + 901)
     return key
 
@@ -49,7 +49,7 @@ def test_the_queries_of_the_page_find_what_they_say(tmp_path: Path) -> None:
     assert raw == [(2, ">", "05FF")]
     ((n, signature, statement),) = signed
     assert n == 904
-    assert is_signed(statement.encode(), bytes.fromhex(signature), key.public_key)
+    assert is_valid_signature(statement.encode(), bytes.fromhex(signature), key.public_key)
     assert games == [(1, "eA==")]
 
 

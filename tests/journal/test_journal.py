@@ -155,7 +155,7 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
                     readers,
                     sink=name,
                     audience=audience,
-                    noted=Never(),
+                    dead_letters=Never(),
                     table=table,
                 )
 

@@ -20,10 +20,10 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import head_file, wal
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Kind, LossRuling, Meta, Ruling
-from shoe_ctl.journal.evidence import DoubtfulJournal, Given, was_replaced
+from shoe_ctl.journal.evidence import DeliveredEvent, PossibleLoss, was_replaced
 from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.recovery import current_epoch, rulings
-from shoe_ctl.journal.store import Accepted, Store
+from shoe_ctl.journal.store import AcceptedLoss, Store
 from shoe_ctl.records import Audience, source_of
 from tests.journal.making import T_US, dealt, opened, records, verified
 
@@ -198,6 +198,7 @@ def test_no_way_of_losing_the_newest_part_goes_unnoticed(
     assert noticed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bit", [0, 7])
 def test_one_bit_anywhere_in_any_frame_is_noticed_or_loses_nothing(
     images: list[Image], tmp_path: Path, bit: int
@@ -301,9 +302,9 @@ def test_a_log_that_was_begun_again_with_a_torn_header_is_no_damage(
             assert store.last_n == 4 * COMMITS
 
 
-def given(number: int, epoch: str = "00000000", table: str = "a") -> list[Given]:
+def given(number: int, epoch: str = "00000000", table: str = "a") -> list[DeliveredEvent]:
     last = f"{table}/p{number}"
-    return [Given(SINK, source_of(epoch, table), Audience.PUBLIC, number, last)]
+    return [DeliveredEvent(SINK, source_of(epoch, table), Audience.PUBLIC, number, last)]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +318,7 @@ def test_a_sink_that_was_given_more_shows_it(
     path = tmp_path / "journal.db"
     with opened(path) as store:
         group = dealt(1, "a")
-        group.meta("a", Meta(game=b"", settings={}, software="1", t_us=T_US))
+        group.append_meta("a", Meta(game=b"", settings={}, software="1", t_us=T_US))
         store.commit([group])
         public = store.head("a").counters.public
     told = given(public + number, epoch, table)
@@ -325,7 +326,7 @@ def test_a_sink_that_was_given_more_shows_it(
         Store.open(path, given=lambda: told).close()
         return
     shown = f"was given event a/p{public + 1}, and a/p{public} is the last"
-    with pytest.raises(DoubtfulJournal, match=shown):
+    with pytest.raises(PossibleLoss, match=shown):
         Store.open(path, given=lambda: told)
     assert verified(path).last_n == 5
 
@@ -335,8 +336,10 @@ def begun(path: Path, *epochs: str) -> None:
     with opened(path) as store:
         for number, epoch in enumerate(epochs):
             group = Batch(epoch)
-            group.meta("a", Meta(game=b"", settings={}, software="1", t_us=T_US, epoch=epoch))
-            group.event(
+            group.append_meta(
+                "a", Meta(game=b"", settings={}, software="1", t_us=T_US, epoch=epoch)
+            )
+            group.append_event(
                 "a", Audience.PUBLIC, "round.card_dealt", t_us=T_US + number, subject=None, data={}
             )
             store.commit([group])
@@ -351,10 +354,10 @@ def test_a_sink_that_ends_in_an_unknown_epoch_shows_that_a_ruling_was_lost(
 ) -> None:
     path = tmp_path / "journal.db"
     begun(path, "0a0a0a0a")
-    last = Given(SINK, source_of("0b0b0b0b", "a"), audience, 1, f"a/{audience.value}1")
+    last = DeliveredEvent(SINK, source_of("0b0b0b0b", "a"), audience, 1, f"a/{audience.value}1")
     with closing(Store.open(path, given=lambda: [last])) as store:  # it had nothing of this journal
         store.move_cursor(SINK, store.last_n)
-    with pytest.raises(DoubtfulJournal, match=OF_A_LOST_RULING) as doubtful:
+    with pytest.raises(PossibleLoss, match=OF_A_LOST_RULING) as doubtful:
         Store.open(path, given=lambda: [last])
     assert ("a/r1" in str(doubtful.value)) is False
     before = msgspec.structs.replace(last, ends=False)
@@ -362,7 +365,7 @@ def test_a_sink_that_ends_in_an_unknown_epoch_shows_that_a_ruling_was_lost(
     # What a person ruled on is not asked about again, where the sink was given nothing since.
     lost = tuple(doubt.what for doubt in doubtful.value.doubts)
     gone_on = LossRuling(epoch="0c0c0c0c", t_us=T_US, lost=lost, ruling=RULED)
-    accepted = Accepted(doubtful.value.doubts, gone_on)
+    accepted = AcceptedLoss(doubtful.value.doubts, gone_on)
     Store.open(path, given=lambda: [last], accepted=accepted).close()
     Store.open(path, given=lambda: [last]).close()
 
@@ -381,7 +384,7 @@ def test_a_missing_head_file_is_a_doubt_where_it_is_needed(
 ) -> None:
     path = laid(tmp_path / "left", images[-1])
     head_path(path).unlink()
-    with pytest.raises(DoubtfulJournal, match=r"head file journal\.db-head is missing"):
+    with pytest.raises(PossibleLoss, match=r"head file journal\.db-head is missing"):
         Store.open(path, head_needed=True)
     with opened(path) as store:
         assert store.last_n == 4 * COMMITS
@@ -394,12 +397,12 @@ def test_the_head_file_is_never_ahead_and_goes_with_each_commit(tmp_path: Path) 
     with opened(path) as store:
         for number in range(2 * head_file.SYNC_EVERY):
             store.commit([dealt(number, "abc"[number % 3])])
-            found = head_file.read(path)
+            found = head_file.read_head_file(path)
             assert found is not None
             assert {t: (c.n, c.hash) for t, c in found.chains.items()} == store.ends()
-            if store.is_to_settle:
-                store.settle()
-                assert not store.is_to_settle
+            if store.is_head_file_due:
+                store.sync_head_file()
+                assert not store.is_head_file_due
     assert not was_replaced(path)
 
 
@@ -409,11 +412,11 @@ RULED = Ruling(person="Ines", position="gaming_shift_manager", reason="gone", co
 def test_a_ruling_is_the_first_record_of_a_new_epoch(images: list[Image], tmp_path: Path) -> None:
     image = images[-1]
     path = laid(tmp_path / "left", image | {"journal.db-wal": image["journal.db-wal"][:9000]})
-    with pytest.raises(DoubtfulJournal) as doubtful:
+    with pytest.raises(PossibleLoss) as doubtful:
         Store.open(path)
     lost = tuple(doubt.what for doubt in doubtful.value.doubts)
     gone_on = LossRuling(epoch="0a1b2c3d", t_us=T_US, lost=lost, ruling=RULED)
-    store = Store.open(path, accepted=Accepted(doubtful.value.doubts, gone_on))
+    store = Store.open(path, accepted=AcceptedLoss(doubtful.value.doubts, gone_on))
     with closing(store):
         left = store.last_n - 1
         assert left < 4 * COMMITS
@@ -436,12 +439,12 @@ def test_a_ruling_on_other_doubts_than_there_are_changes_nothing(
 ) -> None:
     path = laid(tmp_path / "left", images[-1])
     head_path(path).unlink()
-    with pytest.raises(DoubtfulJournal) as doubtful:
+    with pytest.raises(PossibleLoss) as doubtful:
         Store.open(path, head_needed=True)
     head_path(path).write_bytes(images[-1]["journal.db-head"])
     gone_on = LossRuling(epoch="0a1b2c3d", t_us=T_US, lost=(), ruling=RULED)
-    with pytest.raises(DoubtfulJournal):
-        Store.open(path, accepted=Accepted(doubtful.value.doubts, gone_on))
+    with pytest.raises(PossibleLoss):
+        Store.open(path, accepted=AcceptedLoss(doubtful.value.doubts, gone_on))
     assert image_of(path) == images[-1]
 
 

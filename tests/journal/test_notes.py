@@ -23,15 +23,15 @@ STATUS = b'{"input":"shoe","t_us":%d,"event":{"type":"status"},"seq":null}'
 def connected(number: int) -> Batch:
     group = Batch()
     opened_so = Connection(number=number, profile="reference", settings={}, resume=(), t_us=T_US)
-    group.connection("a", opened_so)
+    group.append_connection("a", opened_so)
     return group
 
 
 def said(body: bytes, t_us: int, *stored: tuple[str, int]) -> Batch:
     group = Batch()
-    group.input("a", body, t_us)
+    group.append_input("a", body, t_us)
     for device, seq in stored:
-        group.device_seq("a", device, seq)
+        group.set_device_seq("a", device, seq)
     return group
 
 
@@ -84,10 +84,10 @@ def test_what_was_altered_beside_the_records_is_found(path: Path, statement: str
     spoil(path, statement)
     bad = verified(path).first_bad
     assert bad is not None
-    assert why in bad.why
+    assert why in bad.text
     shown = CliRunner().invoke(command, [str(path)])
     assert shown.exit_code == 1
-    assert ("the file itself" in shown.output) == (" the file's " in bad.why)
+    assert ("the file itself" in shown.output) == (" the file's " in bad.text)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_was_altered_beside_the_records_is_found(path: Path, statement: str
 )
 def test_a_file_of_another_form_is_not_written_on(path: Path, statement: str) -> None:
     spoil(path, statement)
-    with pytest.raises(JournalError, match=r"is damaged: (added|missing): the file's"):
+    with pytest.raises(JournalError, match=r"is corrupt: (added|missing): the file's"):
         Store.open(path)
 
 
@@ -127,8 +127,8 @@ def test_verify_says_what_the_head_file_and_the_log_show(path: Path, tmp_path: P
         head_path(left).write_bytes(head)
         bad = verified(left).first_bad
         assert bad is not None
-        assert bad.why.startswith("missing: ")
-        assert why in bad.why
+        assert bad.text.startswith("missing: ")
+        assert why in bad.text
         head_path(left).unlink()
         shown = CliRunner().invoke(command, [str(left)])
         if cut is None:

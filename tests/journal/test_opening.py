@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import gzip
 import os
 import sqlite3
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.files import log_path
+from shoe_ctl.journal.files import is_held, log_path
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from tests.journal.making import child, dealt, opened, records, spoil, stored, verified
@@ -27,8 +26,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def beside(path: Path) -> list[str]:
-    """Every file in the journal's folder."""
-    return sorted(entry.name for entry in path.parent.iterdir())
+    """Every file in the journal's folder but the lock's, which stays."""
+    names = (entry.name for entry in path.parent.iterdir())
+    return sorted(name for name in names if name != f"{path.name}-lock")
 
 
 def test_a_second_writer_is_told_who_has_the_journal(path: Path) -> None:
@@ -43,21 +43,15 @@ def test_a_second_writer_is_told_who_has_the_journal(path: Path) -> None:
         pass
 
 
-def test_a_lock_whose_file_was_removed_before_it_was_had_is_no_lock(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lock_file_stays_and_names_its_holder_while_there_is_one(path: Path) -> None:
     beside_it = path.with_name("journal.db-lock")
-    lock = fcntl.flock
-
-    def too_late(fd: int, operation: int) -> None:
-        if removals:
-            removals.pop().unlink()  # its last holder went just now
-        lock(fd, operation)
-
-    removals = [beside_it]
-    monkeypatch.setattr(fcntl, "flock", too_late)
+    with opened(path):
+        assert beside_it.read_text() == f"{os.getpid()}\n"
+        inode = beside_it.stat().st_ino
+    assert beside_it.read_text() == ""
     with opened(path), pytest.raises(JournalError, match="in use by process"):
         Store.open(path)
+    assert beside_it.stat().st_ino == inode
 
 
 def test_a_full_disk_that_has_no_room_for_the_holders_name_is_no_reason_not_to_hold_the_lock(
@@ -238,9 +232,9 @@ def test_a_journal_that_does_not_end_as_it_should_is_not_written_on(
 ) -> None:
     stored(path, [dealt(1), dealt(2)])
     spoil(path, statement)
-    with pytest.raises(JournalError, match="is damaged"):
+    with pytest.raises(JournalError, match="is corrupt"):
         Store.open(path)
-    assert not path.with_name("journal.db-lock").exists()
+    assert not is_held(path)
 
 
 def test_a_damaged_file_is_told_in_one_line(path: Path) -> None:
@@ -250,7 +244,7 @@ def test_a_damaged_file_is_told_in_one_line(path: Path) -> None:
         file.seek(4096)
         file.write(b"\xa5" * (size - 4096))
     for refused in (Store.open, verified):
-        with pytest.raises(JournalError, match="is damaged"):
+        with pytest.raises(JournalError, match="is corrupt"):
             refused(path)
 
 

@@ -48,7 +48,7 @@ def test_what_is_written_to_a_file_that_is_gone_is_not_stored(
     try:
         store.commit([dealt(1)])
         taken(path)
-        with pytest.raises(JournalError, match="was taken away while it was written"):
+        with pytest.raises(JournalError, match="was moved, deleted or replaced while"):
             store.commit([dealt(2)]) if write == "commit" else store.move_cursor("console", 1)
         with pytest.raises(JournalError, match="it must be reopened"):
             store.commit([dealt(3)])
@@ -64,13 +64,13 @@ def test_a_journal_that_was_lost_is_not_begun_anew_beside_its_log(path: Path) ->
     for lost in (path.unlink, lambda: path.write_bytes(b"")):
         log_path(path).write_bytes(log)
         lost()
-        both = r"is gone, but its log journal\.db-wal and its head file journal\.db-head are there"
+        both = r"not found, but its log journal\.db-wal and its head file journal\.db-head exist"
         with pytest.raises(JournalError, match=both):
             Store.open(path)
         assert not path.exists() or path.stat().st_size == 0
         path.write_bytes(b"")
     log_path(path).unlink()
-    with pytest.raises(JournalError, match=r"is gone, but its head file journal\.db-head is there"):
+    with pytest.raises(JournalError, match=r"not found, but its head file journal\.db-head exists"):
         Store.open(path)
     head_path(path).unlink()
     with opened(path) as store:
@@ -82,7 +82,7 @@ def test_what_must_be_there_is_not_made(path: Path) -> None:
     Store.open(path, new=False).close()
     assert records(path) == stood
     path.unlink()
-    with pytest.raises(JournalError, match=r"journal\.db is gone"):
+    with pytest.raises(JournalError, match=r"journal\.db not found"):
         Store.open(path, new=False)
     assert not path.exists()
 

@@ -62,17 +62,19 @@ def recorded(path: Path, *, change_at: int | None = None) -> None:
     groups = []
     first = Batch()
     for table in "ab":
-        first.meta(table, META)
+        first.append_meta(table, META)
     groups.append(first)
     for n, happened in enumerate(happenings(20)):
         group = Batch()
         for table, toy in list(toys.items()):
             if n == change_at:
                 other = Meta(game=META.game, settings={"pays": 2}, software="0.1.0", t_us=T_US)
-                group.meta(table, other)
+                group.append_meta(table, other)
                 toys[table] = Toy(other, toy)
             elif n == 10 and change_at is None:
-                group.meta(table, Meta(game=META.game, settings={"pays": 1}, software="2", t_us=1))
+                group.append_meta(
+                    table, Meta(game=META.game, settings={"pays": 1}, software="2", t_us=1)
+                )
             record_input(group, table, happened, toys[table].handle(happened), EventIndex())
         groups.append(group)
     stored(path, groups)

@@ -12,7 +12,7 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.codec import JOURNAL
-from shoe_ctl.journal.signing import Signer, signer
+from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from tests.journal.disk import BROKEN, ONE_ERROR, WRITES, Call, Do, Failing, Listing, disk
 from tests.journal.making import T_US, dealt, opened, records, verified
@@ -24,7 +24,7 @@ LATER_US = T_US + 10**9
 
 @pytest.fixture(scope="module")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Signer:
-    return signer(tmp_path_factory.mktemp("key") / "journal.db", None)
+    return open_signer(tmp_path_factory.mktemp("key") / "journal.db", None)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def whole(path: Path, key: Signer) -> int:
 def test_what_is_left_begins_at_the_checkpoint_and_is_written_on(path: Path, key: Signer) -> None:
     before = records(path)
     with opened(path) as store:
-        n = store.take_out(begins(), key, LATER_US)
+        n = store.truncate_before(begins(), key, LATER_US)
         assert n == len(before) + 1
         store.commit([dealt(10, "a")])
         assert store.checkpoint(key, LATER_US + 1) == n + 5
@@ -74,16 +74,16 @@ def test_what_is_left_begins_at_the_checkpoint_and_is_written_on(path: Path, key
 def test_a_journal_begins_only_at_a_checkpoint(path: Path, key: Signer, n: int) -> None:
     with opened(path) as store:
         with pytest.raises(JournalError, match=f"record {n} is no checkpoint"):
-            store.take_out(AnchorRecord(n, {}), key, LATER_US)
+            store.truncate_before(AnchorRecord(n, {}), key, LATER_US)
         assert store.failure is None
     assert whole(path, key) == 1
 
 
 def test_events_counted_wrongly_before_the_beginning_are_found(path: Path, key: Signer) -> None:
     with opened(path) as store:
-        store.take_out(AnchorRecord(SIGNED_AT, {"a": (3, 6), "b": (2, 5)}), key, LATER_US)
+        store.truncate_before(AnchorRecord(SIGNED_AT, {"a": (3, 6), "b": (2, 5)}), key, LATER_US)
     bad = verified(path).first_bad
-    assert bad is not None and bad.why.startswith("the head counts")
+    assert bad is not None and bad.text.startswith("wrong head: the head counts")
 
 
 @pytest.mark.parametrize("fault", [BROKEN, ONE_ERROR], ids=lambda fault: fault.name)
@@ -113,7 +113,7 @@ def test_any_call_to_the_disk_may_fail(path: Path, key: Signer, fault: Any) -> N
 def taken_out(path: Path, key: Signer, vfs: str | None = None) -> None:
     store = Store.open(path, vfs=vfs)
     try:
-        store.take_out(begins(), key, LATER_US)
+        store.truncate_before(begins(), key, LATER_US)
     finally:
         store.close()
 
@@ -140,7 +140,7 @@ def test_the_power_may_fail_at_any_write_or_sync(
     with disk(around) as layer:
         store = Store.open(path, vfs=layer.name)
         try:
-            store.take_out(begins(), key, LATER_US)
+            store.truncate_before(begins(), key, LATER_US)
             said = True
             store.commit([dealt(10, "a")])
         finally:

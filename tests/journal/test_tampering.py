@@ -20,7 +20,7 @@ from hypothesis.vendor.pretty import RepresentationPrinter, pretty
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.signing import Signer, signer
+from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.verify import Verification, verify
 from tests.journal.making import T_US, dealt, opened, records, spoil
 
@@ -131,7 +131,7 @@ def _last_us(rows: Sequence[Row], table: str) -> int:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("journal")
     path = folder / "journal.db"
-    key = signer(path, None)
+    key = open_signer(path, None)
     with opened(path) as store:
         for number in range(GROUPS):
             store.commit([dealt(number, TABLES[number * 7 % 3])])
@@ -177,7 +177,7 @@ def test_an_altered_record_is_found_and_placed(
     found = whole.with_rows(rows)
     assert found.first_bad is not None
     assert (found.first_bad.n, found.records) == (at + 1, at)
-    assert found.first_bad.why.startswith("altered")
+    assert found.first_bad.text.startswith("altered")
 
 
 @given(at=place, many=st.integers(1, 12))
@@ -187,7 +187,7 @@ def test_missing_records_are_found_and_placed(whole: Whole, at: int, many: int) 
     found = whole.with_rows([*whole.rows[:at], *whole.rows[at + many :]])
     assert found.first_bad is not None
     last = "" if many == 1 else f" to {at + many}"
-    assert (found.first_bad.n, found.first_bad.why) == (
+    assert (found.first_bad.n, found.first_bad.text) == (
         at + 1,
         f"missing: no record {at + 1}{last}",
     )
@@ -202,7 +202,7 @@ def test_records_taken_out_and_the_rest_renumbered_are_found_and_placed(
     found = whole.with_rows([*whole.rows[:at], *rest])
     assert found.first_bad is not None
     assert found.first_bad.n == at + 1
-    assert found.first_bad.why.partition(":")[0] in {"missing", "altered"}
+    assert found.first_bad.text.partition(":")[0] in {"missing", "altered"}
 
 
 @given(cut=st.integers(1, 80))
@@ -211,7 +211,7 @@ def test_a_tail_cut_off_is_found_by_the_heads(whole: Whole, cut: int) -> None:
     found = whole.with_rows(whole.rows[: cut + 1])
     assert found.first_bad is not None
     assert found.first_bad.n > cut + 1
-    assert found.first_bad.why == f"missing: the journal breaks off at record {cut + 1}"
+    assert found.first_bad.text == f"missing: the journal breaks off at record {cut + 1}"
 
 
 @given(cut=st.integers(1, 80))
@@ -240,7 +240,7 @@ def test_a_tail_cut_off_before_a_checkpoint_is_found_by_who_knows_what_was_signe
         if left >= whole.signed[0]:
             table = "" if left == signed_to else None
             assert (found.first_bad.table, found.first_bad.n) == (table, left + 1)
-        assert found.first_bad.why.startswith("missing")
+        assert found.first_bad.text.startswith("missing")
 
 
 foreign = st.tuples(
@@ -260,7 +260,7 @@ def test_an_added_record_is_found_and_placed(
     found = whole.with_rows([*whole.rows[:at], (at + 1, *added), *rest])
     assert found.first_bad is not None
     assert (found.first_bad.table, found.first_bad.n) == (added[0], at + 1)
-    assert found.first_bad.why.startswith("added")
+    assert found.first_bad.text.startswith("added")
 
 
 @given(added=foreign, n=st.integers(-3, 0) | st.integers(1, 3))
@@ -284,7 +284,7 @@ def test_two_records_that_changed_places_are_found_and_placed(
     rows[second] = (second + 1, *whole.rows[first][1:])
     found = whole.with_rows(rows)
     assert found.first_bad is not None
-    assert (found.first_bad.n, found.first_bad.why) == (
+    assert (found.first_bad.n, found.first_bad.text) == (
         first + 1,
         f"out of order: record {first + 1} stands at {second + 1}",
     )
@@ -310,8 +310,8 @@ def _covered(whole: Whole, found: Verification, n: int) -> None:
     bad = found.first_bad
     assert bad is not None
     assert bad.n <= next(signed for signed in whole.signed if signed >= n) + 1
-    if bad.why.startswith("rewritten: records "):
-        first, last = bad.why.removeprefix("rewritten: records ").split(" are ")[0].split(" to ")
+    if bad.text.startswith("rewritten: records "):
+        first, last = bad.text.removeprefix("rewritten: records ").split(" are ")[0].split(" to ")
         assert int(first) <= n <= int(last)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.chain import GENESIS, BadRecord, Coverage, chain_hash
+from shoe_ctl.journal.chain import GENESIS, BadRecord, Coverage, Fault, chain_hash
 from shoe_ctl.journal.store import Store
 from tests.journal.making import dealt, opened, records, spoil, stored, verified
 
@@ -68,7 +68,7 @@ def test_an_altered_record_is_found_and_placed(path: Path, n: int, change: str) 
     assert found.records == n - 1
     assert found.first_bad is not None
     assert found.first_bad.n == n
-    assert found.first_bad.why.startswith("altered")
+    assert found.first_bad.text.startswith("altered")
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 41, 79, LAST])
@@ -77,7 +77,7 @@ def test_a_missing_record_is_found_and_placed(path: Path, n: int) -> None:
     bad = verified(path).first_bad
     assert bad is not None
     assert (bad.table, bad.n) == (table_of(n), n)
-    assert bad.why.startswith("missing")
+    assert bad.text.startswith("missing")
 
 
 def test_records_cut_off_the_end_are_found(path: Path) -> None:
@@ -85,7 +85,7 @@ def test_records_cut_off_the_end_are_found(path: Path) -> None:
     bad = verified(path).first_bad
     assert bad is not None
     assert bad.n == 76  # the last record of the table whose head comes first
-    assert bad.why == "missing: the journal breaks off at record 70"
+    assert bad.text == "missing: the journal breaks off at record 70"
 
 
 @pytest.mark.parametrize("n", [3, 41, 60])
@@ -100,7 +100,7 @@ def test_a_record_taken_out_and_the_rest_renumbered_is_found(path: Path, n: int)
     bad = verified(path).first_bad
     assert bad is not None
     assert bad.n == n
-    assert bad.why.startswith("missing")
+    assert bad.text.startswith("missing")
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 41, 79])
@@ -113,7 +113,7 @@ def test_a_record_put_in_between_is_found(path: Path, n: int) -> None:
         "UPDATE head SET n = n + 1",
     )
     assert verified(path).first_bad == BadRecord(
-        "a", n, f"added: what was record {n} stands at {n + 1}"
+        "a", n, Fault.ADDED, f"what was record {n} stands at {n + 1}"
     )
 
 
@@ -123,7 +123,7 @@ def test_a_record_put_before_the_first_is_found(path: Path, n: int, why: str) ->
     bad = verified(path).first_bad
     assert bad is not None
     assert bad.n == n
-    assert why in bad.why
+    assert why in bad.text
 
 
 def test_a_record_put_behind_the_last_is_found_even_with_a_fitting_hash(path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_record_put_behind_the_last_is_found_even_with_a_fitting_hash(path: Pa
         bad = verified(path).first_bad
         assert bad is not None
         assert bad.table == "b"
-        assert why in bad.why
+        assert why in bad.text
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 2), (3, 4), (4, 5), (2, 50), (1, 80), (9, 17)])
@@ -147,7 +147,7 @@ def test_records_that_changed_places_are_found(path: Path, first: int, second: i
         f"UPDATE record SET n = {second} WHERE n = -1",
     )
     assert verified(path).first_bad == BadRecord(
-        table_of(first), first, f"out of order: record {first} stands at {second}"
+        table_of(first), first, Fault.OUT_OF_ORDER, f"record {first} stands at {second}"
     )
 
 
@@ -165,7 +165,7 @@ def test_heads_that_do_not_fit_the_records_are_found(path: Path, statement: str,
     bad = verified(path).first_bad
     assert bad is not None
     assert bad.table == "a"
-    assert why in bad.why
+    assert why in bad.text
 
 
 @given(n=st.integers(1, LAST), byte=st.integers(0, 10**6), flip=st.integers(1, 255))
@@ -184,7 +184,7 @@ def test_every_flipped_byte_of_every_record_is_found(
     spoilt[byte % len(spoilt)] ^= flip
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (bytes(spoilt), n)))
     bad = verified(path).first_bad
-    assert bad == BadRecord(table_of(n), n, "altered")
+    assert bad == BadRecord(table_of(n), n, Fault.ALTERED)
 
 
 text = st.text(max_size=4)
@@ -244,7 +244,7 @@ def test_verify_places_what_is_wrong_and_exits_1(path: Path) -> None:
     spoil(path, "UPDATE record SET body = x'00' WHERE n = 7")
     result = CliRunner().invoke(command, [str(path), "--json"])
     assert result.output == (
-        '{"ok":false,"records":6,"tables":2,"first_bad":{"table":"b","n":7,"why":"altered"},'
+        '{"ok":false,"records":6,"tables":2,"first_bad":{"table":"b","n":7,"why":"altered","detail":null},'
         '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[]},"last_n":80,"first_n":1,'
         '"not_signed":6,"head_file":"missing"}\n'
     )
@@ -272,7 +272,7 @@ def test_a_writer_that_comes_while_a_journal_at_rest_is_read_is_noticed(
     def misread(reader: object, trusted: object, **others: object) -> module.Verification:
         if not stores:
             stores.append(Store.open(path))
-            return module.Verification(False, 0, 0, BadRecord("a", 1, "altered"), Coverage(), 0)
+            return module.Verification(False, 0, 0, BadRecord("a", 1, Fault.ALTERED), Coverage(), 0)
         return walk(reader, trusted, **others)
 
     monkeypatch.setattr(module, "verify", misread)

@@ -84,7 +84,7 @@ def test_what_a_restart_looks_for_is_found_by_its_index(tmp_path: Path) -> None:
         connection = apsw.Connection(str(path))
         plan = connection.execute(
             'EXPLAIN QUERY PLAN SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ?'
-            f" AND n < ? AND {schema.LANDMARKS} ORDER BY n DESC LIMIT 1",
+            f" AND n < ? AND {schema.INDEXED} ORDER BY n DESC LIMIT 1",
             ("bac-07", "meta", 100),
         ).fetchall()
         connection.close()

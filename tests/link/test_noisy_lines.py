@@ -112,6 +112,7 @@ def connection(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GARBAGE)
 @pytest.mark.parametrize("rate", [LINE_RATE, 100 * LINE_RATE])
 async def test_garbage_is_handed_on_in_large_portions_until_the_budget_is_spent(

@@ -14,16 +14,17 @@ from pathlib import Path
 import pytest
 
 from simulators.table.scenario import SHIPPED
+from tests.command_server import run_command
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
-DEMO = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "demo"]
-SERVE = [sys.executable, "-c", "from simulators.cli import main; main()", "serve"]
+DEMO = [str(Path(sys.executable).with_name("shoectl")), "demo"]
+SERVE = [str(Path(sys.executable).with_name("shoe-sim")), "serve"]
 RUN = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "run"]
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return run_command(*words)
 
 
 def wrong_scenario(folder: Path) -> Path:
@@ -67,7 +68,11 @@ def test_the_demo_of_a_scenario_that_expects_something_else_fails_with_the_diffe
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
-        (("--scenario", "gap", "--game", "tiger"), 2, "--game: the scenario says it"),
+        (
+            ("--scenario", "gap", "--game", "tiger"),
+            2,
+            "--game cannot be combined with --scenario: the scenario defines the game.",
+        ),
         (("--scenario", "nothing"), 2, "no scenario 'nothing' (have: "),
         (("--scenario", "link_lost_resume"), 2, "'link_lost_resume': is it link_lost_resumes?"),
         (("--scenario", "nothing.toml"), 2, "nothing.toml: No such file or directory"),
@@ -133,17 +138,17 @@ def test_a_demo_that_fails_keeps_its_journal_and_names_it(tmp_path: Path) -> Non
         (("--scenario", "gap", "--port", "pty"), "--socket is missing"),
         (
             ("--scenario", "gap", "--port", "pty", "--socket", "s", "--decks", "8"),
-            "--decks: the sc",
+            "--decks cannot be combined with --sc",
         ),
         (
             ("--scenario", "gap", "--port", "pty", "--socket", "s", "--fault", "drop=1"),
-            "--fault: the sc",
+            "--faults cannot be combined with --sc",
         ),
         (
             ("--profile", "reference", "--port", "pty", "--events", "e"),
-            "--events is for a scenario",
+            "--events needs --scenario",
         ),
-        (("--port", "pty"), "--profile is missing: reference or angel_eye"),
+        (("--port", "pty"), "--profile is missing: give one of reference, angel_eye"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], error: str) -> None:

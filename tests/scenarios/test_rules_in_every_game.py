@@ -477,8 +477,24 @@ async def test_in_every_game_and_method_it_comes_out_as_the_rules_say(
     says_again(bench)
 
 
+SPARSE = 5
+"""Of so many one is played through the daemon in every run, and the first of each kind."""
+
+
+def _through_the_daemon() -> Iterator[Any]:
+    """All of them; those that are neither are exhaustive tests."""
+    met: set[object] = set()
+    for number, each in enumerate(EVERY):
+        at, _ = each.values
+        kinds = {str(each.id).partition(" - ")[0], (at.game, at.method)}
+        often = number % SPARSE == 0 or not kinds <= met
+        met |= kinds
+        marks = [] if often else [pytest.mark.exhaustive(cpu_s=0.2)]
+        yield pytest.param(*each.values, id=each.id, marks=[*each.marks, *marks])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("at", "situation"), EVERY)
+@pytest.mark.parametrize(("at", "situation"), tuple(_through_the_daemon()))
 async def test_through_the_daemon_at_its_socket_it_comes_out_the_same(
     at: At, situation: MakeSituation, tmp_path: Path
 ) -> None:

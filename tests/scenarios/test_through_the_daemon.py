@@ -13,7 +13,16 @@ from tests.scenarios.through_the_daemon import played
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", shipped())
+SPARSE = 3
+"""Of so many one is played in every run. In process all are: ``test_in_process.py``."""
+
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.exhaustive(cpu_s=0.2)] * bool(number % SPARSE))
+    for number, name in enumerate(shipped())
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 async def test_a_scenario_comes_out_the_same_through_the_daemon(name: str, tmp_path: Path) -> None:
     scenario = find(name)
     public, restricted, stuck = await played(scenario, tmp_path)

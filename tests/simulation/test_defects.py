@@ -179,6 +179,7 @@ MANY_CARDS_IN_ONE_ROUND = Plan(
 """The shoe deals on for more than thirty cards while the table stands halted in its first round."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan",
     [

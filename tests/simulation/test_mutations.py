@@ -29,7 +29,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def commits_are_not_synced(patch: pytest.MonkeyPatch) -> None:
-    honest = schema.writing
+    honest = schema.open_writing
 
     def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
         return honest(path, vfs, synchronous="OFF" if synchronous == "FULL" else synchronous)

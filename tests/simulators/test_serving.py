@@ -183,6 +183,7 @@ def test_serve_listens_on_tcp(start: Start) -> None:
     assert finished(process)[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "why"),
     [

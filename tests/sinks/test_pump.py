@@ -263,7 +263,12 @@ async def test_after_a_crash_between_writing_and_the_cursor_the_last_events_come
             sink = JsonlFile(lines, Audience.PUBLIC, writer)
             with store.reader() as reader:
                 feed = SinkFeed(
-                    journal, reader, readers, sink="s", audience=Audience.PUBLIC, noted=Never()
+                    journal,
+                    reader,
+                    readers,
+                    sink="s",
+                    audience=Audience.PUBLIC,
+                    dead_letters=Never(),
                 )
                 pump = Pump("s", _Crashing(feed) if crash else feed, sink)
                 pump.stop()

@@ -93,6 +93,7 @@ def test_whatever_takes_an_arm_back_the_card_of_that_arm_takes_its_slot_when_pla
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=5)
 def test_it_does_in_every_game_and_method() -> None:
     assert tries(armed_places(lambda name: name != "tiger")) >= LOCKS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from random import Random
 
 import pytest
 
@@ -16,6 +17,9 @@ from tests.table.test_offers import choices_say_what_they_want
 
 DEEPEST = 2
 """An irregularity inside an irregularity."""
+
+SPARSE = 10
+"""Of so many places found by the short search one is left again."""
 
 FEW = 12
 """So far into a round: some cards are out, and Players have wagers."""
@@ -68,7 +72,17 @@ def test_one_deep_every_place_has_a_way_out_of_it() -> None:
     leads_out(search.places)
 
 
+def test_two_deep_from_some_places_every_input_leaves_the_table_whole_and_there_is_a_way_out(
+    seed: int,
+) -> None:
+    start = of_one_round(method="A")
+    search = searched(Random(seed).sample(start, 1), DEEPEST)
+    assert search.deep.get(2)
+    leads_out(search.places[::SPARSE])
+
+
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=60)
 def test_two_deep_every_input_leaves_the_table_whole_and_every_end_is_reached() -> None:
     search = two_deep()
     assert search.deep[2] > 1000
@@ -76,6 +90,7 @@ def test_two_deep_every_input_leaves_the_table_whole_and_every_end_is_reached() 
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=65)
 def test_two_deep_every_place_has_a_way_out_of_it() -> None:
     leads_out(two_deep().places)
 
@@ -88,6 +103,7 @@ def test_three_deep_every_place_has_a_way_out_of_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=65)
 def test_two_deep_every_choice_is_taken_or_says_what_stands_against_it() -> None:
     for place in two_deep().places:
         choices_say_what_they_want(place)

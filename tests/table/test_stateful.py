@@ -222,9 +222,15 @@ def test_whatever_comes_in_any_order_the_table_is_whole_and_replays_the_same(see
     runs(60, 40, seed)
 
 
-@pytest.mark.slow
 def test_it_stays_so_for_longer(seed: int) -> None:
-    runs(50, 80, seed)
+    runs(3, 80, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=15)
+@pytest.mark.parametrize("part", range(10))
+def test_it_stays_so_for_longer_in_many_more_tables(seed: int, part: int) -> None:
+    runs(5, 80, seed + part)
 
 
 @pytest.mark.soak

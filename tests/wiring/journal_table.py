@@ -45,7 +45,7 @@ class AtAJournal:
         handles = record_input(group, self.table, happened, effects, self.index)
         device = self.controller.state.link.device_id
         if isinstance(happened, ShoeSaid) and isinstance(happened.seq, int) and device is not None:
-            group.device_seq(self.table, device, happened.seq)
+            group.set_device_seq(self.table, device, happened.seq)
         (result,) = self.store.commit([group])
         events = [effect for effect in effects if isinstance(effect, TableEvent)]
         ids = tuple(result.ids[handle] for handle in handles)

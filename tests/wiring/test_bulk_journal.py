@@ -35,7 +35,7 @@ def test_it_verifies_is_read_and_replays(made: _bulk.Made) -> None:
     again = replayed(made.path)
     assert (again.rounds, again.differences) == (made.rounds, [])
     with Reader.open(made.path) as reader:
-        assert [place.round_id for place in lookup.last_round(reader, 2, None)] == [
+        assert [place.round_id for place in lookup.last_rounds(reader, 2, None)] == [
             f"{_bulk.TABLE}-s{SETS}-r{made.rounds - 1}",
             f"{_bulk.TABLE}-s{SETS}-r{made.rounds}",
         ]

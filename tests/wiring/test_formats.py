@@ -282,9 +282,9 @@ def test_a_record_with_other_keys_is_refused_where_a_table_goes_on_from_it(
     with with_another(path, kind, change) as n:
         said = Reading(path).restart()
     what = "was started" if kind == "meta" else "stood"
-    where = f"journal {path} is damaged: record {n} does not say how table bac-07 {what}: "
+    where = f"journal {path} is corrupt: record {n} does not say how table bac-07 {what}: "
     assert said.startswith(where)
-    assert why in said and said.endswith("shoectl verify tells more")
+    assert why in said and said.endswith(f"Run: shoectl verify {path}")
 
 
 @pytest.mark.parametrize(("kind", "key"), [("meta", "epoch"), ("snapshot", "answers")])
@@ -295,7 +295,7 @@ def test_verify_finds_a_record_with_other_keys_though_it_is_in_its_chain(
     with with_another(path, kind, lambda body: body.pop(key)) as n:
         bad = verified(path).first_bad
     assert bad is not None and bad.n == n
-    assert bad.why.startswith(f"altered: it is no {kind} record: ") and key in bad.why
+    assert bad.text.startswith(f"altered: it is no {kind} record: ") and key in bad.text
 
 
 def test_a_replay_tells_a_state_with_other_keys_as_a_difference(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from shoe_ctl.daemon.journal_upkeep import FIRST_S, Checkpointer
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.journal.signing import Signer, signer
+from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from tests.journal.making import dealt, records, verified
 from tests.link.ends import HandClock, until
@@ -29,7 +29,7 @@ class AtWork:
         self.store = Store.open(path)
         self.journal = Journal(self.store, writer)
         self.clock = HandClock()
-        load = partial(signer, path, None)
+        load = partial(open_signer, path, None)
         self.keeper = Checkpointer(self.journal, load, self.clock, writer, every_s=EVERY_S)
 
     def signed(self) -> int:
@@ -108,7 +108,7 @@ async def test_a_key_that_is_being_made_when_it_is_stopped_is_not_made_twice(
         made.append(None)
         asked.set()
         go.wait()
-        return signer(path, None)
+        return open_signer(path, None)
 
     path = tmp_path / "journal.db"
     with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(2) as loaders:

@@ -25,6 +25,12 @@ RESTART_S = 0.3
 
 
 @pytest.mark.slow
+def test_ten_thousand_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holds(tmp_path / "journal.db", 10_000, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=60)
 def test_a_hundred_thousand_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     holds(tmp_path / "journal.db", 100_000, monkeypatch)
 
@@ -79,7 +85,9 @@ def export_holds(path: Path, shoe_id: str) -> None:
     to = path.with_name("export.gz")
     with Reader.open(path) as reader:
         span = find_section(reader, shoe_id)
-        export.write(reader, export.select_records(reader, span.table, span.first, span.last), to)
+        export.write_export(
+            reader, export.select_records(reader, span.table, span.first, span.last), to
+        )
     assert verified(to).ok
     assert replayed(to).differences == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from shoe_ctl.history.event_ids import REMEMBERED_OUTCOMES, EventIndex
 from shoe_ctl.history.recorder import record_input
-from shoe_ctl.journal.batch import Batch, Counters, EventIds, Numbered
+from shoe_ctl.journal.batch import Batch, Counters, EncodedRecord, EventIds
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import Tick
@@ -57,6 +57,6 @@ def test_what_a_journal_has_is_read_back() -> None:
     assert index.outcome("r1") == EventIds("t/p2", "t/r2")
 
 
-def _laid(group: Batch) -> list[Numbered]:
+def _laid(group: Batch) -> list[EncodedRecord]:
     counters = Counters()
-    return group.lay_out(lambda _: counters).records
+    return group.encode(lambda _: counters).records

@@ -73,7 +73,7 @@ def held(made: _bulk.Made, asked_for: RetentionPolicy, now_us: int) -> int:
         with store.reader() as reader:
             steps = exported(reader, asked_for, now_us)
         for begins in steps:
-            store.take_out(begins, made.signer, now_us)
+            store.truncate_before(begins, made.signer, now_us)
     return len(steps)
 
 
@@ -205,10 +205,10 @@ def test_a_step_whose_commit_fails_is_taken_again(
     with disk(around) as failing, opened(made.path, vfs=failing.name) as store:
         with store.reader() as reader:
             steps = exported(reader, asked(tmp_path), now_us)
-        store.take_out(steps[0], made.signer, now_us)
+        store.truncate_before(steps[0], made.signer, now_us)
         fails = True
         with pytest.raises(JournalError):
-            store.take_out(steps[1], made.signer, now_us)
+            store.truncate_before(steps[1], made.signer, now_us)
         fails = False
     found = verified(made.path)
     assert found.ok
@@ -223,18 +223,18 @@ def test_what_is_taken_out_besides_is_found(made: _bulk.Made, tmp_path: Path) ->
     whole = made.path.read_bytes()
     spoil(made.path, f"DELETE FROM record WHERE n = {first}")
     bad = verified(made.path).first_bad
-    assert bad is not None and (bad.n, bad.why) == (
+    assert bad is not None and (bad.n, bad.text) == (
         first, "missing: the checkpoint with which the journal begins",
     )  # fmt: skip
     made.path.write_bytes(whole)
     second = next(r.n for r in records(made.path)[1:] if r.kind == Kind.CHECKPOINT.value)
     spoil(made.path, f"DELETE FROM record WHERE n < {second}")
     bad = verified(made.path).first_bad
-    assert bad is not None and bad.why.startswith("missing")
+    assert bad is not None and bad.text.startswith("missing")
     made.path.write_bytes(whole)
     spoil(made.path, f"INSERT INTO record VALUES ({first - 1}, 't1', 'input', x'7b7d', x'00')")
     bad = verified(made.path).first_bad
-    assert bad is not None and (bad.n, bad.why) == (
+    assert bad is not None and (bad.n, bad.text) == (
         first - 1, f"added: records are numbered from {first}",
     )  # fmt: skip
 
@@ -243,7 +243,7 @@ def test_a_beginning_cut_off_by_hand_is_no_beginning(made: _bulk.Made) -> None:
     second = [r.n for r in records(made.path) if r.kind == Kind.CHECKPOINT.value][1]
     spoil(made.path, f"DELETE FROM record WHERE n < {second}")
     bad = verified(made.path).first_bad
-    assert bad is not None and (bad.n, bad.why) == (1, f"missing: no record 1 to {second - 1}")
+    assert bad is not None and (bad.n, bad.text) == (1, f"missing: no record 1 to {second - 1}")
 
 
 def test_a_table_that_was_long_ago_is_taken_out_whole_and_not_begun_again(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_table_that_was_long_ago_is_taken_out_whole_and_not_begun_again(tmp_pa
             asked_for = asked(tmp_path, tables=frozenset({"bac-07"}))
             steps = exported(reader, asked_for, 3 * DAY_US)
         for begins in steps:
-            table.store.take_out(begins, key, 3 * DAY_US)
+            table.store.truncate_before(begins, key, 3 * DAY_US)
     assert {r.table for r in records(path)} == {"", "bac-07"}
     assert names(tmp_path / "archive") == [f"old-s0{SUFFIX}", f"old-s1{SUFFIX}"]
     assert verified(path).ok

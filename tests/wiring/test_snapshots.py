@@ -167,7 +167,7 @@ def test_what_was_kept_under_other_rules_is_passed_over(tmp_path: Path) -> None:
 def kept_last(path: Path) -> Record:
     """The last snapshot."""
     with Reader.open(path) as reader:
-        return next(reader.landmarks("bac-07", Kind.SNAPSHOT))
+        return next(reader.indexed_records("bac-07", Kind.SNAPSHOT))
 
 
 def alter(path: Path, n: int, body: bytes) -> None:

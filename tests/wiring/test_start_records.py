@@ -47,7 +47,7 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
         for part in parts:
             group = Batch()
             if isinstance(part, Meta):
-                group.meta("bac-07", part)
+                group.append_meta("bac-07", part)
                 now = snapshots.controller_for(part, now)
             else:
                 assert now is not None

@@ -19,7 +19,7 @@ from firmware_proto.session import ReceivedEvent
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.codec import Kind, Wire
-from shoe_ctl.journal.signing import signer
+from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
@@ -113,7 +113,7 @@ def test_an_exported_shoe_replays_though_its_connection_began_before_it(
     path, out = tmp_path / "journal.db", tmp_path / "s2.gz"
     with wired(path, "reference", sets=2, keyed=keyed) as table:
         table.deal_rounds(1)
-        table.store.checkpoint(signer(path, None), 1)
+        table.store.checkpoint(open_signer(path, None), 1)
         table.deal_rounds(95)
         second = [e for e in table.told if (e.subject or "").startswith("t1-s2-r")]
         assert table.connections == 1

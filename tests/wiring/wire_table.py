@@ -175,7 +175,7 @@ class WiredTable(Table):
             t_us=self._now_us,
             authenticated=session.capabilities.authenticated,
         )
-        self._pending.append(lambda group: group.connection(self._at.table, opened))
+        self._pending.append(lambda group: group.append_connection(self._at.table, opened))
         return Told(session, self, self._connection)
 
     def _happened(self, happened: Input) -> None:

@@ -33,7 +33,7 @@ def pages() -> list[Path]:
 
 def phrases() -> list[tuple[re.Pattern[str], str]]:
     """Return the phrases of ``prose.txt``, each with what to write instead."""
-    lines = (DOCS / "prose.txt").read_text("utf-8").splitlines()
+    lines = Path(__file__).with_name("prose.txt").read_text("utf-8").splitlines()
     split = (line.rpartition(" | ") for line in lines if line and not line.startswith("#"))
     return [
         (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), instead) for phrase, _, instead in split

@@ -19,8 +19,7 @@ import click
 import msgspec
 from msgspec.inspect import Field, LiteralType, Type, UnionType, type_info
 
-ROOT = Path(__file__).parent
-FOLDER = ROOT / "reference"
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
 _MADE = "<!-- Generated from the code: change the code, then run `make docs`. -->"
 
@@ -62,7 +61,7 @@ def cli() -> str:
 
 
 def _commands(command: click.Command, name: str) -> Iterator[str]:
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, help_option_names=["-h", "--help"])
     yield f"## `{name}`"
     yield f"```text\n{command.get_usage(context)}\n```"
     yield _description(command.help or "")
