@@ -108,8 +108,8 @@ def write_export(reader: Reader, kept: Selection, path: Path) -> None:
     def proved(new: Path) -> None:
         if (wrong := _wrong(new, kept)) is not None:
             raise JournalError(
-                f"journal {reader.path} is corrupt where it is exported: {wrong}; "
-                "shoectl verify tells more"
+                f"journal {reader.path} is corrupt where it is exported: {wrong}. "
+                f"Run: shoectl verify {reader.path}"
             )
 
     try:
